@@ -1,0 +1,308 @@
+"""What the rooms promise one another: Protocols, no code.
+
+It knows neither torch nor a database. The invariant: the middle rooms (text, models, layers, search,
+strategies, stores) never import one another; they meet here, and in ``types``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Protocol
+
+from memgraph_rag.types import (
+    Document,
+    DocumentGraph,
+    DocumentRecord,
+    Evidence,
+    Generation,
+    Hit,
+    InformationPoint,
+    Matrix,
+    Node,
+    Prompt,
+    Receipt,
+    Segment,
+    Step,
+    Summarizes,
+    Usage,
+    Vector,
+)
+
+__all__ = [
+    "Embedder",
+    "GraphReader",
+    "GraphStore",
+    "GraphWriter",
+    "LanguageModel",
+    "Layer",
+    "Models",
+    "Progress",
+    "ReadingSession",
+    "Search",
+    "SearchMode",
+    "Strategy",
+    "TokenCounter",
+]
+
+TokenCounter = Callable[[Sequence[str]], list[int]]
+"""Number of tokens of each text."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is being done, how many are done, how many in all)."""
+
+SearchMode = Literal["hybrid", "keywords", "vector"]
+
+NodeKind = Literal["segment", "point"]
+
+
+class LanguageModel(Protocol):
+    """A local model whose attention can be read. Loads its weights when first needed."""
+
+    @property
+    def name(self) -> str:
+        """The catalogue's name of the weights."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """How many tokens it may hold at once."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens; needs no weights."""
+        ...
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Callable[[str], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> list[Generation]:
+        """Greedy continuations, in prompt order, with the attention that was paid to each input.
+
+        Args:
+            max_tokens: most tokens written to one prompt.
+            stop: asked with the text so far at each line end; True ends that one.
+
+        Raises:
+            WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+        """
+        ...
+
+    def open_session(self, question: str) -> ReadingSession:
+        """A reading session that holds the question and no node.
+
+        Raises:
+            QuestionError: the question alone does not fit the window.
+        """
+        ...
+
+
+class ReadingSession(Protocol):
+    """The model's KV cache with a question and the nodes read so far. A context manager."""
+
+    @property
+    def usage(self) -> Usage:
+        """What this session has cost so far."""
+        ...
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
+        ...
+
+    def append(self, texts: Sequence[str]) -> Vector:
+        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        ...
+
+    def probability_of_yes(self) -> float:
+        """P(Yes) / (P(Yes) + P(No)) that what was read answers the question; leaves the cache as it was."""
+        ...
+
+    def answer(self, *, max_tokens: int) -> Iterator[str]:
+        """The answer in pieces, from what was read; leaves the cache as it was."""
+        ...
+
+    def __enter__(self) -> ReadingSession: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Embedder(Protocol):
+    """Texts to vectors."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, rows L2-normalised."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that layers and strategies receive."""
+
+    language: LanguageModel
+    embedder: Embedder
+
+
+class GraphReader(Protocol):
+    """Reads one namespace of a graph. Every list has a fixed order: equal calls give equal lists."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    def documents(self) -> list[DocumentRecord]:
+        """All documents, by key."""
+        ...
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        """The document with that id, or else that key; None where there is none."""
+        ...
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        """The nodes of these ids that exist, in the order of ``node_ids``."""
+        ...
+
+    def segments_of(self, document_id: str) -> list[Segment]:
+        """All segments of a document, by index."""
+        ...
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        """The highest level of each document (its segments where it has no points), in the order given, by index."""
+        ...
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+        ...
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
+        ...
+
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments that match the words best (BM25), at least one word each; ties by id.
+
+        ``keywords`` is plain text, never a query language.
+        """
+        ...
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        """The exact cosine of every segment and point of these documents, best first; ties by id."""
+        ...
+
+    def statistics(self) -> Mapping[str, int]:
+        """Counts of this namespace by label and by relationship type."""
+        ...
+
+
+class GraphWriter(Protocol):
+    """Writes one namespace of a graph. Each call is one transaction: all of it, or nothing."""
+
+    def migrate(self, *, embedder: str, dimension: int) -> None:
+        """Bring the schema up to date; on a new store, create it for this embedder. Repeatable.
+
+        Raises:
+            SchemaMismatch: the store was built with another embedder, or by a newer version of this library.
+        """
+        ...
+
+    def write(self, graph: DocumentGraph) -> Receipt:
+        """Store a document, in place of what was stored under its id."""
+        ...
+
+    def forget(self, document_id: str) -> Receipt:
+        """Remove a document and all that only it supports.
+
+        Raises:
+            DocumentNotFound: there is none.
+        """
+        ...
+
+
+class GraphStore(GraphReader, GraphWriter, Protocol):
+    """A database that holds graphs, bound to one namespace. May be used from several threads."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database; a second call does nothing."""
+        ...
+
+
+class Search(Protocol):
+    """Finds segments without a language model."""
+
+    def find(
+        self, query: str, *, k: int, mode: SearchMode = "hybrid", documents: Sequence[str] | None = None
+    ) -> list[Evidence]:
+        """The k best segments, best first, ties by id; ``documents`` are ids."""
+        ...
+
+
+class Layer(Protocol):
+    """Derives one part of the graph from the segments. Never sees a database."""
+
+    name: str
+
+    def build(
+        self,
+        documents: Sequence[tuple[Document, Sequence[Segment]]],
+        *,
+        namespace: str,
+        language: LanguageModel,
+        progress: Progress | None = None,
+    ) -> list[LayerRows]:
+        """The rows of each document, in order; the model work of all of them runs together."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRows:
+    """What a layer adds to a document's graph, what went wrong on the way (counted), and what it cost."""
+
+    points: tuple[InformationPoint, ...] = ()
+    summarizes: tuple[Summarizes, ...] = ()
+    notes: Mapping[str, int] | None = None
+    usage: Usage = Usage()
+
+
+class Strategy(Protocol):
+    """A way to read the graph for a question."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(
+        self,
+        question: str,
+        *,
+        graph: GraphReader,
+        search: Search,
+        session: ReadingSession,
+        embedder: Embedder,
+        documents: Sequence[str] | None = None,
+    ) -> Iterator[Step]:
+        """Read node after node into the session, telling each as a step.
+
+        Whoever drives it may stop asking at any time (the budget); the session then holds what was told, and
+        nothing else. ``documents`` are ids; None means all.
+        """
+        ...

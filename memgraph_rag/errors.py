@@ -1,0 +1,126 @@
+"""Every error this library raises on purpose, as one tree.
+
+It knows nothing of databases, models or files; each room maps the foreign exceptions that it meets to
+these and chains them with ``from``. The invariant: a message says what was expected, what came, and what to
+do next; the facts are attributes too, so that a program need not parse the sentence.
+
+    MemgraphRagError
+    ├── SettingsError            a setting, an argument or an option has a value that cannot work
+    ├── DocumentError            what was to be added cannot be read as text
+    │   └── DocumentNotFound     nothing is stored under that id or key
+    ├── QuestionError            the question is empty, no text, or longer than the model can read
+    ├── StoreError               the database refused or failed
+    │   ├── StoreUnavailable     nobody answered, or the connection broke (retryable)
+    │   ├── StoreAccessDenied    wrong user, password or database
+    │   ├── StoreLocked          another process holds the embedded file
+    │   └── SchemaMismatch       the store was built by another version or with another embedder
+    ├── ModelError               a model cannot be loaded or run
+    │   ├── ModelNotFound        no weights under that name
+    │   ├── WindowExceeded       more tokens than the model's window holds
+    │   └── SpanError            a token span is empty or out of range
+    └── StrategyError            no strategy of that name, or it was driven wrongly
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "DocumentError",
+    "DocumentNotFound",
+    "MemgraphRagError",
+    "ModelError",
+    "ModelNotFound",
+    "QuestionError",
+    "SchemaMismatch",
+    "SettingsError",
+    "SpanError",
+    "StoreAccessDenied",
+    "StoreError",
+    "StoreLocked",
+    "StoreUnavailable",
+    "StrategyError",
+    "WindowExceeded",
+]
+
+
+class MemgraphRagError(Exception):
+    """Root of the family.
+
+    Args:
+        message: one sentence on what was expected and what came, one on what to do.
+        **facts: the values behind the message (``path=``, ``key=``, ``limit=`` …); each becomes an attribute.
+    """
+
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.facts = facts
+
+    def __getattr__(self, name: str) -> Any:
+        """The fact of that name."""
+        facts = self.__dict__.get("facts", {})
+        if name in facts:
+            return facts[name]
+        raise AttributeError(name)
+
+
+class SettingsError(MemgraphRagError):
+    """A setting, an argument or an option has a value that cannot work."""
+
+
+class DocumentError(MemgraphRagError):
+    """What was to be added cannot be read as text."""
+
+
+class DocumentNotFound(DocumentError):
+    """Nothing is stored under that id or key."""
+
+
+class QuestionError(MemgraphRagError):
+    """The question is empty, no text, or longer than the model can read."""
+
+
+class StoreError(MemgraphRagError):
+    """The database refused or failed."""
+
+
+class StoreUnavailable(StoreError):
+    """Nobody answered at that address, or the connection broke."""
+
+    retryable = True
+
+
+class StoreAccessDenied(StoreError):
+    """Wrong user, wrong password, or no such database."""
+
+
+class StoreLocked(StoreError):
+    """Another process holds the embedded file."""
+
+    retryable = True
+
+
+class SchemaMismatch(StoreError):
+    """The store was built by another schema version or with another embedder."""
+
+
+class ModelError(MemgraphRagError):
+    """A model cannot be loaded or run."""
+
+
+class ModelNotFound(ModelError):
+    """No weights were found under that name."""
+
+
+class WindowExceeded(ModelError):
+    """More tokens than the model's window holds."""
+
+
+class SpanError(ModelError):
+    """A token span is empty, or reaches past the sequence."""
+
+
+class StrategyError(MemgraphRagError):
+    """No strategy of that name, or it was driven wrongly."""
