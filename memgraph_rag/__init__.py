@@ -1,0 +1,93 @@
+"""Long-term memory for applications, in Neo4j or in one file: documents become a graph that a local model walks.
+
+    from memgraph_rag import Memory
+
+    with Memory("notes.lbug") as memory:
+        memory.add("Ada Lovelace wrote the first program in 1843.")
+        print(memory.ask("Who wrote the first program?").text)
+
+Importing this loads neither torch nor a database driver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memgraph_rag.errors import MemgraphRagError
+    from memgraph_rag.memory import Memory
+    from memgraph_rag.settings import Settings
+    from memgraph_rag.types import (
+        Action,
+        Answer,
+        Citation,
+        Document,
+        DocumentRecord,
+        Evidence,
+        Failure,
+        InformationPoint,
+        Message,
+        Receipt,
+        Segment,
+        Step,
+        StopReason,
+        Usage,
+    )
+
+_HOME = {
+    "Action": "types",
+    "Answer": "types",
+    "Citation": "types",
+    "Document": "types",
+    "DocumentRecord": "types",
+    "Evidence": "types",
+    "Failure": "types",
+    "InformationPoint": "types",
+    "MemgraphRagError": "errors",
+    "Memory": "memory",
+    "Message": "types",
+    "Receipt": "types",
+    "Segment": "types",
+    "Settings": "settings",
+    "Step": "types",
+    "StopReason": "types",
+    "Usage": "types",
+}
+
+__all__ = [
+    "Action",
+    "Answer",
+    "Citation",
+    "Document",
+    "DocumentRecord",
+    "Evidence",
+    "Failure",
+    "InformationPoint",
+    "MemgraphRagError",
+    "Memory",
+    "Message",
+    "Receipt",
+    "Segment",
+    "Settings",
+    "Step",
+    "StopReason",
+    "Usage",
+]
+
+try:
+    __version__ = version("memgraph_rag")
+except PackageNotFoundError:  # a bare checkout
+    __version__ = "0"
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported at its first use, so that importing the package stays cheap."""
+    if name in _HOME:
+        return getattr(import_module(f"memgraph_rag.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'memgraph_rag' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

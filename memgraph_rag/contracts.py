@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from memgraph_rag.types import (
-    Document,
+    Budget,
     DocumentGraph,
     DocumentRecord,
     Evidence,
     Generation,
     Hit,
-    InformationPoint,
+    LayerRows,
     Matrix,
     Node,
     Prompt,
@@ -79,14 +79,14 @@ class LanguageModel(Protocol):
         prompts: Sequence[Prompt],
         *,
         max_tokens: int,
-        stop: Callable[[str], bool] | None = None,
+        stop: Callable[[Prompt, str], bool] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
         Args:
             max_tokens: most tokens written to one prompt.
-            stop: asked with the text so far at each line end; True ends that one.
+            stop: asked with prompt and text so far at each line end; True ends that one.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
@@ -142,10 +142,14 @@ class Embedder(Protocol):
     """Texts to vectors."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What the store remembers it by."""
+        ...
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """(n, d) float32, rows L2-normalised."""
@@ -164,10 +168,12 @@ class GraphReader(Protocol):
     """Reads one namespace of a graph. Every list has a fixed order: equal calls give equal lists."""
 
     @property
-    def namespace(self) -> str: ...
+    def namespace(self) -> str:
+        """The namespace that it is bound to."""
+        ...
 
-    def documents(self) -> list[DocumentRecord]:
-        """All documents, by key."""
+    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        """All documents, or those of these ids that exist; by key."""
         ...
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
@@ -203,6 +209,10 @@ class GraphReader(Protocol):
 
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         """The exact cosine of every segment and point of these documents, best first; ties by id."""
+        ...
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        """Nodes and edges of one document by label and by relationship type; empty where there is no such document."""
         ...
 
     def statistics(self) -> Mapping[str, int]:
@@ -264,31 +274,23 @@ class Layer(Protocol):
 
     def build(
         self,
-        documents: Sequence[tuple[Document, Sequence[Segment]]],
+        documents: Sequence[tuple[str, Sequence[Segment]]],
         *,
         namespace: str,
         language: LanguageModel,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The rows of each document, in order; the model work of all of them runs together."""
+        """The rows of each document (id and segments), in order; the model work of all of them runs together."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class LayerRows:
-    """What a layer adds to a document's graph, what went wrong on the way (counted), and what it cost."""
-
-    points: tuple[InformationPoint, ...] = ()
-    summarizes: tuple[Summarizes, ...] = ()
-    notes: Mapping[str, int] | None = None
-    usage: Usage = Usage()
 
 
 class Strategy(Protocol):
     """A way to read the graph for a question."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that users choose it by."""
+        ...
 
     def read(
         self,
@@ -298,11 +300,13 @@ class Strategy(Protocol):
         search: Search,
         session: ReadingSession,
         embedder: Embedder,
+        budget: Budget,
         documents: Sequence[str] | None = None,
-    ) -> Iterator[Step]:
-        """Read node after node into the session, telling each as a step.
+    ) -> Iterator[tuple[Step, ...]]:
+        """Read nodes into the session, telling after each forward pass the steps that it took.
 
-        Whoever drives it may stop asking at any time (the budget); the session then holds what was told, and
-        nothing else. ``documents`` are ids; None means all.
+        Whoever drives it checks the budget between two passes and may stop asking at any time; the session then
+        holds what was told, and nothing else. The strategy itself keeps one pass within ``budget``.
+        ``documents`` are ids; None means all.
         """
         ...

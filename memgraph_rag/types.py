@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Action",
     "Answer",
+    "Budget",
     "Citation",
     "Document",
     "DocumentGraph",
@@ -29,6 +31,7 @@ __all__ = [
     "Generation",
     "Hit",
     "InformationPoint",
+    "LayerRows",
     "Matrix",
     "Message",
     "Node",
@@ -40,6 +43,7 @@ __all__ = [
     "Summarizes",
     "Usage",
     "Vector",
+    "as_line",
     "make_id",
 ]
 
@@ -62,6 +66,11 @@ def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
     """
     framed = json.dumps([namespace, kind, *natural_key], ensure_ascii=False)
     return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def as_line(text: str) -> str:
+    """The text on one line, as a model reads it: a node can then never look like two."""
+    return " ".join(text.split())
 
 
 # ── what a user adds ─────────────────────────────────────────────────────────────────────────────────────
@@ -231,6 +240,25 @@ class Generation:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
+class LayerRows:
+    """What a layer adds to a document's graph, what went wrong on the way (counted), and what it cost."""
+
+    points: tuple[InformationPoint, ...] = ()
+    summarizes: tuple[Summarizes, ...] = ()
+    notes: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    def __add__(self, other: LayerRows) -> LayerRows:
+        """The rows of both."""
+        return LayerRows(
+            (*self.points, *other.points),
+            (*self.summarizes, *other.summarizes),
+            Counter(self.notes) + Counter(other.notes),
+            self.usage + other.usage,
+        )
+
+
 # ── search and reading ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -250,6 +278,18 @@ class Evidence:
     document_key: str
     score: float
     why: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one question; None is no limit. Reading ends with the step that reaches one.
+
+    ``max_tokens`` counts what the model reads (question, nodes, probes), ``max_seconds`` reading without the answer.
+    """
+
+    max_seconds: float | None = None
+    max_tokens: int | None = None
+    max_nodes: int | None = None
 
 
 class StopReason(str, Enum):
@@ -335,7 +375,7 @@ class Receipt:
     action: Action
     counts: Mapping[str, int]
     notes: Mapping[str, int] = field(default_factory=dict)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

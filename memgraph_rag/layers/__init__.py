@@ -1,0 +1,1 @@
+"""Optional derived parts of the graph, a module each: text in, rows out."""

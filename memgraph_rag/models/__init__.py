@@ -1,0 +1,1 @@
+"""Language model and embedder: the only room that knows torch."""

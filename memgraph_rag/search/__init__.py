@@ -1,0 +1,1 @@
+"""Finding segments without a language model: a graph reader in, evidence out."""

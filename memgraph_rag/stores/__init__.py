@@ -1,0 +1,75 @@
+"""Databases that hold the graph: Neo4j, or one Ladybug file.
+
+It knows no model, no layer and no strategy. The invariant: importing it imports no driver and no engine; opening a
+store imports the one that is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["open_store"]
+
+NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+
+def open_store(
+    address: str | Path,
+    *,
+    namespace: str,
+    user: str | None = None,
+    password: str | None = None,
+    database: str | None = None,
+    connect_timeout_s: float = 5.0,
+) -> GraphStore:
+    """The store at an address, bound to one namespace.
+
+    Args:
+        address: ``neo4j://host:7687`` (also neo4j+s, neo4j+ssc, bolt, bolt+s, bolt+ssc), or the path of a Ladybug
+            file, which is made where there is none; ``:memory:`` keeps the graph in this process only.
+        namespace: the wall between users; what is read and written stays in it.
+        user: for Neo4j.
+        password: for Neo4j; it is in no message. Without one, that of the server which ``memgraph-rag neo4j start``
+            runs at this address.
+        database: for Neo4j; None is the user's home database.
+        connect_timeout_s: for Neo4j; how long to try.
+
+    Raises:
+        SettingsError: the address is of no known kind.
+        StoreUnavailable: nobody answered.
+        StoreAccessDenied: wrong user, password or database, or a file that may not be written.
+        StoreLocked: another process has the file open.
+    """
+    where = str(address)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
+    if scheme is None:
+        from memgraph_rag.stores.ladybug import LadybugStore
+        from memgraph_rag.stores.ladybug_file import open_file
+
+        return LadybugStore(open_file(where), namespace=namespace)
+    if scheme[1].lower() not in NEO4J_SCHEMES:
+        raise SettingsError(
+            f"expected an address that begins with one of {', '.join(NEO4J_SCHEMES)}, or the path of a file; came "
+            f"{scheme[0]}. Neo4j's own port is 7687: neo4j://localhost:7687.",
+            scheme=scheme[1],
+        )
+    if "@" in where:
+        raise SettingsError(
+            f"expected {scheme[0]}host:port; came an address with a user in it. Give user= and password= apart, so "
+            "that the password stays out of messages.",
+            scheme=scheme[1],
+        )
+    from memgraph_rag.stores.neo4j import Neo4jStore
+    from memgraph_rag.stores.neo4j_connection import connect
+
+    if password is None:
+        from memgraph_rag.stores.neo4j_server import credentials_for
+
+        user, password = credentials_for(where) or (user, None)
+    auth = None if user is None else (user, password or "")
+    connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
+    return Neo4jStore(connection, namespace=namespace)

@@ -1,0 +1,37 @@
+"""Ways to search the graph, by name.
+
+Invariant: a strategy is known to the rest of the library only through this table and the contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memgraph_rag.contracts import Strategy
+from memgraph_rag.errors import StrategyError
+from memgraph_rag.strategies.full_context import FullContext
+from memgraph_rag.strategies.pecan import Pecan
+from memgraph_rag.strategies.top_k import TopK
+
+__all__ = ["DEFAULT", "STRATEGIES", "find_strategy"]
+
+DEFAULT = "pecan"
+
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "pecan": Pecan,
+    "top_k": TopK,
+    "top_k_keywords": lambda: TopK("keywords"),
+    "top_k_vector": lambda: TopK("vector"),
+    "full_context": FullContext,
+}
+
+
+def find_strategy(name: str) -> Strategy:
+    """A strategy with its defaults.
+
+    Raises:
+        StrategyError: no strategy of that name.
+    """
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise StrategyError(f"Expected a strategy out of {', '.join(STRATEGIES)}, got {name!r}.", name=name)
+    return STRATEGIES[name]()

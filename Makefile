@@ -1,0 +1,58 @@
+# Everything from a fresh clone, with Python 3.10+ and make; other needs are fetched into .venv.
+#
+#   make demo       a story, three questions: walk, answers, citations
+#   make test       lint, types and all tests, a real Neo4j included
+#   make PYTHON=python3.12 …         another Python
+#   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/uv pip install --python $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format clean distclean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
+	@$(BIN)/memgraph-rag demo
+
+test: lint ## Lint, types and all tests
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.has-test ## Lint, format and types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/.has-test ## Format the code
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+clean: ## Remove what was built, but not .venv
+	rm -rf dist build .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv too
+	rm -rf $(VENV)
+
+$(VENV)/.has-demo: pyproject.toml $(VENV)/.has-uv
+	@echo "Installing, the first time with 1.2 GB of models and as much as 3 GB of torch …"
+	$(INSTALL) -e '.[offline-models]'
+	@touch $@
+
+$(VENV)/.has-test: pyproject.toml $(VENV)/.has-uv
+	@echo "Installing, the first time with 0.6 GB of models and as much as 3 GB of torch …"
+	$(INSTALL) -e '.[dev,offline-models-small,neo4j-local]'
+	@touch $@
+
+$(VENV)/.has-uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "Expected Python 3.10 or newer, got $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' || { \
+	  echo "Expected Python's venv module whole. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@touch $@

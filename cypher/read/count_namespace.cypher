@@ -1,0 +1,27 @@
+// How much the namespace holds, by label and by relationship type.
+// params: namespace
+// returns: name, count
+// needs: Document.namespace and key, Segment.namespace and document_id, InformationPoint.namespace and document_id
+MATCH (n:Document)
+WHERE n.namespace = $namespace AND n.key IS NOT NULL
+RETURN 'Document' AS name, count(n) AS count
+UNION ALL
+MATCH (n:Segment)
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'Segment' AS name, count(n) AS count
+UNION ALL
+MATCH (n:InformationPoint)
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'InformationPoint' AS name, count(n) AS count
+UNION ALL
+MATCH (n:Document)-[r:HAS_SEGMENT]->()
+WHERE n.namespace = $namespace AND n.key IS NOT NULL
+RETURN 'HAS_SEGMENT' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Segment)-[r:NEXT]->()
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'NEXT' AS name, count(r) AS count
+UNION ALL
+MATCH (n:InformationPoint)-[r:SUMMARIZES]->()
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'SUMMARIZES' AS name, count(r) AS count

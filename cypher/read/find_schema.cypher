@@ -1,0 +1,7 @@
+// How the store was built.
+// params: schema_id
+// returns: version, embedder, dimension
+// needs: Schema.id
+MATCH (s:Schema {id: $schema_id})
+RETURN s.version AS version, s.embedder AS embedder, s.dimension AS dimension
+LIMIT 1

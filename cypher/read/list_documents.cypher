@@ -1,0 +1,19 @@
+// All documents of the namespace, by key.
+// params: namespace
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata
+// needs: Document.namespace and key
+MATCH (d:Document)
+WHERE d.namespace = $namespace AND d.key IS NOT NULL
+RETURN
+  d.id AS id,
+  d.key AS key,
+  d.title AS title,
+  d.source AS source,
+  d.sha256 AS sha256,
+  d.added_at AS added_at,
+  d.characters AS characters,
+  d.segments AS segments,
+  d.layers AS layers,
+  d.model AS model,
+  d.metadata AS metadata
+ORDER BY key, id

@@ -1,0 +1,9 @@
+// The exact cosine of the segments of these documents, best first. Neo4j answers (1 + cosine) / 2.
+// params: namespace, document_ids, vector, k
+// returns: id, score
+// needs: Segment.namespace and document_id
+MATCH (n:Segment)
+WHERE n.namespace = $namespace AND n.document_id IN $document_ids
+RETURN n.id AS id, 2 * vector.similarity.cosine(n.embedding, $vector) - 1 AS score
+ORDER BY score DESC, id
+LIMIT $k

@@ -1,0 +1,7 @@
+// One InformationPoint per id.
+// params: -
+// returns: -
+// needs: -
+CREATE CONSTRAINT information_point_id IF NOT EXISTS
+FOR (n:InformationPoint)
+REQUIRE n.id IS UNIQUE

@@ -1,0 +1,14 @@
+// Nearest segments, over all namespaces. Unquantised, so that a score is the cosine.
+// params: dimension
+// returns: -
+// needs: Neo4j 5.23
+CREATE VECTOR INDEX segment_embedding IF NOT EXISTS
+FOR (n:Segment)
+ON (n.embedding)
+OPTIONS {
+  indexConfig: {
+    `vector.dimensions`: toInteger($dimension),
+    `vector.similarity_function`: 'cosine',
+    `vector.quantization.enabled`: false
+  }
+}

@@ -1,0 +1,16 @@
+// Store information points.
+// params: namespace, document_id, rows
+// returns: -
+// needs: InformationPoint.id
+UNWIND $rows AS row
+CREATE (:InformationPoint {
+  id: row.id,
+  namespace: $namespace,
+  name: row.name,
+  document_id: $document_id,
+  level: row.level,
+  `index`: row.`index`,
+  text: row.text,
+  tokens: row.tokens,
+  embedding: row.embedding
+})

@@ -1,0 +1,82 @@
+"""The list of commands, and how each of them ends.
+
+It knows no memory. Invariant: an error of our own is one line on standard error and exit status 1; Ctrl-C is one line
+and 130; wrong usage is 2.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from memgraph_rag.cli.adding import add, forget
+from memgraph_rag.cli.asking import ask
+from memgraph_rag.cli.demo import demo
+from memgraph_rag.cli.doctor import doctor
+from memgraph_rag.cli.looking import documents, search, show, status
+from memgraph_rag.cli.place import at_place
+from memgraph_rag.errors import MemgraphRagError
+
+__all__ = ["app"]
+
+_HELP = "Long-term memory in Neo4j or in one file: add documents, ask questions, get exact citations."
+
+
+class _Root(TyperGroup):
+    """All commands; the one place where errors become exit statuses."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MemgraphRagError as error:
+            typer.echo(f"{type(error).__name__}: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as interrupt:
+            typer.echo("Interrupted. What was not finished is not stored.", err=True)
+            raise typer.Exit(130) from interrupt
+
+
+class _Neo4j(TyperGroup):
+    """The commands of ``cli.server``, imported when they are asked for: they load the driver."""
+
+    def _loaded(self) -> Any:
+        from memgraph_rag.cli.server import app as server
+
+        return typer.main.get_command(server)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return self._loaded().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return self._loaded().get_command(ctx, cmd_name)
+
+
+app = typer.Typer(
+    cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
+)  # fmt: skip
+for _command in (add, ask, search, show, documents, forget, status, doctor, demo):
+    app.command()(at_place(_command))
+app.add_typer(
+    typer.Typer(cls=_Neo4j, no_args_is_help=True, help="A real Neo4j with Browser on this machine, without Docker."),
+    name="neo4j",
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from memgraph_rag import __version__
+
+        typer.echo(f"memgraph_rag {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """What comes before a command."""

@@ -1,0 +1,159 @@
+"""``memgraph-rag demo``: a story, three questions, and all that happens on the way.
+
+It uses the memory as anybody would. Invariant: an answer is shown from the last run only where the document, the
+model, the strategy and the version of this library are the same; it then says so.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import platformdirs
+import typer
+
+from memgraph_rag.cli import forms
+from memgraph_rag.cli.asking import replay, show_reading
+from memgraph_rag.cli.place import Place
+from memgraph_rag.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memgraph_rag import Document, Memory
+    from memgraph_rag.cli.progress import Bars
+
+__all__ = ["QUESTIONS", "demo", "read_story"]
+
+QUESTIONS = (
+    "Why did Peter's mother tell him not to go into Mr. McGregor's garden?",
+    "What did Peter lose while he was running away?",
+    "What did Mrs. Rabbit give Peter at the end of the day?",
+)
+
+_STORY = "peter_rabbit.txt"
+_TITLE = "The Tale of Peter Rabbit"
+_STRATEGY = "pecan"
+
+
+def demo(
+    place: Place,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Add the story and ask the questions anew.")] = False,
+) -> None:
+    """Add a short story and ask it three questions: bars, walk, answers, citations. A store of its own is used."""
+    from memgraph_rag.cli import render
+    from memgraph_rag.cli.progress import Bars
+
+    out, story, place = render.to_stdout(), read_story(), _of_the_demo(place)
+    out.print(f"[bold]{_TITLE}[/bold], {len(story.text):,} characters → {place.store}", soft_wrap=True)
+    with Bars(forced=True) as bars, place.open(progress=bars) as memory:
+        kept = _Kept(_answers_path(place), about=_about(memory, story))
+        if not _add(memory, story, bars, out, fresh=fresh) or fresh:
+            kept.clear()
+        for question in QUESTIONS:
+            _show_question(memory, question, kept, bars, out)
+    out.print(f"\nAsk it yourself:  {_command(place)}", style="dim", markup=False, soft_wrap=True)
+
+
+def _of_the_demo(place: Place) -> Place:
+    """A store and a namespace that are nobody else's, where none is named."""
+    store = place.store or str(platformdirs.user_data_path("memgraph_rag") / "demo.lbug")
+    return replace(place, store=store, namespace=place.namespace or "demo")
+
+
+def read_story() -> Document:
+    """The story, as it lies in the package or, in a checkout, in ``examples``."""
+    from memgraph_rag import Document
+
+    package = Path(__file__).parent.parent
+    for path in (package / "_examples" / _STORY, package.parent / "examples" / _STORY):
+        if path.is_file():
+            # As text: two checkouts then hold the same document, which a path would deny.
+            return Document(path.read_text("utf-8"), _STORY, title=_TITLE)
+    raise SettingsError(f"Expected the story {_STORY} beside the package, but it is not there. Reinstall memgraph_rag.")
+
+
+def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bool) -> bool:
+    """Store the story; True where the memory held it already."""
+    from memgraph_rag import Action
+    from memgraph_rag.cli import render
+
+    if fresh and any(record.key == story.key for record in memory.documents()):
+        memory.forget(story.key)
+    (receipt,) = bars.between(map(memory.add, [story]), "adding")
+    out.print(render.receipt_line(forms.receipt_form(receipt)), soft_wrap=True)
+    return receipt.action is Action.UNCHANGED
+
+
+def _show_question(memory: Memory, question: str, kept: _Kept, bars: Bars, out: Console) -> None:
+    """One question with its walk, answer, citations and cost; from the last run where nothing changed."""
+    out.print()
+    out.rule(style="dim")
+    form = kept.find(question)
+    out.print(question, style="bold cyan", end="\n" if form is None else "")
+    if form is not None:
+        out.print("  (from the last run; --fresh asks anew)", style="yellow")
+        replay(form, out)
+        return
+    items = memory.stream(question, strategy=_STRATEGY)
+    items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
+    kept.keep(question, forms.answer_form(show_reading(items, walk=out, answer=out)))
+
+
+def _command(place: Place) -> str:
+    return f'memgraph-rag ask "What did Peter eat?" --store {place.store} --namespace {place.namespace}'
+
+
+# ── answers of the last run ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _answers_path(place: Place) -> Path:
+    """A file beside the store; where that is no file, in the user's data folder."""
+    if place.store is None or "://" in place.store or place.store == ":memory:":
+        return platformdirs.user_data_path("memgraph_rag") / "demo-answers.json"
+    path = Path(place.store).expanduser()
+    return path.with_name(f"{path.stem}-answers.json")
+
+
+def _about(memory: Memory, story: Document) -> tuple[str, ...]:
+    """Everything beside the question that an answer depends on."""
+    from memgraph_rag import __version__
+
+    return (story.sha256, memory.namespace, memory.language_model.name, memory.embedder.name, _STRATEGY, __version__)
+
+
+class _Kept:
+    """Answers in a file, each under a hash of its question and of what else it depends on.
+
+    Args:
+        path: a JSON file; what cannot be read counts as empty.
+        about: what else the answers depend on.
+    """
+
+    def __init__(self, path: Path, *, about: tuple[str, ...]) -> None:
+        self._path = path
+        self._about = about
+        try:
+            self._answers: dict[str, forms.AnswerForm] = dict(json.loads(path.read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            self._answers = {}
+
+    def find(self, question: str) -> forms.AnswerForm | None:
+        """The answer to this question, if there is one."""
+        return self._answers.get(self._key(question))
+
+    def keep(self, question: str, answer: forms.AnswerForm) -> None:
+        """Write an answer into the file; at once, so that an interrupted demo keeps what it has."""
+        self._answers[self._key(question)] = answer
+        self._path.parent.mkdir(parents=True, exist_ok=True)  # with a server as store nothing has made it yet
+        self._path.write_text(json.dumps(self._answers, indent=1), "utf-8")
+
+    def clear(self) -> None:
+        """Drop all answers: the graph that they came from is another now."""
+        self._answers.clear()
+
+    def _key(self, question: str) -> str:
+        return sha256(json.dumps([*self._about, question]).encode()).hexdigest()

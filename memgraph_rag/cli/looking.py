@@ -1,0 +1,132 @@
+"""``memgraph-rag search``, ``show``, ``documents`` and ``status``: what the memory holds.
+
+It changes nothing and needs no language model. Invariant: what a table shows is in the JSON form too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph_rag.cli import forms
+from memgraph_rag.cli.place import Json, Place
+from memgraph_rag.errors import DocumentNotFound
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory, Settings
+
+__all__ = ["documents", "search", "show", "status"]
+
+
+def search(
+    place: Place,
+    query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
+    k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
+    mode: Annotated[str, typer.Option(help="hybrid, keywords or vector.")] = "hybrid",
+    document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the passages that bear on a query, without asking the language model."""
+    from memgraph_rag.cli import render
+
+    with place.open() as memory:
+        found = memory.search(query, k=k, mode=mode, documents=document or None)  # pyright: ignore[reportArgumentType]
+    shown = [forms.evidence_form(evidence) for evidence in found]
+    if as_json:
+        forms.write_json(shown)
+        return
+    out = render.to_stdout()
+    for rank, form in enumerate(shown, 1):
+        out.print(render.evidence_lines(rank, form), soft_wrap=True)
+    if not shown:
+        render.to_stderr().print("Nothing was found.")
+
+
+def show(
+    place: Place,
+    name: Annotated[str, typer.Argument(metavar="ID", help="Key or id of a document, or id of a node.")],
+    as_json: Json = False,
+) -> None:
+    """Show one document, or one node with its text and where it lies."""
+    from memgraph_rag.cli import render
+
+    with place.open() as memory:
+        form = _find(memory, name)
+    if as_json:
+        forms.write_json(form)
+        return
+    out, text = render.to_stdout(), form.pop("text", None)
+    out.print(render.facts(form))
+    if text is not None:
+        out.print()
+        out.print(render.plain(text), markup=False, soft_wrap=True)
+
+
+def _find(memory: Memory, name: str) -> dict[str, Any]:
+    """The form of the document or node of that name."""
+    records = memory.documents()
+    for record in records:
+        if name in (record.id, record.key):
+            return {"type": "document", **forms.document_form(record)}
+    node = memory.get(name)
+    if node is None:
+        raise DocumentNotFound(
+            f"Expected the key or id of a document, or the id of a node, in namespace {memory.namespace!r}, got "
+            f"{name!r}. 'memgraph-rag documents' lists documents, 'memgraph-rag search' and 'ask --json' tell nodes.",
+            key=name,
+        )
+    keys = {record.id: record.key for record in records}
+    return {"type": "node", **forms.node_form(node, keys.get(node.document_id, ""))}
+
+
+def documents(place: Place, as_json: Json = False) -> None:
+    """List the documents."""
+    from memgraph_rag.cli import render
+
+    with place.open() as memory:
+        held = [forms.document_form(record) for record in memory.documents()]
+    if as_json:
+        forms.write_json(held)
+        return
+    columns = ("key", "title", "characters", "segments", "layers", "model", "added_at")
+    rows = ([", ".join(form[name]) if name == "layers" else form[name] for name in columns] for form in held)
+    render.to_stdout().print(render.table(columns, rows))
+    if not held:
+        render.to_stderr().print("No document yet. Add one: memgraph-rag add FILE")
+
+
+def status(place: Place, as_json: Json = False) -> None:
+    """Count what is stored, by label and relationship type; tell store, schema and models."""
+    from memgraph_rag.cli import render
+
+    with place.open() as memory:
+        stats = memory.stats()
+        form = {
+            "counts": stats["counts"],
+            "schema_version": stats["schema"].get("version"),
+            "models": {"language_model": _language_model(place.settings()), **_embedder(stats["schema"])},
+            "store": memory.settings.store,
+            "namespace": memory.namespace,
+        }
+    if as_json:
+        forms.write_json(form)
+        return
+    out = render.to_stdout()
+    about = {"store": form["store"], "namespace": form["namespace"], "schema": form["schema_version"]}
+    out.print(render.facts({**about, **form["models"]}))
+    out.print()
+    out.print(render.table(("what", "how many"), sorted(form["counts"].items())))
+
+
+def _embedder(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"embedder": schema.get("embedder"), "dimension": schema.get("dimension")}
+
+
+def _language_model(settings: Settings) -> str | None:
+    """The model that a question would be put to; None where none is installed. Loads nothing."""
+    from memgraph_rag.models.catalogue import CATALOGUE
+
+    if settings.model != "auto":
+        return settings.model
+    return next((model.name for model in CATALOGUE.values() if model.part_paths() is not None), None)

@@ -1,0 +1,99 @@
+"""Where a command works: the options that every command shares, and the memory that they open.
+
+It knows nothing of what a command does there. Invariant: an option that is not given is None, so that the library's
+own settings decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory, Settings
+
+__all__ = ["Json", "Place", "at_place"]
+
+Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
+
+_GROUP = "Where"
+_OPTIONS: dict[str, Any] = {
+    "store": Annotated[
+        str | None, typer.Option(help="A file, or an address such as neo4j://localhost:7687.", rich_help_panel=_GROUP)
+    ],
+    "namespace": Annotated[
+        str | None, typer.Option(help="The wall between memories in one store.", rich_help_panel=_GROUP)
+    ],
+    "model": Annotated[
+        str | None, typer.Option(help="Language model: name, folder or GGUF file.", rich_help_panel=_GROUP)
+    ],
+    "embedder": Annotated[str | None, typer.Option(help="Embedder: name or folder.", rich_help_panel=_GROUP)],
+    "verbose": Annotated[bool, typer.Option("--verbose", help="Log to standard error.", rich_help_panel=_GROUP)],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the shared options say."""
+
+    store: str | None = None
+    namespace: str | None = None
+    model: str | None = None
+    embedder: str | None = None
+
+    def settings(self) -> Settings:
+        """These options, with the environment and the defaults behind them."""
+        from memgraph_rag import Settings
+
+        return Settings.load(
+            store=self.store, namespace=self.namespace, model=self.model, embedder=self.embedder
+        )  # fmt: skip
+
+    def open(self, **more: Any) -> Memory:
+        """The memory of this place; ``more`` are further arguments of ``Memory``."""
+        from memgraph_rag import Memory
+
+        return Memory(self.store, namespace=self.namespace, model=self.model, embedder=self.embedder, **more)
+
+
+def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
+    """The command with the shared options in place of its first argument."""
+    hints = get_type_hints(command, include_extras=True)
+    own = list(inspect.signature(command).parameters.values())[1:]
+    parameters = [
+        *(given.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[given.name]) for given in own),
+        *(
+            Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "verbose" else None, annotation=annotation)
+            for name, annotation in _OPTIONS.items()
+        ),
+    ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        shared = {name: given.pop(name) for name in _OPTIONS}
+        _start_logging(verbose=shared.pop("verbose"))
+        command(Place(**shared), **given)  # pyright: ignore[reportCallIssue]
+
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _start_logging(*, verbose: bool) -> None:
+    """Our own words on standard error; other libraries' only where they are asked for."""
+    ours, others = (logging.DEBUG, logging.INFO) if verbose else (logging.WARNING, logging.ERROR)
+    handler = logging.StreamHandler()
+    # On the handler, because some libraries set the level of their own logger.
+    handler.addFilter(lambda record: record.levelno >= (ours if record.name.startswith("memgraph_rag") else others))
+    logging.basicConfig(format="%(message)s", level=others, handlers=[handler])
+    logging.getLogger("memgraph_rag").setLevel(ours)
+    if not verbose:
+        warnings.simplefilter("ignore")

@@ -1,0 +1,180 @@
+"""What a person reads: the walk, the answer, its citations, tables.
+
+It prints forms and knows no memory. Invariants: text of a document is never taken for markup, and no control
+character of it reaches the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memgraph_rag.cli.forms import AnswerForm, CitationForm, StepForm, UsageForm
+
+__all__ = [
+    "STOP_REASONS",
+    "cost_line",
+    "evidence_lines",
+    "facts",
+    "failure_line",
+    "plain",
+    "receipt_line",
+    "show_grounds",
+    "show_piece",
+    "table",
+    "to_stderr",
+    "to_stdout",
+    "walk_header",
+    "walk_line",
+]
+
+STOP_REASONS = {
+    "answerable": "the model judged that what it had read answers the question",
+    "exhausted": "there was nothing left to read",
+    "window": "the next node did not fit the model's window",
+    "max_nodes": "the limit of nodes was reached",
+    "max_tokens": "the limit of tokens was reached",
+    "max_seconds": "the limit of time was reached",
+    "nothing_found": "the memory holds nothing to read",
+}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WIDTH_OF_A_PIPE = 160
+_KINDS = {"segment": "text", "point": "point"}
+
+
+def to_stdout() -> Console:
+    """Where answers go."""
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
+
+
+def to_stderr() -> Console:
+    """Where everything goes that is not an answer."""
+    return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
+
+
+def plain(text: str) -> str:
+    """The text without what could drive a terminal: escape sequences, overprinting, turned direction."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def _line(text: str) -> str:
+    return plain(" ".join(text.split()))
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+# ── a question ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def walk_header(console: Console) -> None:
+    """The head of the walk's columns."""
+    console.print(
+        Text("order  node     score  attention  P(Yes)  text", style="dim"), no_wrap=True, overflow="ellipsis"
+    )
+
+
+def walk_line(console: Console, order: int, step: StepForm) -> None:
+    """One row of the walk: what was read, by which score, how much attention it got, and P(Yes) after it."""
+    node = f"{_KINDS[step['kind']]} {step['level'] or ''}".rstrip()
+    p_yes = "" if step["p_yes"] is None else f"{step['p_yes']:.2f}"
+    row = Text(f"{order:>5}  {node:<7}{step['score']:>7.3f}  {step['attention']:>9.5f}  {p_yes:>6}  ")
+    row.append(_line(step["text"]), style="dim" if step["kind"] == "point" else "")
+    console.print(row, no_wrap=True, overflow="ellipsis")
+
+
+def show_piece(console: Console, piece: str, *, after: str = "") -> str:
+    """Print a piece of the answer behind what is written of it; what is written then."""
+    if not after:
+        piece = piece.lstrip()
+        if piece:
+            console.print()
+    console.print(Text(plain(piece), style="bold"), end="", soft_wrap=True)
+    return after + piece
+
+
+def show_grounds(console: Console, answer: AnswerForm) -> None:
+    """What the answer rests on, why reading ended, and what it cost."""
+    console.print()
+    if answer["citations"]:
+        console.print("\nSources", style="dim")
+        for number, citation in enumerate(answer["citations"], 1):
+            _show_citation(console, number, citation)
+    reason = STOP_REASONS[answer["stop_reason"]]
+    console.print(f"\nStopped because {reason}.", style="dim", soft_wrap=True)
+    nodes = _many(len(answer["trace"]), "node")
+    console.print(f"{nodes}, {cost_line(answer['usage'])}", style="dim", soft_wrap=True)
+
+
+def _show_citation(console: Console, number: int, citation: CitationForm) -> None:
+    place = Text(f"[{number}] ", style="cyan")
+    place.append(f"{plain(citation['document_key'])}  {citation['start']}–{citation['end']}")
+    console.print(place, soft_wrap=True)
+    console.print(Text(f"    “{_line(citation['quote'])}”", style="italic"), soft_wrap=True)
+
+
+def cost_line(usage: UsageForm) -> str:
+    """Tokens, calls and seconds in words."""
+    return (
+        f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
+        f"{_many(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
+    )
+
+
+# ── documents ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def receipt_line(receipt: Mapping[str, Any]) -> Text:
+    """What a write did to one document."""
+    line = Text(f"{receipt['action']:<9}  ", style="green")
+    line.append(plain(receipt["key"]), style="bold")
+    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(receipt["counts"].items()) if count)
+    line.append(f"  {counts}", style="default")
+    if receipt["notes"]:
+        notes = ", ".join(f"{count:,} × {plain(name)}" for name, count in receipt["notes"].items())
+        line.append(f"  (model output left out: {notes})", style="yellow")
+    if receipt["usage"]["model_calls"]:
+        line.append(f"  {cost_line(receipt['usage'])}", style="dim")
+    return line
+
+
+def failure_line(failure: Mapping[str, Any]) -> Text:
+    """Why one source could not be added."""
+    line = Text("failed     ", style="red")
+    line.append(plain(failure["source"]), style="bold")
+    return line.append(f"  {failure['error']}: {_line(failure['message'])}", style="default")
+
+
+def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
+    """Where one piece of evidence stands, by which lists it was found, and its text."""
+    why = ", ".join(f"{name} {place}" for name, place in evidence["why"].items())
+    head = Text(f"{rank:>2}. ", style="cyan")
+    head.append(f"{plain(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
+    head.append(f"  score {evidence['score']:.4f}  ({why})  {evidence['node_id']}", style="dim")
+    return head.append(f"\n    {_line(evidence['text'])}\n", style="default")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Rows under a head."""
+    drawn = Table(*columns, box=None, pad_edge=False, header_style="dim")
+    for row in rows:
+        drawn.add_row(*(Text(plain(str(cell))) for cell in row))
+    return drawn
+
+
+def facts(pairs: Mapping[str, object]) -> Table:
+    """Names and values below one another; what is empty is left out."""
+    drawn = Table.grid(padding=(0, 2))
+    for name, value in pairs.items():
+        if value not in ("", None, [], {}):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            drawn.add_row(Text(name, style="dim"), Text(plain(shown)))
+    return drawn

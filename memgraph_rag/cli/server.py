@@ -1,0 +1,107 @@
+"""``memgraph-rag neo4j``: start, stop and look at a real Neo4j on this machine.
+
+It prints what ``memgraph_rag.stores.neo4j_server`` tells, and knows nothing of processes or files itself. The
+invariant: a password is shown once, by the command that generated it, and never read from the command's history
+unless the user puts it there; an error is one line on standard error, and exit status 1.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from memgraph_rag.stores import neo4j_server
+from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
+from memgraph_rag.stores.neo4j_server import RunningServer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="A real Neo4j with Browser on this machine, without Docker.", no_args_is_help=True, rich_markup_mode="rich"
+)
+
+_out = Console(soft_wrap=True)
+_err = Console(stderr=True, soft_wrap=True)
+
+Home = Annotated[Path | None, typer.Option(help="Folder of the server; by default one for this user.")]
+
+
+@app.command()
+def start(
+    *,
+    home: Home = None,
+    version: Annotated[str, typer.Option(help=f"Which Neo4j; {LTS} is the long-term release.")] = NEWEST,
+    bolt_port: Annotated[int, typer.Option(help="Where drivers connect.")] = neo4j_server.BOLT_PORT,
+    http_port: Annotated[int, typer.Option(help="Where Browser is served.")] = neo4j_server.HTTP_PORT,
+    password: Annotated[
+        str | None, typer.Option(envvar="NEO4J_PASSWORD", hidden=True, help="Password of the user neo4j.")
+    ] = None,
+) -> None:
+    """Start Neo4j, and leave it running. The first time, about 200 MB are fetched from Maven Central.
+
+    The password is that in the environment variable NEO4J_PASSWORD; without it, one is generated.
+    """
+    with _err.status("starting Neo4j") as spinner:
+
+        def show(what: str, done: int, total: int) -> None:
+            spinner.update(f"{what}: {done} of {total} files" if total else what)
+
+        server = neo4j_server.start(
+            home, version=version, password=password, bolt_port=bolt_port, http_port=http_port, progress=show
+        )
+    _describe(server)
+    if server.password_is_new:
+        _out.print(f"\nPassword, shown this once: [bold]{server.password}[/bold]")
+    if server.password != password:
+        _out.print(f"\nThe password is kept, for you alone, in {server.home / 'credentials.json'}.", style="dim")
+    _out.print(f'\nUse it:  Memory("{server.bolt_uri}")        Stop it:  memgraph-rag neo4j stop')
+
+
+@app.command()
+def stop(*, home: Home = None) -> None:
+    """Stop Neo4j; what it stores stays."""
+    with _err.status("stopping Neo4j"):
+        was_running = neo4j_server.stop(home)
+    _out.print("Neo4j is stopped." if was_running else "Neo4j was not running.")
+
+
+@app.command()
+def status(
+    *,
+    home: Home = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: one JSON object.")] = False,
+) -> None:
+    """Tell whether Neo4j runs, and where."""
+    server = neo4j_server.status(home)
+    if as_json:
+        typer.echo(json.dumps({"running": server is not None, **(_facts(server) if server else {})}))
+    elif server is None:
+        _out.print("Neo4j is not running. Start it: memgraph-rag neo4j start")
+    else:
+        _describe(server)
+
+
+def _facts(server: RunningServer) -> dict[str, str | int]:
+    return {
+        "version": server.version,
+        "bolt_uri": server.bolt_uri,
+        "browser_url": server.browser_url,
+        "user": server.user,
+        "home": str(server.home),
+        "pid": server.pid,
+    }
+
+
+def _describe(server: RunningServer) -> None:
+    _out.print(f"Neo4j {server.version} {'is running' if server.was_running else 'was started'}.")
+    table = Table.grid(padding=(0, 2))
+    table.add_row("Bolt", server.bolt_uri)
+    table.add_row("Browser", server.browser_url)
+    table.add_row("User", server.user)
+    table.add_row("Folder", str(server.home))
+    _out.print(table)

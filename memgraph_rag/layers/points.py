@@ -1,0 +1,303 @@
+"""Information points: the summary graph above the segments, weighted by the model's own attention.
+
+Level by level, consecutive nodes are gathered into batches, the model writes one bullet list per batch, each
+bullet becomes a point, and what the model looked at while writing it becomes the weights of its edges. It knows no
+database and no tokenizer. Invariants: the weights of a point's edges sum to 1; whatever odd thing the model
+writes is counted, never raised, and never costs a segment.
+
+Source: PECAN / GARLIC, section 3.1; the decisions that the paper leaves open are in ``docs/decisions.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+import numpy as np
+
+from memgraph_rag.contracts import LanguageModel, Progress
+from memgraph_rag.types import (
+    Generation,
+    InformationPoint,
+    LayerRows,
+    Node,
+    Prompt,
+    Segment,
+    Summarizes,
+    Usage,
+    as_line,
+    make_id,
+)
+
+__all__ = ["PointsLayer", "bullets", "edge_weights", "is_useless_from_here"]
+
+INSTRUCTION = (
+    "Below are consecutive pieces of a text, one on each line. Write a list of summary points of what they say. "
+    "Each point tells one event or fact in one complete sentence. Use full names instead of pronouns. A point may "
+    "gather what several pieces say; leave out nothing that matters. Write each point on its own line, beginning "
+    'with "* ". Write only the points, without introduction or explanation.'
+)
+
+_BULLET = re.compile(r"\s*(?:[•‣●◦▪]\s*|(?:[*+·–—-]|\d{1,3}[.)])(?:\s+|$))")
+_BOLD = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")  # not the power in x**2
+_MOST_POINTS = 64
+_MOST_REPETITIONS = 3
+_MOST_COPIES = 5
+_VARIANTS = 2  # so many of one pattern are kept
+_REACH = 8  # earlier points that a pattern is looked for in
+_ALIKE = 0.8  # share of the words, at the beginning and the end, that two points of one pattern have in common
+_SHRINK = 0.8
+
+
+_Weights = list[tuple[str, float]]
+"""Ids of lower nodes, each with the weight of the edge to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Consecutive nodes of one level that one prompt summarises."""
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def prompt(self) -> Prompt:
+        return Prompt(INSTRUCTION, tuple(as_line(node.text) for node in self.nodes))
+
+
+@dataclass(slots=True)
+class _Growth:
+    """The graph of one document while it grows."""
+
+    document_id: str
+    level: Sequence[Node]
+    points: list[InformationPoint] = field(default_factory=list)
+    edges: list[Summarizes] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    finished: bool = False
+
+
+class PointsLayer:
+    """Builds information points.
+
+    Args:
+        batch_tokens: prompt, inputs and output of one batch together; the model's window where that is smaller.
+        edge_mass: of each point's edges the largest are kept, up to this share of the attention (1.0: the paper).
+        most_levels: the summary graph never grows higher.
+    """
+
+    name = "points"
+
+    def __init__(self, *, batch_tokens: int = 8192, edge_mass: float = 0.95, most_levels: int = 8) -> None:
+        self._batch_tokens = batch_tokens
+        self._edge_mass = edge_mass
+        self._most_levels = most_levels
+
+    def build(
+        self,
+        documents: Sequence[tuple[str, Sequence[Segment]]],
+        *,
+        namespace: str,
+        language: LanguageModel,
+        progress: Progress | None = None,
+    ) -> list[LayerRows]:
+        """The points and edges of each document (id and segments), in order.
+
+        One level of all documents is generated together. A document of a single segment gets no points: there is
+        nothing to gather.
+        """
+        growths = [_Growth(key, segments, finished=len(segments) < 2) for key, segments in documents]
+        for level in range(1, self._most_levels + 1):
+            growing = [growth for growth in growths if not growth.finished]
+            if not growing:
+                break
+            self._add_level(growing, level, namespace, language, progress)
+        return [
+            LayerRows(tuple(growth.points), tuple(growth.edges), dict(growth.notes), growth.usage) for growth in growths
+        ]
+
+    def _add_level(
+        self,
+        growing: list[_Growth],
+        level: int,
+        namespace: str,
+        language: LanguageModel,
+        progress: Progress | None,
+    ) -> None:
+        total = min(self._batch_tokens, language.window)
+        output_tokens = total // 4
+        room = total - output_tokens - language.count_tokens([INSTRUCTION])[0] - 64  # the chat template
+        batches = [list(_batches(growth.level, room)) for growth in growing]
+
+        def tell(_: str, done: int, count: int) -> None:
+            if progress is not None:
+                progress(f"summarising, level {level}", done, count)
+
+        written = iter(
+            language.generate(
+                [batch.prompt for of_document in batches for batch in of_document],
+                max_tokens=output_tokens,
+                stop=is_useless_from_here,
+                progress=tell,
+            )
+        )
+        for growth, of_document in zip(growing, batches, strict=True):
+            taken = [_take(growth, batch, next(written), self._edge_mass) for batch in of_document]
+            self._grow(growth, [pair for of_batch in taken for pair in of_batch], level, namespace, language)
+            growth.finished |= len(of_document) == 1
+
+    def _grow(
+        self, growth: _Growth, taken: list[tuple[str, _Weights]], level: int, namespace: str, language: LanguageModel
+    ) -> None:
+        """Add a level of points with their edges, and decide whether it is the last."""
+        below = {as_line(node.text).casefold() for node in growth.level}
+        copies = sum(as_line(text).casefold() in below for text, _ in taken)
+        if level > 1 and 2 * copies > len(taken):
+            growth.notes["level of copies"] += 1
+            growth.finished = True
+            return
+        counts = language.count_tokens([text for text, _ in taken]) if taken else []
+        new = [
+            InformationPoint(
+                make_id(namespace, "point", growth.document_id, level, index),
+                growth.document_id,
+                level,
+                index,
+                text,
+                tokens,
+            )
+            for index, ((text, _), tokens) in enumerate(zip(taken, counts, strict=True))
+        ]
+        growth.points += new
+        growth.edges += [
+            Summarizes(point.id, target_id, weight)
+            for point, (_, weights) in zip(new, taken, strict=True)
+            for target_id, weight in weights
+        ]
+        growth.finished = len(new) < 2 or sum(counts) >= _SHRINK * sum(node.tokens for node in growth.level)
+        growth.level = new or growth.level
+
+
+def _take(growth: _Growth, batch: _Batch, generation: Generation, mass: float) -> list[tuple[str, _Weights]]:
+    """The text and the weights of each point that was written to one batch."""
+    growth.usage += generation.usage
+    spans, notes = bullets(generation.text, complete=generation.finish != "length")
+    growth.notes.update(notes)
+    if not spans:
+        growth.notes["batch without a point"] += 1
+    taken = []
+    for start, end in spans:
+        weights = edge_weights(generation, start, end, mass=mass)
+        edges = [(node.id, float(weight)) for node, weight in zip(batch.nodes, weights, strict=True) if weight > 0]
+        taken.append((_BOLD.sub("", generation.text[start:end]), edges))
+    return taken
+
+
+def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counter[str]]:
+    r"""The character span of each usable point in what the model wrote, and what was odd about it, counted.
+
+    A span leaves out the bullet mark and the newline. Where the model wrote no bullet at all, each line counts as
+    one. With ``complete=False`` (cut at the limit) a last line without its newline is dropped. A point counts as
+    repeated, too, where two of the last ones say the same but for a word or two: small models fall into loops such
+    as "Alice finds herself in a new house. Alice finds herself in a new room. …".
+
+    >>> bullets("Sure!\n* Tom ran.\n* \n* Tom ran.\n", complete=True)
+    ([(8, 16)], Counter({'preamble': 1, 'empty point': 1, 'repeated point': 1}))
+    """
+    notes: Counter[str] = Counter()
+    spans: list[tuple[int, int]] = []
+    seen: set[str] = set()
+    recent: deque[str] = deque(maxlen=_REACH)
+    lines = list(_lines(text))
+    if lines and not complete and lines[-1][1] == len(text):
+        lines.pop()
+        notes["cut off"] += 1
+    marked = any(_BULLET.match(text, start, end) for start, end in lines)
+    if lines and not marked:
+        notes["no bullet"] += 1
+    for start, end in lines:
+        mark = _BULLET.match(text, start, end)
+        if marked and mark is None:
+            notes["line outside the list" if spans else "preamble"] += 1
+            continue
+        start, end = _trim(text, mark.end() if mark else start, end)
+        said = as_line(text[start:end]).casefold()
+        if not any(character.isalnum() for character in said):
+            notes["empty point"] += 1
+        elif said in seen or sum(_is_variant(said, earlier) for earlier in recent) >= _VARIANTS:
+            notes["repeated point"] += 1
+        else:
+            seen.add(said)
+            recent.append(said)
+            spans.append((start, end))
+    return spans, notes
+
+
+def edge_weights(generation: Generation, start: int, end: int, *, mass: float) -> np.ndarray:
+    """(S,) float64 weights of a point (characters start to end) over its batch's inputs; they sum to 1.
+
+    Mean over the point's tokens of the attention to each input, divided by its sum; of these the largest up to
+    ``mass`` are kept and divided by their sum again. PECAN, section 3.1.
+    """
+    inside = (generation.offsets[:, 0] < end) & (generation.offsets[:, 1] > start)
+    attention = generation.attention[inside].astype(np.float64).mean(axis=0)
+    weights = attention / attention.sum()
+    order = np.argsort(-weights, kind="stable")
+    before = np.cumsum(weights[order]) - weights[order]
+    weights[order[before >= mass]] = 0.0
+    return weights / weights.sum()
+
+
+def is_useless_from_here(prompt: Prompt, text: str) -> bool:
+    """Whether more of this list would be worthless.
+
+    It is where the model goes round in circles, copies its inputs one by one, or has written too many points. One
+    repetition is no circle: the 1.5B model sometimes says a thing twice and then goes on with the story.
+    """
+    spans, notes = bullets(text, complete=True)
+    if notes["repeated point"] >= _MOST_REPETITIONS or len(spans) >= _MOST_POINTS:
+        return True
+    inputs = {line.casefold() for line in prompt.inputs}
+    return len(spans) >= _MOST_COPIES and all(as_line(text[slice(*span)]).casefold() in inputs for span in spans)
+
+
+def _batches(nodes: Sequence[Node], room: int) -> Iterator[_Batch]:
+    """Consecutive nodes that together hold at most ``room`` tokens (one node alone may hold more)."""
+    gathered: list[Node] = []
+    tokens = 0
+    for node in nodes:
+        if gathered and tokens + node.tokens + 1 > room:
+            yield _Batch(tuple(gathered))
+            gathered, tokens = [], 0
+        gathered.append(node)
+        tokens += node.tokens + 1
+    if gathered:
+        yield _Batch(tuple(gathered))
+
+
+def _is_variant(one: str, other: str) -> bool:
+    """True if two points differ in a word or two only, in one place."""
+    words, others = one.split(), other.split()
+    longest, shortest = max(len(words), len(others)), min(len(words), len(others))
+    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
+    tails = zip(reversed(words[head:]), reversed(others[head:]), strict=False)
+    tail = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], tails))
+    return shortest >= 5 and head + tail >= _ALIKE * longest
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    for match in re.finditer(r"[^\n]+", text):
+        if match.group().strip():
+            yield match.span()
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without surrounding white space, and without the asterisks of half-finished Markdown."""
+    while start < end and (text[start].isspace() or text[start] == "*"):
+        start += 1
+    while end > start and (text[end - 1].isspace() or text[end - 1] == "*"):
+        end -= 1
+    return start, end

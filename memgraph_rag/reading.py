@@ -1,0 +1,89 @@
+"""From a question to an answer: strategy → session → citations, under one budget.
+
+It holds no algorithm; it drives the strategy, checks the budget after every forward pass, and records the trace.
+Invariant: the trace holds exactly what the session read, in that order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memgraph_rag.contracts import GraphStore, Models, ReadingSession, Search, Strategy
+from memgraph_rag.strategies.support import segments_under
+from memgraph_rag.text.citations import cite
+from memgraph_rag.types import Answer, Budget, Citation, Step, StopReason
+
+__all__ = ["NOTHING_FOUND", "Reading"]
+
+NOTHING_FOUND = "Nothing in memory bears on this question."
+
+
+class Reading:
+    """Answers questions from one store."""
+
+    def __init__(self, store: GraphStore, models: Models, search: Search, *, answer_tokens: int) -> None:
+        self._store = store
+        self._models = models
+        self._search = search
+        self._answer_tokens = answer_tokens
+
+    def run(
+        self, question: str, strategy: Strategy, budget: Budget, documents: Sequence[str] | None
+    ) -> Iterator[Step | str | Answer]:
+        """Steps as they are taken, then pieces of the answer, then the answer; ``documents`` are ids."""
+        started = time.perf_counter()
+        trace: list[Step] = []
+        stop: StopReason | None = None
+        with self._models.language.open_session(question) as session:
+            passes = strategy.read(
+                question,
+                graph=self._store,
+                search=self._search,
+                session=session,
+                embedder=self._models.embedder,
+                budget=budget,
+                documents=documents,
+            )
+            for steps in passes:
+                trace += steps
+                yield from steps
+                stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
+                if stop is not None:
+                    break
+            text = ""
+            if trace:
+                for piece in session.answer(max_tokens=self._answer_tokens):
+                    text += piece
+                    yield piece
+            text = text.strip()
+            citations = self._cite(question, text, trace) if text else ()
+            yield Answer(
+                question=question,
+                text=text or NOTHING_FOUND,
+                abstained=not text,
+                stop_reason=stop or (StopReason.EXHAUSTED if trace else StopReason.NOTHING_FOUND),
+                citations=citations,
+                trace=tuple(trace),
+                usage=replace(session.usage, seconds=time.perf_counter() - started),
+                strategy=strategy.name,
+                model=self._models.language.name,
+            )
+
+    def _cite(self, question: str, text: str, trace: Sequence[Step]) -> tuple[Citation, ...]:
+        support = segments_under(trace, self._store)
+        records = self._store.documents(sorted({segment.document_id for segment, _ in support}))
+        keys = {record.id: record.key for record in records}
+        return cite(question, text, support, keys=keys, embedder=self._models.embedder)
+
+
+def _exceeded(budget: Budget, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:
+    """The limit that has been reached, if one has."""
+    if budget.max_nodes is not None and len(trace) >= budget.max_nodes:
+        return StopReason.MAX_NODES
+    if budget.max_tokens is not None and session.usage.prompt_tokens >= budget.max_tokens:
+        return StopReason.MAX_TOKENS
+    if budget.max_seconds is not None and seconds >= budget.max_seconds:
+        return StopReason.MAX_SECONDS
+    return None

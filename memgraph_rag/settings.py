@@ -1,0 +1,94 @@
+"""Everything that can be set, from arguments, the environment, or defaults: the only reader of the environment.
+
+It knows no other room. Invariant: a value that cannot work is refused here, when the memory is opened, with the
+name of the setting and what it may be.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import (
+    AliasChoices,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["Settings"]
+
+_APP = "memgraph_rag"
+
+
+def _named(standard: str, own: str) -> AliasChoices:
+    """Our own variable, or else the one that Neo4j's tools use."""
+    return AliasChoices(f"memgraph_rag_{own.lower()}", standard.lower(), own.lower())
+
+
+class Settings(BaseSettings):
+    """Each field can be set by the environment variable ``MEMGRAPH_RAG_<FIELD>``."""
+
+    model_config = SettingsConfigDict(env_prefix="MEMGRAPH_RAG_", extra="forbid", populate_by_name=True)
+
+    store: str = Field(
+        min_length=1,
+        default_factory=lambda: str(Path(platformdirs.user_data_dir(_APP)) / "memory.lbug"),
+        description="A file (embedded) or a Neo4j address such as neo4j://localhost:7687.",
+    )
+    namespace: str = Field("default", min_length=1, max_length=256, description="The wall between users' memories.")
+    neo4j_user: str = Field("neo4j", validation_alias=_named("NEO4J_USERNAME", "NEO4J_USER"))
+    neo4j_password: SecretStr | None = Field(None, validation_alias=_named("NEO4J_PASSWORD", "NEO4J_PASSWORD"))
+    neo4j_database: str | None = Field(None, validation_alias=_named("NEO4J_DATABASE", "NEO4J_DATABASE"))
+
+    model: str = Field("auto", description="Name, folder or GGUF file of the language model.")
+    embedder: str = Field("auto", description="Name or folder of the sentence-transformers model.")
+    device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, mps, cuda or cuda:N.")
+    dtype: str = Field("auto", pattern="^(auto|float32|bfloat16|float16)$")
+    window: PositiveInt = Field(8192, ge=1024, description="Most tokens that the language model holds at once.")
+    cache_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_cache_dir(_APP)))
+
+    segment_tokens: PositiveInt = Field(
+        300, ge=20, description="Most tokens of one segment; at most half of the window."
+    )
+    batch_tokens: PositiveInt = Field(1024, ge=512, description="Tokens of one summarising prompt with its output.")
+    answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of one answer.")
+    max_seconds: PositiveFloat | None = Field(None, description="Budget of one question; none by default.")
+    max_tokens: PositiveInt | None = None
+    max_nodes: PositiveInt | None = None
+
+    @field_validator("segment_tokens")
+    @classmethod
+    def _fits_the_window(cls, segment_tokens: int, others: ValidationInfo) -> int:
+        """A segment is read in one piece, beside a question, other nodes and the answer."""
+        most = others.data.get("window", segment_tokens * 2) // 2
+        if segment_tokens > most:
+            raise ValueError(f"expected at most {most}, half of the window")
+        return segment_tokens
+
+    @classmethod
+    def load(cls, **given: Any) -> Settings:
+        """The settings: what is given (None counts as not given), else the environment, else the default.
+
+        Raises:
+            SettingsError: a value cannot work.
+        """
+        try:
+            return cls(**{name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            name = ".".join(str(part) for part in first["loc"])
+            shown = "" if "password" in name else f", got {first['input']!r}"
+            raise SettingsError(
+                f"The setting '{name}' cannot be used: {first['msg']}{shown}. "
+                f"Give it as an argument or as the variable MEMGRAPH_RAG_{name.upper()}.",
+                setting=name,
+            ) from None

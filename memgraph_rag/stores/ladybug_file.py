@@ -1,0 +1,254 @@
+"""One open Ladybug file: statements and transactions on it, and its errors in our words.
+
+It knows neither documents nor namespaces. The invariants: within a process a file is opened once, however many
+stores use it, because the engine's lock keeps out other processes only, and two openings in one process destroy
+each other's writes; one thread at a time talks to the engine; a transaction that does not reach its commit is
+rolled back, whatever ended it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import ladybug
+
+from memgraph_rag.errors import (
+    MemgraphRagError,
+    SchemaMismatch,
+    SettingsError,
+    StoreAccessDenied,
+    StoreError,
+    StoreLocked,
+)
+
+__all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
+
+T = TypeVar("T")
+
+Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
+
+IN_MEMORY = ":memory:"
+
+# The engine aborts the process when the disk is full at a checkpoint; this is what the largest one may need.
+SPARE_BYTES = 64 * 2**20
+
+WRITES_PER_CONNECTION = 64
+
+logger = logging.getLogger(__name__)
+
+_open_files: dict[str, LadybugFile] = {}
+_opening = threading.Lock()
+
+
+def open_file(path: str) -> LadybugFile:
+    """The open file at this path, shared by all who ask for it; each closes its own.
+
+    Raises:
+        StoreLocked: another process has it open.
+        StoreAccessDenied: it must not be read or written.
+        StoreError: it is a folder, or no Ladybug file, or the disk is full.
+    """
+    if path == IN_MEMORY:
+        return LadybugFile(path)
+    if "\0" in path:
+        raise SettingsError(f"expected the path of a file; came {path!r}, with a NUL in it.", path=path)
+    place = os.path.realpath(Path(path).expanduser())
+    with _opening:
+        if place not in _open_files:
+            _open_files[place] = LadybugFile(place)
+        _open_files[place].users += 1
+        return _open_files[place]
+
+
+class LadybugFile:
+    """A Ladybug database, opened. Made by ``open_file``."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.users = 0
+        self.lock = threading.RLock()
+        if place != IN_MEMORY:
+            _create(place)
+        self._database = _opened(place)
+        self._reader = ladybug.Connection(self._database)
+        self._writer = ladybug.Connection(self._database)
+        self._writes = 0
+
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The rows of one reading statement."""
+        with self.lock:
+            return _execute(self._reader, self.place, text, parameters)
+
+    def transaction(self, work: Callable[[Execute], T], *, row_bytes: int = 0) -> T:
+        """What ``work`` returns, after all that it executed is committed; nothing of it where it raises.
+
+        Args:
+            row_bytes: about how much is written, to refuse while there is no space rather than break half-way.
+        """
+        with self.lock:
+            if self.place != IN_MEMORY:
+                _require_space(self.place, row_bytes)
+                _touch_private(f"{self.place}.wal")
+            writer = self._renewed_writer()
+
+            def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+                return _execute(writer, self.place, text, parameters)
+
+            committed = False
+            try:
+                execute("BEGIN TRANSACTION", {})
+                result = work(execute)
+                execute("COMMIT", {})
+                committed = True
+            finally:
+                if not committed:
+                    with suppress(RuntimeError):  # a failed statement has ended the transaction already
+                        writer.execute("ROLLBACK")
+            return result
+
+    def _renewed_writer(self) -> ladybug.Connection:
+        """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
+        if self._writes % WRITES_PER_CONNECTION == 0:
+            self._writer.close()
+            self._writer = ladybug.Connection(self._database)
+        self._writes += 1
+        return self._writer
+
+    def close(self) -> None:
+        """Let go of the file; the last of its users closes it."""
+        with _opening, self.lock:
+            self.users -= 1
+            if self.users <= 0:
+                _open_files.pop(self.place, None)
+                with _in_our_words(self.place):
+                    self._reader.close()
+                    self._writer.close()
+                    self._database.close()
+
+
+def _opened(place: str) -> ladybug.Database:
+    try:
+        with _in_our_words(place):
+            return ladybug.Database(place)
+    except TornLog:
+        logger.warning("%s: the last write was cut off before its end and is dropped", place)
+        with _in_our_words(place):
+            return ladybug.Database(place, throw_on_wal_replay_failure=False)
+
+
+def _create(place: str) -> None:
+    """Make the file and its folder where they are missing; only its owner may read it."""
+    if Path(place).is_dir():
+        raise StoreError(f"expected a file; {place} is a folder. Name a file in it: {place}/notes.lbug.", path=place)
+    if Path(place).exists():
+        return
+    try:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        _require_space(place, 0)
+        _touch_private(place)
+    except OSError as exc:
+        raise _error(str(exc), place) from exc
+
+
+def _touch_private(place: str) -> None:
+    with suppress(FileExistsError):
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _require_space(place: str, row_bytes: int) -> None:
+    needed = SPARE_BYTES + 4 * row_bytes
+    free = shutil.disk_usage(Path(place).parent).free
+    if free < needed:
+        raise StoreError(
+            f"expected {needed >> 20} MiB of free space beside {place}; there are {free >> 20} MiB. Nothing was "
+            "written. Make room, or move the file.",
+            path=place,
+            free=free,
+            needed=needed,
+        )
+
+
+def _execute(
+    connection: ladybug.Connection, place: str, text: str, parameters: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    with _in_our_words(place):
+        result = connection.execute(text, dict(parameters))
+        assert isinstance(result, ladybug.QueryResult)  # a list only where a text holds several statements
+        with result:
+            return [row for row in result.rows_as_dict() if isinstance(row, dict)]
+
+
+class TornLog(StoreError):
+    """The write-ahead log ends within a write: the process or the machine stopped there."""
+
+
+@contextmanager
+def _in_our_words(place: str) -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as exc:  # the engine's only exception
+        raise _error(str(exc), place) from exc
+
+
+def _error(message: str, place: str) -> MemgraphRagError:
+    """The engine's message as one of our errors; the first pattern that is found in it says which."""
+    kind, sentence = next(
+        (kind, sentence) for pattern, kind, sentence in KNOWN_ERRORS if re.search(pattern, message, re.IGNORECASE)
+    )
+    holder = re.search(r"PID (\d+)", message)
+    who = f"process {holder[1]}" if holder else "another process"
+    reason = message.splitlines()[0] if message else "no reason given"
+    return kind(sentence.format(place=place, who=who, reason=reason), path=place)
+
+
+KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
+    (
+        "Could not set lock",
+        StoreLocked,
+        "expected {place} to be free; {who} has it open. Close it there, or use a Neo4j server for several processes.",
+    ),
+    (
+        "WAL file is corrupted|Checksum verification failed",
+        TornLog,
+        "{place}.wal is damaged ({reason}). Restore the file from a copy.",
+    ),
+    (
+        "not a valid Lbug database|Reading past the end of the file",
+        StoreError,
+        "expected a Ladybug file; {place} holds something else. Name another file; this one was left as it is.",
+    ),
+    (
+        "different version|storage version",
+        SchemaMismatch,
+        "{place} was written by another version of Ladybug ({reason}). Use that version, or a new file.",
+    ),
+    (
+        "No space left|Cannot write to file|File too large|refuses further writes",
+        StoreError,
+        "no space to write {place} ({reason}). The last write was not kept. Make room, then open the file again.",
+    ),
+    (
+        "Permission denied|Read-only file system|Operation not permitted",
+        StoreAccessDenied,
+        "expected a file that may be read and written; {place} may not ({reason}). Change its rights, or use another.",
+    ),
+    (
+        r"Table \w+ does not exist",
+        StoreError,
+        "{place} has no schema yet ({reason}). Call migrate() first.",
+    ),
+    (
+        "is closed",
+        StoreError,
+        "this store of {place} is closed. Open it again.",
+    ),
+    ("", StoreError, "Ladybug failed on {place}: {reason}."),
+)

@@ -1,0 +1,230 @@
+"""A graph in a Neo4j server, 5.26 or 2026.
+
+It knows no model and no other engine. The invariant: every statement it runs has its namespace bound; an index is
+trusted only where what it answers cannot differ from the exact answer by a tie or by another namespace's nodes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import queries, reading, rows, schema, writing
+from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
+from memgraph_rag.stores.words import keywords as keywords_of
+from memgraph_rag.types import (
+    Action,
+    DocumentGraph,
+    DocumentRecord,
+    Hit,
+    Node,
+    Receipt,
+    Segment,
+    Summarizes,
+    Vector,
+)
+
+__all__ = ["Neo4jStore"]
+
+ROWS_PER_STATEMENT = 1000
+INDEXES_ONLINE_S = 60
+MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
+
+
+class Neo4jStore:
+    """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
+
+    def __init__(self, connection: Neo4jConnection, *, namespace: str) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self._bound = rows.bound_parameters(namespace)
+        self._dimension = 0
+        self._closing = threading.Lock()
+        self._closed = False
+        self._dialect = self._find_dialect()
+
+    def __repr__(self) -> str:
+        return f"Neo4jStore({self._connection.address!r}, namespace={self._namespace!r})"
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this store is bound to."""
+        return self._namespace
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
+        return next(iter(self._run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
+
+    def close(self) -> None:
+        """Let go of the server; a second call does nothing."""
+        with self._closing:
+            closed, self._closed = self._closed, True
+        if not closed:
+            self._connection.close()
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        """All documents, or those of these ids that exist; by key."""
+        return reading.documents(self._run, ids)
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        """The document with that id, or else that key; None where there is none."""
+        return reading.document(self._run, id_or_key)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        """The nodes of these ids that exist, in the order of ``node_ids``."""
+        return reading.nodes(self._run, node_ids)
+
+    def segments_of(self, document_id: str) -> list[Segment]:
+        """All segments of a document, by index."""
+        return reading.segments_of(self._run, document_id)
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        """The highest level of each document, in the order given, by index."""
+        return reading.top_nodes(self._run, document_ids)
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+        return reading.successors(self._run, node_ids)
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments of the largest cosine: by the index, or exactly where the index cannot be trusted."""
+        if documents is not None:
+            return reading.score(self._run, vector, documents=documents, k=k)
+        query = reading.numbers(vector)
+        hits = self._hits("read/find_nearest_segments", vector=query, width=_width(k))
+        return _trusted(hits, k) or self._hits("read/score_namespace", vector=query, k=k)
+
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments that match the words best, at least one word each, by the full-text index."""
+        words = keywords_of(keywords)[:MOST_KEYWORDS]
+        if not words or (documents is not None and not documents):
+            return []
+        query = _lucene(words, self._bound["namespace_id"])
+        if documents is not None:
+            return self._hits("read/find_matching_segments_of", query=query, k=k, document_ids=list(documents))
+        hits = self._hits("read/find_matching_segments", query=query, width=_width(k))
+        if len(hits) < _width(k):
+            return hits[:k]
+        return _trusted(hits, k) or self._hits("read/find_matching_segments", query=query, width=reading.NO_LIMIT)[:k]
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        """The exact cosine of every segment and point of these documents, best first."""
+        return reading.similarities(self._run, vector, documents=documents)
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        """Nodes and edges of one document by label and by relationship type; empty where there is none."""
+        return reading.counts(self._run, document_id)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Counts of the namespace by label and by relationship type."""
+        return reading.statistics(self._run)
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def migrate(self, *, embedder: str, dimension: int) -> None:
+        """Bring the schema up to date; on a new database, create it for this embedder.
+
+        Neo4j mixes no schema with data in a transaction, so each step is its own and can be repeated, and the
+        version is written last.
+        """
+        steps = queries.migrations(self._dialect)
+        stored, version = self.schema, max(steps)
+        schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._connection.address)
+        if stored.get("version", 0) < version:
+            for number, step in steps.items():
+                if number > stored.get("version", 0):
+                    self._step(step, dimension)
+            self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+            parameters = {"version": version, "embedder": embedder, "dimension": dimension}
+            self._connection.write(
+                "migrate",
+                lambda execute: self._runner(execute)("write/save_schema", schema_id=schema.SCHEMA_ID, **parameters),
+            )
+        self._dimension = dimension
+
+    def write(self, graph: DocumentGraph) -> Receipt:
+        """Store a document, in place of what was stored under its id, in one transaction."""
+        self._require_open()
+        writing.check(graph, self._dimension)
+        action = self._connection.write("write", lambda execute: self._replace(execute, graph))
+        document = graph.document
+        return Receipt(document.id, document.key, action, self.counts(document.id))
+
+    def forget(self, document_id: str) -> Receipt:
+        """Remove a document and all that only it supports, in one transaction."""
+        self._require_open()
+        key, held = self._connection.write(
+            "forget", lambda execute: writing.remove(self._runner(execute), document_id, namespace=self._namespace)
+        )
+        return Receipt(document_id, key, Action.FORGOTTEN, writing.gone(held, self.counts(document_id)))
+
+    # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _find_dialect(self) -> queries.Dialect:
+        """By the index that is there, for a database may be older than its server; else by the server."""
+        statement = queries.statement("read/list_indexes", "neo4j_5")
+        found = self._connection.read(statement.name, lambda execute: execute(statement.text, {}))
+        if found:
+            return "neo4j_2026" if "namespace" in found[0]["properties"] else "neo4j_5"
+        return "neo4j_2026" if int(self._connection.version.split(".")[0]) >= 2026 else "neo4j_5"
+
+    def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        self._require_open()
+        return self._connection.read(name, lambda execute: self._runner(execute)(name, **parameters))
+
+    def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
+        return [rows.decode_hit(row) for row in self._run(name, **parameters)]
+
+    def _runner(self, execute: Execute) -> reading.Run:
+        def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+            statement = queries.statement(name, self._dialect)
+            return execute(statement.text, statement.bind(self._bound, parameters))
+
+        return run
+
+    def _replace(self, execute: Execute, graph: DocumentGraph) -> Action:
+        run = self._runner(execute)
+
+        def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
+            listed = _dicts(columns)
+            for start in range(0, len(listed), ROWS_PER_STATEMENT):
+                run(name, rows=listed[start : start + ROWS_PER_STATEMENT], **parameters)
+
+        return writing.replace(run, create, graph)
+
+    def _step(self, step: queries.Statement, dimension: int) -> None:
+        parameters = step.bind({"dimension": dimension}, {})
+        self._connection.write(step.name, lambda execute: execute(step.text, parameters))
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self!r} is closed. Open it again.")
+
+
+def _width(k: int) -> int:
+    """How many to ask an index for, so that k of them are likely this namespace's and no tie is cut."""
+    return max(4 * k, 100)
+
+
+def _trusted(hits: list[Hit], k: int) -> list[Hit]:
+    """The first k, where one more shows that no tie with the last was cut off; else none."""
+    return hits[:k] if len(hits) > k and hits[k].score < hits[k - 1].score else []
+
+
+def _lucene(words: Sequence[str], namespace_id: str) -> str:
+    """Any of the words, in the text or the title, within the namespace, which adds nothing to the score.
+
+    A word holds no quote and no backslash (``stores.words``), so that quoted it is no operator.
+    """
+    any_of = " ".join(f'"{word}"' for word in words)
+    return f"+namespace_id:{namespace_id}^0 +(text:({any_of}) title:({any_of}))"
+
+
+def _dicts(columns: rows.Columns) -> list[dict[str, Any]]:
+    lists = [values if isinstance(values, list) else values.tolist() for values in columns.values()]  # pyright: ignore[reportAttributeAccessIssue]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

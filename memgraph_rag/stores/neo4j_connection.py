@@ -1,0 +1,182 @@
+"""One connection to a Neo4j server: transactions on it, and its errors in our words.
+
+It knows neither documents nor namespaces. The invariants: every transaction is managed, has a timeout, and says by
+its metadata which operation it serves, never a text or a password; a read sees every write made before it through
+the same connection.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j import exceptions
+from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
+
+from memgraph_rag.errors import StoreAccessDenied, StoreError, StoreUnavailable
+from memgraph_rag.stores import queries
+
+__all__ = ["Execute", "Neo4jConnection", "connect"]
+
+T = TypeVar("T")
+
+Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
+
+APPLICATION = "memgraph_rag"
+READ_TIMEOUT_S = 60.0
+WRITE_TIMEOUT_S = 600.0
+
+DRIVER_LOGGER = logging.getLogger("neo4j")
+
+DENIED = ("Neo.ClientError.Security.", "Neo.ClientError.Database.DatabaseNotFound")
+
+
+def connect(address: str, *, auth: tuple[str, str] | None, database: str | None, timeout_s: float) -> Neo4jConnection:
+    """A connection that has answered; tried again until the timeout, for a server may be starting.
+
+    Raises:
+        StoreUnavailable: nobody answered in time.
+        StoreAccessDenied: wrong user, password or database.
+    """
+    if not DRIVER_LOGGER.handlers:  # else Python prints the driver's errors, of which ours tells already
+        DRIVER_LOGGER.addHandler(logging.NullHandler())
+    retrying = Retrying(
+        retry=retry_if_exception_type(exceptions.ServiceUnavailable),
+        stop=stop_before_delay(timeout_s),
+        wait=wait_exponential(multiplier=0.1, max=1.0),
+        reraise=True,
+    )
+    with _in_our_words(address, database, timeout_s):
+        return retrying(_connect_once, address, auth, database, timeout_s)
+
+
+def _connect_once(
+    address: str, auth: tuple[str, str] | None, database: str | None, timeout_s: float
+) -> Neo4jConnection:
+    driver = neo4j.GraphDatabase.driver(
+        address,
+        auth=auth,
+        connection_timeout=timeout_s,
+        connection_acquisition_timeout=timeout_s,
+        notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
+        telemetry_disabled=True,
+        user_agent=APPLICATION,
+    )
+    answered = False
+    try:
+        statement = queries.statement("read/list_components", "neo4j_5")
+        # Not a managed transaction: that one would try again by itself, for half a minute.
+        with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
+            result = session.run(_query(statement.text, statement.name))
+            version = result.single(strict=True)["version"]
+            connection = Neo4jConnection(driver, address=address, database=result.consume().database, version=version)
+        answered = True
+    finally:
+        if not answered:
+            driver.close()
+    return connection
+
+
+def _query(text: str, operation: str) -> neo4j.Query:
+    metadata = {"app": APPLICATION, "op": operation}
+    # The driver's types ask for literal texts; ours come from files of this package.
+    return neo4j.Query(text, metadata=metadata, timeout=READ_TIMEOUT_S)  # pyright: ignore[reportArgumentType]
+
+
+class Neo4jConnection:
+    """A driver bound to one database. Made by ``connect``; may be used from several threads."""
+
+    def __init__(self, driver: neo4j.Driver, *, address: str, database: str | None, version: str) -> None:
+        self.address = address
+        self.version = version
+        self._driver = driver
+        self._database = database
+        self._bookmarks = driver.execute_query_bookmark_manager
+
+    def read(self, operation: str, work: Callable[[Execute], T]) -> T:
+        """What ``work`` returns, in one reading transaction; it may be called again after a lost connection."""
+        with self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(_unit_of_work(operation, READ_TIMEOUT_S, work))
+
+    def write(self, operation: str, work: Callable[[Execute], T]) -> T:
+        """What ``work`` returns, after all of it is committed; nothing of it where it raises.
+
+        It may be called again after a lost connection or a deadlock.
+        """
+        with self._session(neo4j.WRITE_ACCESS) as session:
+            return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, work))
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._driver.close()
+
+    @contextmanager
+    def _session(self, access: str) -> Iterator[neo4j.Session]:
+        with (
+            _in_our_words(self.address, self._database, READ_TIMEOUT_S),
+            self._driver.session(
+                database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
+            ) as session,
+        ):
+            yield session
+
+
+def _unit_of_work(
+    operation: str, timeout_s: float, work: Callable[[Execute], T]
+) -> Callable[[neo4j.ManagedTransaction], T]:
+    @neo4j.unit_of_work(metadata={"app": APPLICATION, "op": operation}, timeout=timeout_s)
+    def run(transaction: neo4j.ManagedTransaction) -> T:
+        def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+            return [dict(record) for record in transaction.run(text, dict(parameters))]  # pyright: ignore[reportArgumentType]
+
+        return work(execute)
+
+    return run
+
+
+@contextmanager
+def _in_our_words(address: str, database: str | None, timeout_s: float) -> Iterator[None]:
+    try:
+        yield
+    except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConnectionPoolError) as exc:
+        raise StoreUnavailable(
+            f'no Neo4j answered at {address} within {timeout_s:g} s. Start one with "memgraph-rag neo4j start", or '
+            'use a file: Memory("notes.lbug").',
+            address=address,
+        ) from exc
+    except (exceptions.Neo4jError, exceptions.DriverError) as exc:
+        raise _error(exc, address, database) from exc
+
+
+def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, database: str | None) -> StoreError:
+    code = getattr(exc, "code", None) or ""
+    if code.endswith("DatabaseNotFound"):
+        return StoreAccessDenied(
+            f"expected a database named {database!r} at {address}; there is none. Name another, or leave database "
+            "out for the user's own.",
+            address=address,
+            database=database,
+        )
+    if code.endswith("AuthenticationRateLimit"):
+        return StoreAccessDenied(
+            f"{address} refuses to check passwords for some seconds, after several wrong ones. Wait, then try with "
+            "the right one.",
+            address=address,
+        )
+    if isinstance(exc, exceptions.AuthError) or code.startswith(DENIED):
+        return StoreAccessDenied(
+            f"expected a user and password that {address} knows; they were refused. Check user= and password=, or "
+            "NEO4J_USERNAME and NEO4J_PASSWORD.",
+            address=address,
+        )
+    if isinstance(exc, exceptions.DatabaseUnavailable):
+        return StoreUnavailable(
+            f"the database {database!r} at {address} is not running. Start it, or look into the server's log.",
+            address=address,
+            database=database,
+        )
+    reason = (getattr(exc, "message", None) or str(exc)).splitlines()[0][:300]
+    return StoreError(f"Neo4j at {address} failed: {code or type(exc).__name__}: {reason}", address=address, code=code)

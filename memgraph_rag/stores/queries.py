@@ -1,0 +1,90 @@
+"""The Cypher statements, read from their files: one statement each, with a header that says what it takes.
+
+It runs nothing and knows no driver. The invariant: a statement's text is what the file says, byte for byte, and
+the parameters in its header are those of its text (``tests/stores/test_queries.py`` holds it to that).
+
+A statement is named by folder and verb, ``read/list_documents``. A dialect's own text of a statement lies in a
+folder of that dialect beside the shared ones, ``read/neo4j/…``; a more special dialect comes before a general one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+__all__ = ["DIALECTS", "Dialect", "Statement", "folder", "migrations", "parse", "statement"]
+
+Dialect = Literal["ladybug", "neo4j_5", "neo4j_2026"]
+
+DIALECTS: dict[Dialect, tuple[str, ...]] = {
+    "ladybug": ("ladybug",),
+    "neo4j_5": ("neo4j_5", "neo4j"),
+    "neo4j_2026": ("neo4j_2026", "neo4j"),
+}
+"""The folders in which a dialect looks for its own texts, the most special first."""
+
+HEADER = re.compile(r"// (params|returns|needs): (.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement and its header."""
+
+    name: str
+    text: str
+    purpose: str
+    params: tuple[str, ...]
+    returns: tuple[str, ...]
+    needs: tuple[str, ...]
+
+    def bind(self, bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of one call: what is given, and of what is bound for good that which this takes."""
+        return {name: bound[name] for name in self.params if name in bound} | dict(given)
+
+
+@cache
+def folder() -> Path:
+    """Where the statements lie: inside the package when installed from a wheel, beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    packaged = package / "_cypher"
+    return packaged if packaged.is_dir() else package.parent / "cypher"
+
+
+@cache
+def statement(name: str, dialect: Dialect) -> Statement:
+    """The statement of that name, in the dialect's own text where it has one."""
+    kind, verb = name.split("/")
+    own = (folder() / kind / special / f"{verb}.cypher" for special in DIALECTS[dialect])
+    return parse(next(filter(Path.is_file, own), folder() / kind / f"{verb}.cypher"))
+
+
+@cache
+def migrations(dialect: Dialect) -> dict[int, Statement]:
+    """The steps that build the schema, by their numbers from 1; the highest is the schema's version."""
+    files = (path for special in DIALECTS[dialect] for path in (folder() / "schema" / special).glob("*.cypher"))
+    steps = {int(path.name.partition("_")[0]): parse(path) for path in files}
+    return dict(sorted(steps.items()))
+
+
+def parse(path: Path) -> Statement:
+    """A statement from its file."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    header = [line for line in lines if line.startswith("//")]
+    fields = {match[1]: match[2] for line in header if (match := HEADER.fullmatch(line))}
+    purpose = " ".join(line.removeprefix("//").strip() for line in header if not HEADER.fullmatch(line))
+    return Statement(
+        name=path.relative_to(folder()).with_suffix("").as_posix(),
+        text="\n".join(line for line in lines if not line.startswith("//")),
+        purpose=purpose,
+        params=_listed(fields["params"]),
+        returns=_listed(fields["returns"]),
+        needs=_listed(fields["needs"]),
+    )
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    return () if value == "-" else tuple(part.strip() for part in value.split(","))

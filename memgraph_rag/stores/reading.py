@@ -1,0 +1,144 @@
+"""The reads that both engines answer alike, over one function that runs a named statement.
+
+It knows no engine: ``run`` is given, and has the namespace bound already. The invariant: equal calls on an equal
+graph give equal lists, whatever the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import rows
+from memgraph_rag.types import DocumentRecord, Hit, Node, Segment, Summarizes, Vector
+
+__all__ = [
+    "NO_LIMIT",
+    "Run",
+    "counts",
+    "document",
+    "documents",
+    "nodes",
+    "numbers",
+    "score",
+    "segments_of",
+    "similarities",
+    "statistics",
+    "successors",
+    "top_nodes",
+]
+
+NO_LIMIT = 2**31 - 1
+
+
+class Run(Protocol):
+    """Runs the statement of that name and gives its rows; the namespace is bound already."""
+
+    def __call__(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Rows by column name, in the statement's order."""
+        ...
+
+
+def documents(run: Run, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+    """All documents, or those of these ids, by key."""
+    if ids is None:
+        return [rows.decode_document(row) for row in run("read/list_documents")]
+    wanted = list(dict.fromkeys(ids))
+    found = run("read/find_documents", document_ids=wanted) if wanted else []
+    return [rows.decode_document(row) for row in found]
+
+
+def document(run: Run, id_or_key: str) -> DocumentRecord | None:
+    """The document with that id, or else that key."""
+    return next(map(rows.decode_document, run("read/find_document", id_or_key=id_or_key)), None)
+
+
+def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
+    """The nodes of these ids that exist, in the order of the ids."""
+    wanted = list(dict.fromkeys(node_ids))
+    found: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in _if_any(run, "read/find_segments", wanted)}
+    missing = [node_id for node_id in wanted if node_id not in found]
+    found |= {row["id"]: rows.decode_point(row) for row in _if_any(run, "read/find_points", missing)}
+    return [found[node_id] for node_id in node_ids if node_id in found]
+
+
+def segments_of(run: Run, document_id: str) -> list[Segment]:
+    """All segments of a document, by index."""
+    return [rows.decode_segment(row) for row in run("read/list_segments", document_ids=[document_id])]
+
+
+def top_nodes(run: Run, document_ids: Sequence[str]) -> list[Node]:
+    """The highest level of each document, in the order given, by index."""
+    wanted = list(dict.fromkeys(document_ids))
+    if not wanted:
+        return []
+    points = map(rows.decode_point, run("read/list_top_points", document_ids=wanted))
+    tops = _by_document(points)
+    flat = [document_id for document_id in wanted if document_id not in tops]
+    if flat:
+        tops |= _by_document(map(rows.decode_segment, run("read/list_segments", document_ids=flat)))
+    return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
+
+
+def successors(run: Run, node_ids: Sequence[str]) -> list[Summarizes]:
+    """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+    wanted = list(dict.fromkeys(node_ids))
+    return [rows.decode_summarizes(row) for row in _if_any(run, "read/list_successors", wanted)]
+
+
+def numbers(vector: Vector) -> list[float]:
+    """A query's vector as a parameter.
+
+    Raises:
+        StoreError: it has no direction, so that nothing is near it; Neo4j would refuse it, Ladybug answer 0.
+    """
+    if not np.isfinite(vector).all() or not vector.any():
+        raise StoreError(
+            f"expected a vector of finite numbers, not all 0; came one of shape {vector.shape} with norm "
+            f"{float(np.linalg.norm(vector))}. Embed a text that says something."
+        )
+    return vector.tolist()
+
+
+def score(run: Run, vector: Vector, *, documents: Sequence[str], k: int = NO_LIMIT) -> list[Hit]:
+    """The k segments of these documents with the largest cosine."""
+    return _scored(run, "read/score_segments", vector, documents, k)
+
+
+def similarities(run: Run, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+    """The cosine of every segment and point of these documents, best first."""
+    segments = _scored(run, "read/score_segments", vector, documents, NO_LIMIT)
+    points = _scored(run, "read/score_points", vector, documents, NO_LIMIT)
+    return sorted(segments + points, key=lambda hit: (-hit.score, hit.node_id))
+
+
+def counts(run: Run, document_id: str) -> Mapping[str, int]:
+    """What the graph holds of a document, by label and by relationship type; nothing is not named."""
+    return rows.counts(run("read/count_document", document_id=document_id))
+
+
+def statistics(run: Run) -> Mapping[str, int]:
+    """Counts of the namespace, by label and by relationship type."""
+    return dict.fromkeys(rows.COUNTED, 0) | rows.counts(run("read/count_namespace"))
+
+
+def _scored(run: Run, name: str, vector: Vector, documents: Sequence[str], k: int) -> list[Hit]:
+    if not documents:
+        return []
+    found = run(name, vector=numbers(vector), document_ids=list(documents), k=k)
+    return [rows.decode_hit(row) for row in found]
+
+
+def _if_any(run: Run, name: str, node_ids: list[str]) -> list[dict[str, Any]]:
+    return run(name, node_ids=node_ids) if node_ids else []
+
+
+def _by_document(found: Iterable[Node]) -> dict[str, list[Node]]:
+    grouped: dict[str, list[Node]] = {}
+    for node in found:
+        grouped.setdefault(node.document_id, []).append(node)
+    return grouped

@@ -1,0 +1,41 @@
+"""How a store was built, and whether this library can use it.
+
+It knows no engine. The invariant: a store that passes holds embeddings of the embedder asked for, in a schema that
+this version knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memgraph_rag.errors import SchemaMismatch
+from memgraph_rag.types import make_id
+
+__all__ = ["SCHEMA_ID", "check"]
+
+SCHEMA_ID = make_id("", "schema")
+
+
+def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: int, address: str) -> None:
+    """Refuse a store that was built otherwise; an empty mapping is a new store.
+
+    Raises:
+        SchemaMismatch: another embedder, another dimension, or a newer schema.
+    """
+    if not stored:
+        return
+    if stored["version"] > version:
+        raise SchemaMismatch(
+            f"expected a store of schema version {version} or lower; {address} has version {stored['version']}. "
+            "Upgrade memgraph_rag, or use another store.",
+            expected=version,
+            stored=stored["version"],
+        )
+    if (stored["embedder"], stored["dimension"]) != (embedder, dimension):
+        raise SchemaMismatch(
+            f"{address} was built with the embedder {stored['embedder']} ({stored['dimension']} dimensions); came "
+            f"{embedder} ({dimension}). Use that embedder, or add the documents to a new store.",
+            expected=stored["embedder"],
+            came=embedder,
+        )

@@ -1,0 +1,36 @@
+"""The whole document in the window, cut where the window ends. What the walk is compared with.
+
+It knows graph and session by their contracts. Invariant: segments are read in the order of the documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from memgraph_rag.contracts import Embedder, GraphReader, ReadingSession, Search
+from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.types import Budget, Step
+
+__all__ = ["FullContext"]
+
+
+class FullContext:
+    """Reads everything, from the beginning, until it ends or no more fits."""
+
+    name = "full_context"
+
+    def read(
+        self,
+        question: str,  # noqa: ARG002 - the contract
+        *,
+        graph: GraphReader,
+        search: Search,  # noqa: ARG002 - the contract
+        session: ReadingSession,
+        embedder: Embedder,  # noqa: ARG002 - the contract
+        budget: Budget,  # noqa: ARG002 - one segment a pass
+        documents: Sequence[str] | None = None,
+    ) -> Iterator[tuple[Step, ...]]:
+        """One step a segment; see ``Strategy.read``."""
+        wanted = documents if documents is not None else [record.id for record in graph.documents()]
+        segments = (segment for document_id in wanted for segment in graph.segments_of(document_id))
+        yield from read_in_order(((segment, 0.0) for segment in segments), session)

@@ -1,0 +1,302 @@
+"""Fakes for tests, ours and yours: a language model and an embedder that need no weights and take no time.
+
+    from memgraph_rag import Memory
+    from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
+
+    with Memory(tmp_path / "notes.lbug", model=FakeLanguageModel(), embedder=FakeEmbedder()) as memory:
+        memory.add("Ada Lovelace wrote the first program.")
+        assert memory.ask("Who wrote the first program?").text == "Ada Lovelace wrote the first program."
+
+They understand nothing: everything they do follows from which words texts share. They know the contracts only, no
+weights, no store. Invariant: they are pure functions of their inputs and of what was scripted, the same in every
+process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from types import TracebackType
+from typing import Literal
+
+import numpy as np
+from typing_extensions import Self
+
+from memgraph_rag.contracts import Progress
+from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
+
+__all__ = ["FakeEmbedder", "FakeLanguageModel", "FakeSession"]
+
+_TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
+_WRITTEN_TOKEN = re.compile(r"[^\S\n]?(?:\w{1,8}|[^\w\s])|\s")  # with the blank before it, as tokenizers do
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
+_FILLER = re.compile(
+    "an?|and|are|as|at|be|but|by|did|do|does|for|from|had|has|have|he|her|him|his|how|in|is|it|its|not|of|on|or|she|"
+    "that|the|their|them|they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with|you"
+)
+
+_POINT_WORDS = 12
+_EPSILON = 0.01
+_ROOM = 32  # tokens that a session keeps for the probe and the answer
+_LINE_TOKENS = 2  # the bullet mark and the newline around a node
+
+
+class FakeLanguageModel:
+    """A language model that summarises by copying first words, and attends to what shares a word with it.
+
+    A written token pays most attention to the inputs that hold the same token. A token is up to eight letters or
+    digits, or one other character.
+
+    Args:
+        replies: what ``generate`` writes, one for each prompt in order; when they are used up, or without them, a
+            bullet list: for every two inputs one point of the first words of both.
+        yes: what ``probability_of_yes`` returns, in each session from the beginning; then, or without them, the
+            share of the question's words (without "the", "who" …) that occur in what was read.
+        answer: what every session answers; without it the read sentence that shares most words with the question,
+            and nothing at all where none shares one.
+        window: how many tokens it may hold at once.
+        name: what receipts and documents call it.
+
+    >>> model = FakeLanguageModel(replies=["* Tom ran."])
+    >>> (generation,) = model.generate([Prompt("Summarise.", ("Tom ran home.", "It rained."))], max_tokens=50)
+    >>> generation.text
+    '* Tom ran.'
+    >>> generation.attention.argmax(axis=1)[1:3]  # "Tom" and "ran" look at the first input
+    array([0, 0])
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[str] = (),
+        *,
+        yes: Sequence[float] = (),
+        answer: str | None = None,
+        window: int = 8192,
+        name: str = "fake-language-model",
+    ) -> None:
+        self.name = name
+        self.window = window
+        self._replies = deque(replies)
+        self._yes = tuple(yes)
+        self._answer = answer
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        return [len(_TOKEN.findall(text)) for text in texts]
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Callable[[Prompt, str], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> list[Generation]:
+        """See ``LanguageModel.generate``: the reply, cut at ``max_tokens`` or where ``stop`` says so.
+
+        Raises:
+            WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+        """
+        lengths = [sum(self.count_tokens([prompt.instruction, *prompt.inputs])) for prompt in prompts]
+        for length in lengths:
+            if length + max_tokens > self.window:
+                raise WindowExceeded(
+                    f"Expected a prompt of at most {self.window - max_tokens} tokens, got {length}. "
+                    "Give fewer inputs at once.",
+                    tokens=length, window=self.window,
+                )  # fmt: skip
+        generations = []
+        for done, (prompt, length) in enumerate(zip(prompts, lengths, strict=True), 1):
+            reply = self._replies.popleft() if self._replies else _summary(prompt.inputs)
+            text, offsets, finish = _written(reply, max_tokens, partial(stop, prompt) if stop else None)
+            usage = Usage(prompt_tokens=length, generated_tokens=len(offsets), model_calls=1)
+            generations.append(Generation(text, offsets, _attention(text, offsets, prompt.inputs), finish, usage))
+            if progress is not None:
+                progress("summarising", done, len(prompts))
+        return generations
+
+    def open_session(self, question: str) -> FakeSession:
+        """A reading session that holds the question and no node.
+
+        Raises:
+            QuestionError: the question alone does not fit the window.
+        """
+        tokens = self.count_tokens([question])[0]
+        if tokens + _ROOM > self.window:
+            raise QuestionError(
+                f"Expected a question that fits the model's window of {self.window} tokens, got {tokens} tokens. "
+                "Ask a shorter question.",
+                tokens=tokens, window=self.window,
+            )  # fmt: skip
+        return FakeSession(question, window=self.window, yes=self._yes, answer=self._answer)
+
+
+class FakeSession:
+    """What ``FakeLanguageModel.open_session`` returns.
+
+    A node's attention is the share of its tokens that the question holds too, plus a hundredth, so that no node gets
+    none; it does not fall with distance.
+
+    >>> with FakeLanguageModel().open_session("Who found the fox?") as session:
+    ...     session.append(["It rained.", "Ann found a fox."])
+    ...     session.probability_of_yes()
+    ...     "".join(session.answer(max_tokens=9))
+    array([0.01, 0.41], dtype=float32)
+    1.0
+    'Ann found a fox.'
+    """
+
+    def __init__(self, question: str, *, window: int, yes: Sequence[float] = (), answer: str | None = None) -> None:
+        self._question = _content(question)
+        self._window = window
+        self._yes = deque(yes)
+        self._answer = answer
+        self._read: list[str] = []
+        self._held = len(_TOKEN.findall(question))
+        self.usage = Usage(prompt_tokens=self._held, model_calls=1)
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
+        return self._window - self._held - _ROOM
+
+    def append(self, texts: Sequence[str]) -> Vector:
+        """Read nodes; (n,) attention of each to the question.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        tokens = [_tokens(text) for text in texts]
+        cost = sum(len(of_text) + _LINE_TOKENS for of_text in tokens)
+        if cost > self.tokens_left:
+            raise WindowExceeded(
+                f"Expected at most {self.tokens_left} more tokens in this session, got {cost}.",
+                tokens=cost, window=self._window,
+            )  # fmt: skip
+        self._read += texts
+        self._held += cost
+        self.usage += Usage(prompt_tokens=cost, model_calls=1)
+        shares = [sum(token in self._question for token in of_text) / max(len(of_text), 1) for of_text in tokens]
+        return np.array(shares, np.float32) + np.float32(_EPSILON)
+
+    def probability_of_yes(self) -> float:
+        """What was scripted, else the share of the question's words that occur in what was read."""
+        self.usage += Usage(prompt_tokens=1, model_calls=1)
+        if self._yes:
+            return self._yes.popleft()
+        seen = {token for text in self._read for token in _tokens(text)}
+        return len(self._question & seen) / len(self._question) if self._question else 0.0
+
+    def answer(self, *, max_tokens: int) -> Iterator[str]:
+        """What was scripted, else the read sentence that shares most words with the question, token by token."""
+        self.usage += Usage(prompt_tokens=1, model_calls=1)
+        text = self._answer if self._answer is not None else self._best_sentence()
+        for _, match in zip(range(max_tokens), _WRITTEN_TOKEN.finditer(text), strict=False):
+            self.usage += Usage(generated_tokens=1)
+            yield match.group()
+
+    def _best_sentence(self) -> str:
+        """The first of those that share most words; empty where none shares one."""
+        best, most = "", 0
+        for text in self._read:
+            for match in _SENTENCE.finditer(text):
+                shared = len(self._question & set(_tokens(match.group())))
+                if shared > most:
+                    best, most = match.group().strip(), shared
+        return best
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+class FakeEmbedder:
+    """A hashed bag of words: texts that share words are near.
+
+    Args:
+        dimension: length of a vector; the fewer, the more words fall together.
+        name: what the store remembers it by.
+
+    >>> fox, same, rain = FakeEmbedder().embed(["A red fox.", "a RED fox", "It rained."])
+    >>> round(float(fox @ same), 3), round(float(fox @ rain), 3)
+    (1.0, 0.0)
+    """
+
+    def __init__(self, dimension: int = 64, *, name: str = "fake-embedder") -> None:
+        self.dimension = dimension
+        self.name = name
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, rows L2-normalised."""
+        vectors = np.zeros((len(texts), self.dimension), np.float64)
+        for vector, text in zip(vectors, texts, strict=True):
+            for word in re.findall(r"\w+", text.casefold()) or [text]:
+                vector[_hash(word) % self.dimension] += 1.0
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+@lru_cache(maxsize=65_536)
+def _hash(word: str) -> int:
+    """The same number in every process, which ``hash`` is not."""
+    return int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.casefold())
+
+
+def _content(text: str) -> frozenset[str]:
+    """The tokens of the words that say something."""
+    words = re.findall(r"\w+", text.casefold())
+    return frozenset(token for word in words if not _FILLER.fullmatch(word) for token in _tokens(word))
+
+
+def _summary(inputs: Sequence[str]) -> str:
+    """A bullet list, half as long as the inputs at most."""
+    points = []
+    for place in range(0, len(inputs), 2):
+        words = [word for text in inputs[place : place + 2] for word in _first_words(text)]
+        points.append(f"* {' '.join(words)}\n")
+    return "".join(points)
+
+
+def _first_words(text: str) -> list[str]:
+    words = text.split(maxsplit=2 * _POINT_WORDS)[: 2 * _POINT_WORDS]
+    return words[: (len(words) + 1) // 2]
+
+
+def _written(
+    reply: str, max_tokens: int, stop: Callable[[str], bool] | None
+) -> tuple[str, np.ndarray, Literal["end", "stopped", "length"]]:
+    """The part of a reply that gets written, (T, 2) offsets of its tokens, and why it ended."""
+    spans: list[tuple[int, int]] = []
+    finish: Literal["end", "stopped", "length"] = "end"
+    for match in _WRITTEN_TOKEN.finditer(reply):
+        if len(spans) == max_tokens:
+            finish = "length"
+            break
+        spans.append(match.span())
+        if stop is not None and "\n" in match.group() and stop(reply[: match.end()]):
+            finish = "stopped"
+            break
+    return reply[: spans[-1][1] if spans else 0], np.array(spans, np.int64).reshape(-1, 2), finish
+
+
+def _attention(text: str, offsets: np.ndarray, inputs: Sequence[str]) -> Matrix:
+    """(T, S) float32; over the tokens of all inputs a row amounts to one half, the rest is the instruction's."""
+    tokens = [_tokens(of_input) for of_input in inputs]
+    holds = [frozenset(of_input) for of_input in tokens]
+    lengths = np.array([max(len(of_input), 1) for of_input in tokens], np.float64)
+    rows = np.full((len(offsets), len(inputs)), _EPSILON)
+    for row, (start, end) in zip(rows, offsets.tolist(), strict=True):
+        token = text[start:end].strip().casefold()
+        row += [token in of_input for of_input in holds]
+    return (rows / (2.0 * (rows @ lengths)[:, None])).astype(np.float32)

@@ -1,0 +1,141 @@
+"""The sentences that an answer rests on, as exact spans of the documents.
+
+It knows no language model and no graph; an embedder is given. Invariant: every quote stands verbatim in its
+document, ``quote == document.text[start:end]``, and no two overlap or say the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from memgraph_rag.contracts import Embedder
+from memgraph_rag.text.splitting import sentences
+from memgraph_rag.types import Citation, Segment, as_line
+
+__all__ = ["MAX_QUOTE", "cite"]
+
+MAX_QUOTE = 400
+"""Most characters of a quote."""
+
+_FEWEST_WORDS = 4  # a shorter sentence ("Yes, he said.") is quoted with the next
+_MEANING, _WORDS, _READING = 0.5, 0.25, 0.25  # shares of a score
+_FLOOR = 0.7  # of the best score; below it a sentence is no support
+
+_WORD = re.compile(r"\w+")
+
+
+def cite(
+    question: str,
+    answer: str,
+    segments: Sequence[tuple[Segment, float]],
+    *,
+    keys: Mapping[str, str],
+    embedder: Embedder,
+    limit: int = 3,
+) -> tuple[Citation, ...]:
+    """The sentences of the segments that support the answer best, best first; ties by document and start.
+
+    A sentence's score is 0.5 x the cosine of its meaning and that of question and answer together
+    + 0.25 x the share of the answer's words that it holds (rare words count more; words of the question do not,
+    unless the answer has no other) + 0.25 x its segment's weight relative to the heaviest. Sentences that score
+    less than 0.7 of the best are left out.
+
+    Args:
+        segments: with how much the reading rested on each (0 or more, in any scale).
+        keys: document id to key; segments of other documents (forgotten meanwhile) are passed over.
+        embedder: called once.
+        limit: most citations.
+    """
+    candidates = [
+        (citation, weight)
+        for segment, weight in segments
+        if segment.document_id in keys
+        for citation in _quotes(segment, keys[segment.document_id])
+    ]
+    if not candidates or limit < 1:
+        return ()
+    vectors = embedder.embed([f"{question} {answer}", *(as_line(citation.quote) for citation, _ in candidates)])
+    cosines = (vectors[1:] @ vectors[0]).tolist()
+    shares = _shares_of_words(question, answer, [citation.quote for citation, _ in candidates])
+    heaviest = max(weight for _, weight in candidates) or 1.0
+    scored = [
+        replace(citation, score=_MEANING * cosine + _WORDS * share + _READING * weight / heaviest)
+        for (citation, weight), cosine, share in zip(candidates, cosines, shares, strict=True)
+    ]
+    scored.sort(key=lambda citation: (-round(citation.score, 6), citation.document_id, citation.start))
+    return tuple(_distinct(scored, limit))
+
+
+def _distinct(scored: Sequence[Citation], limit: int) -> Iterator[Citation]:
+    """The first ones that support, without repetition."""
+    taken: list[Citation] = []
+    for citation in scored:
+        if len(taken) == limit or citation.score < _FLOOR * scored[0].score:
+            return
+        if not any(_repeats(citation, earlier) for earlier in taken):
+            taken.append(citation)
+            yield citation
+
+
+def _repeats(one: Citation, other: Citation) -> bool:
+    overlap = one.document_id == other.document_id and one.start < other.end and other.start < one.end
+    return overlap or as_line(one.quote).casefold() == as_line(other.quote).casefold()
+
+
+def _quotes(segment: Segment, key: str) -> Iterator[Citation]:
+    """All that may be quoted of a segment: sentences, short ones with a neighbour, long ones in parts."""
+    for start, end in _without_short_ones(segment.text, sentences(segment.text)):
+        for first, last in _within_limit(segment.text, start, end):
+            quote = segment.text[first:last]
+            lead = len(quote) - len(quote.lstrip())
+            quote = quote.strip()
+            if quote:
+                begin = segment.start + first + lead
+                yield Citation(segment.document_id, key, segment.id, begin, begin + len(quote), quote, 0.0)
+
+
+def _without_short_ones(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges, one of less than four words joined to the next (the last one to the one before)."""
+    joined: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if joined and _is_short(text[slice(*joined[-1])]):
+            start = joined.pop()[0]
+        joined.append((start, end))
+    if len(joined) > 1 and _is_short(text[slice(*joined[-1])]):
+        _, end = joined.pop()
+        joined[-1] = (joined[-1][0], end)
+    return joined
+
+
+def _is_short(text: str) -> bool:
+    return len(text.split()) < _FEWEST_WORDS and len(text.strip()) < MAX_QUOTE // 10  # few words may be Chinese
+
+
+def _within_limit(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The range in parts of at most ``MAX_QUOTE`` characters, cut at blanks where there are any."""
+    cuts = [start]
+    end = start + len(text[start:end].rstrip())
+    while end - cuts[-1] > MAX_QUOTE:
+        furthest = cuts[-1] + MAX_QUOTE
+        blank = max(text.rfind(mark, cuts[-1] + 1, furthest + 1) for mark in (" ", "\n", "\t"))
+        cuts.append(blank if blank > 0 else furthest)
+    return list(pairwise([*cuts, end]))
+
+
+def _shares_of_words(question: str, answer: str, quotes: Sequence[str]) -> list[float]:
+    """How much of the answer's words, weighted by rarity among the quotes, each quote holds: 0 to 1."""
+    held = [_words(quote) for quote in quotes]
+    spread = Counter(word for words in held for word in words)
+    wanted = (_words(answer) - _words(question) or _words(answer)) & spread.keys()
+    rarity = {word: math.log((len(quotes) + 1) / spread[word]) for word in sorted(wanted)}
+    total = sum(rarity.values()) or 1.0
+    return [sum(value for word, value in rarity.items() if word in words) / total for words in held]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

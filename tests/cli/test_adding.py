@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+FOX = "Ann found a red fox in the barn."
+RAIN = "It rained for nine days."
+
+
+def test_add_tells_what_was_stored(cli, write) -> None:
+    path = write("fox.txt", FOX)
+    line = cli("add", path).stdout
+    assert line.startswith(f"added      {path}")
+    assert "1 Document" in line
+    assert "1 Segment" in line
+
+
+def test_the_same_content_again_changes_nothing(cli, fox) -> None:
+    assert cli("add", fox, "--key", "fox").stdout.startswith("unchanged  fox")
+
+
+def test_other_content_under_the_same_key_takes_its_place(cli, fox, write) -> None:
+    write("fox.txt", RAIN)
+    assert cli("add", fox, "--key", "fox").stdout.startswith("replaced   fox")
+    assert [held["key"] for held in cli.json("documents")] == ["fox"]
+
+
+def test_add_as_json_holds_receipts_and_failures(cli, write) -> None:
+    told = cli.json("add", write("fox.txt", FOX), "--key", "fox", "--title", "The fox")
+    assert set(told) == {"receipts", "failures"}
+    (receipt,) = told["receipts"]
+    assert set(receipt) == {"document_id", "key", "action", "counts", "notes", "usage"}
+    assert (receipt["key"], receipt["action"], receipt["counts"]["Document"]) == ("fox", "added", 1)
+    assert cli.json("show", "fox")["title"] == "The fox"
+
+
+def test_of_several_files_a_bad_one_is_told_and_the_others_are_kept(cli, write, tmp_path) -> None:
+    fox, rain, missing = write("fox.txt", FOX), write("rain.txt", RAIN), tmp_path / "missing.txt"
+    result = cli("add", fox, missing, rain, status=1)
+    first, second, third = result.stdout.splitlines()
+    assert first.startswith("added")
+    assert second.startswith(f"failed     {missing}  DocumentError: ")
+    assert third.startswith("added")
+    assert len(cli.json("documents")) == 2
+
+
+def test_of_several_files_failures_are_in_the_json(cli, write, tmp_path) -> None:
+    told = cli.json("add", write("fox.txt", FOX), tmp_path / "missing.txt", status=1)
+    assert len(told["receipts"]) == 1
+    assert [failure["error"] for failure in told["failures"]] == ["DocumentError"]
+
+
+@pytest.mark.parametrize("arguments", [("-",), ("--stdin",)])
+def test_text_comes_from_standard_input(cli, arguments) -> None:
+    cli("add", *arguments, "--key", "fox", text=FOX)
+    assert cli.json("show", "fox")["characters"] == len(FOX)
+
+
+def test_standard_input_that_is_not_utf_8_is_refused(cli) -> None:
+    error = cli("add", "-", text=b"caf\xe9", status=1).stderr
+    assert error.startswith("DocumentError: Expected UTF-8 text on standard input")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "layers"), [("none", ()), ("points", ("points",)), (" points , points ", ("points", "points"))]
+)
+def test_layers_are_handed_on(cli, opened: list[dict[str, Any]], write, given, layers) -> None:
+    cli("add", write("fox.txt", FOX), "--layers", given)
+    assert opened[-1]["layers"] == layers
+
+
+def test_without_layers_the_library_decides(cli, opened: list[dict[str, Any]], write) -> None:
+    cli("add", write("fox.txt", FOX))
+    assert "layers" not in opened[-1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("a.txt", "b.txt", "--key", "one"), ("a.txt", "-", "--title", "one"), ("-", "--stdin")]
+)
+def test_wrong_usage_is_2(cli, arguments) -> None:
+    assert "Usage:" in cli("add", *arguments, status=2).stderr
+
+
+def test_forget_tells_what_was_removed(cli, fox) -> None:
+    assert cli("forget", "fox").stdout.startswith("forgotten  fox")
+    assert cli.json("documents") == []
+
+
+def test_forget_takes_an_id_and_tells_it_as_json(cli, fox) -> None:
+    (held,) = cli.json("documents")
+    told = cli.json("forget", held["id"])
+    assert (told["action"], told["document_id"]) == ("forgotten", held["id"])

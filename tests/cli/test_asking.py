@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+QUESTION = "Who found the red fox?"
+ANSWER = "Ann found a red fox in the barn."
+
+
+def test_the_answer_is_on_standard_output_and_the_walk_beside_it(cli, fox) -> None:
+    result = cli("ask", QUESTION)
+    assert ANSWER in result.stdout
+    assert "[1] fox  0–" in result.stdout
+    assert f"“{ANSWER}" in result.stdout
+    assert "Stopped because the model judged that what it had read answers the question." in result.stdout
+    assert "1 node, " in result.stdout
+    head, step = result.stderr.splitlines()
+    assert head.split() == ["order", "node", "score", "attention", "P(Yes)", "text"]
+    assert step.split()[:2] == ["1", "text"]
+    assert "1.00" in step
+
+
+def test_the_walk_can_be_left_out(cli, fox) -> None:
+    result = cli("ask", QUESTION, "--no-trace")
+    assert ANSWER in result.stdout
+    assert result.stderr == ""
+
+
+def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
+    told = cli.json("ask", QUESTION)
+    assert list(told) == ["text", "abstained", "stop_reason", "citations", "trace", "usage"]
+    assert (told["text"], told["abstained"], told["stop_reason"]) == (ANSWER, False, "answerable")
+    assert [list(step) for step in told["trace"]] == [
+        ["node_id", "kind", "level", "score", "attention", "p_yes", "text"]
+    ] * len(told["trace"])
+    assert told["trace"][0]["text"] == fox.read_text("utf-8")
+    assert list(told["usage"]) == ["prompt_tokens", "generated_tokens", "model_calls", "seconds"]
+    for citation in told["citations"]:
+        assert list(citation) == ["document_key", "start", "end", "quote"]
+        assert citation["quote"] == fox.read_text("utf-8")[citation["start"] : citation["end"]]
+
+
+def test_json_is_alone_on_standard_output_and_not_escaped(cli) -> None:
+    cli("add", "-", "--key", "naïve 🦊", text="Zoë found a naïve fox. 🦊")
+    result = cli("ask", "Who found the naïve fox?", "--json")
+    assert result.stderr == ""
+    assert "Zoë found a naïve fox." in result.stdout
+    assert "naïve 🦊" in result.stdout
+
+
+def test_an_empty_memory_has_no_answer_and_that_is_no_error(cli) -> None:
+    assert "Stopped because the memory holds nothing to read." in cli("ask", QUESTION).stdout
+    told = cli.json("ask", QUESTION)
+    assert (told["abstained"], told["stop_reason"], told["trace"]) == (True, "nothing_found", [])
+
+
+def test_options_are_handed_on(cli, fox) -> None:
+    cli("add", "-", "--key", "rain", text="It rained. Who found it?")
+    for options in (("--strategy", "full_context"), ("--max-nodes", "1"), ("--document", "fox")):
+        told = cli.json("ask", QUESTION, *options)
+        assert told["trace"]
+    assert {cited["document_key"] for cited in cli.json("ask", QUESTION, "--document", "fox")["citations"]} == {"fox"}
+
+
+def test_text_of_a_document_cannot_drive_the_terminal(cli) -> None:
+    cli("add", "-", "--key", "evil", text="Ann found \x1b[2J[red]a red fox[/red].")
+    result = cli("ask", QUESTION)
+    assert "\x1b" not in result.stdout + result.stderr
+    assert "[red]a red fox[/red]" in result.stdout

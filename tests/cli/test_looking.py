@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+
+def test_search_shows_where_and_why(cli, fox) -> None:
+    (entry,) = cli.json("search", "broken leg", "-k", "3")
+    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "why", "text"]
+    assert entry["text"] == fox.read_text("utf-8")[entry["start"] : entry["end"]]
+    shown = cli("search", "broken leg", "--mode", "keywords").stdout
+    assert shown.startswith(" 1. fox  0–")
+    assert "(keywords 1)" in shown
+    assert "broken leg" in shown
+
+
+def test_search_that_finds_nothing_says_so(cli) -> None:
+    result = cli("search", "anything")
+    assert (result.stdout, result.stderr) == ("", "Nothing was found.\n")
+    assert cli.json("search", "anything") == []
+
+
+def test_show_a_document_by_key_and_by_id(cli, fox) -> None:
+    by_key = cli.json("show", "fox")
+    assert by_key == cli.json("show", by_key["id"])
+    assert (by_key["type"], by_key["key"], by_key["characters"]) == ("document", "fox", len(fox.read_text("utf-8")))
+    assert f"characters  {len(fox.read_text('utf-8'))}" in cli("show", "fox").stdout
+
+
+def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
+    (entry,) = cli.json("search", "fox")
+    told = cli.json("show", entry["node_id"])
+    assert (told["type"], told["kind"], told["document_key"], told["text"]) == (
+        "node",
+        "segment",
+        "fox",
+        fox.read_text("utf-8"),
+    )
+    shown = cli("show", entry["node_id"]).stdout
+    assert fox.read_text("utf-8") in shown
+    assert "document_key  fox" in shown
+
+
+def test_show_something_unknown_tells_what_was_expected(cli) -> None:
+    assert cli("show", "nobody", status=1).stderr.startswith("DocumentNotFound: Expected the key or id of a document")
+
+
+def test_documents_are_a_table_or_json(cli, fox) -> None:
+    (held,) = cli.json("documents")
+    assert {"id", "key", "title", "sha256", "characters", "segments", "layers", "model", "metadata"} <= set(held)
+    head, row = cli("documents").stdout.splitlines()
+    assert head.split()[:2] == ["key", "title"]
+    assert row.split()[0] == "fox"
+
+
+def test_no_documents_says_how_to_add_one(cli) -> None:
+    assert "memgraph-rag add" in cli("documents").stderr
+
+
+def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> None:
+    told = cli.json("status")
+    assert list(told) == ["counts", "schema_version", "models", "store", "namespace"]
+    assert (told["counts"]["Document"], told["counts"]["Segment"], told["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
+    assert told["schema_version"] >= 1
+    assert (told["store"], told["namespace"]) == (str(tmp_path / "notes.lbug"), "default")
+    assert told["models"]["embedder"] == "fake-embedder"
+    assert told["models"]["dimension"] == 64
+    assert "HAS_SEGMENT" in cli("status").stdout
+
+
+def test_status_names_the_model_that_is_asked_for(cli) -> None:
+    assert cli.json("status", "--model", "some/model")["models"]["language_model"] == "some/model"
+
+
+def test_store_and_namespace_lead_elsewhere(cli, fox, tmp_path) -> None:
+    assert len(cli.json("documents")) == 1
+    assert cli.json("documents", "--namespace", "other") == []
+    assert cli.json("documents", "--store", tmp_path / "other.lbug") == []
+    assert cli.json("status", "--namespace", "other")["namespace"] == "other"

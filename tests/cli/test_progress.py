@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from memgraph_rag.cli.progress import Bars
+
+
+def drawn(bars_work, *, forced: bool = True) -> str:
+    screen = StringIO()
+    with Bars(Console(file=screen, width=80), forced=forced) as bars:
+        bars_work(bars)
+    return screen.getvalue()
+
+
+def test_a_finished_phase_leaves_one_line() -> None:
+    def work(bars: Bars) -> None:
+        bars("summarising", 0, 2)
+        bars("summarising", 2, 2)
+        bars("embedding", 3, 3)
+
+    first, second = drawn(work).splitlines()
+    assert first.startswith("summarising")
+    assert "2/2" in first
+    assert second.startswith("embedding")
+
+
+def test_nothing_is_drawn_where_nobody_looks() -> None:
+    assert drawn(lambda bars: bars("summarising", 1, 2), forced=False) == ""
+
+
+def test_nothing_is_alive_between_phases() -> None:
+    def work(bars: Bars) -> None:
+        bars("summarising", 0, 1)
+        assert bars._live is not None
+        bars("summarising", 1, 1)
+        assert bars._live is None
+
+    drawn(work)
+
+
+def test_waiting_pulses_on_a_terminal_until_it_is_told_to_stop() -> None:
+    seen = []
+    bars = Bars(Console(file=StringIO(), force_terminal=True))
+
+    def items():
+        for item in "abcd":
+            seen.append(bars._live is not None)
+            yield item
+        seen.append(bars._live is not None)
+
+    for _ in bars.between(items(), "reading", until=lambda item: item == "b"):
+        assert bars._live is None, "others may print now"
+    assert seen == [True, True, False, False, False]
+
+
+def test_waiting_leaves_nothing_where_no_terminal_is() -> None:
+    assert drawn(lambda bars: list(bars.between("abc", "adding"))) == ""
+
+
+def test_an_error_while_waiting_leaves_nothing_alive() -> None:
+    bars = Bars(Console(file=StringIO(), force_terminal=True))
+    with pytest.raises(ZeroDivisionError):
+        list(bars.between((1 // number for number in (1, 0)), "adding"))
+    assert bars._live is None
+
+
+def test_a_phase_of_nothing_is_finished() -> None:
+    assert "0/0" in drawn(lambda bars: bars("embedding", 0, 0))

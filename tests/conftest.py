@@ -1,0 +1,185 @@
+"""Real Neo4j servers for the tests, started when a test first asks for one, and stopped at the end.
+
+A server comes from ``NEO4J_URI`` where that is set, else from Docker where an engine answers, else from
+``memgraph_rag.stores.neo4j_server`` in a temporary folder. This module knows nothing of what the tests do there:
+a server is shared by all tests of the session, so a test uses a namespace of its own, and cleans up what has none.
+The invariant: with ``CI`` set, a missing server fails the test; it never skips it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from neo4j import GraphDatabase
+
+from memgraph_rag.errors import SettingsError, StoreError
+from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
+from memgraph_rag.stores.neo4j_server import start, stop
+
+VERSIONS = {"5.26": LTS, "2026": NEWEST}
+IMAGES = {"5.26": "neo4j:5.26-community", "2026": f"neo4j:{NEWEST}-community"}
+
+PASSWORD = "a-password-for-tests"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running Neo4j."""
+
+    uri: str
+    user: str
+    password: str
+    version: str
+    source: str
+    seconds: float
+
+
+class Servers(Mapping[str, Server]):
+    """Servers by release line, "5.26" and "2026"; looking one up starts it."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Server] = {}
+        self._missing: dict[str, str] = {}
+        self._open = ExitStack()
+
+    def __getitem__(self, line: str) -> Server:
+        if line not in VERSIONS:
+            raise KeyError(line)
+        if line in self._missing:
+            refuse(self._missing[line])
+        if line not in self.running:
+            try:
+                self.running[line] = self._start(line)
+            except (SettingsError, StoreError) as exc:
+                self._missing[line] = f"no Neo4j {line}: {exc}"
+                refuse(self._missing[line])
+        return self.running[line]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERSIONS)
+
+    def __len__(self) -> int:
+        return len(VERSIONS)
+
+    def close(self) -> None:
+        self._open.close()
+
+    def _start(self, line: str) -> Server:
+        began = time.monotonic()
+        if "NEO4J_URI" in os.environ:
+            source, uri = "NEO4J_URI", os.environ["NEO4J_URI"]
+            user, password = os.environ.get("NEO4J_USER", "neo4j"), os.environ.get("NEO4J_PASSWORD", "")
+        elif docker_answers():
+            source, uri, user, password = "Docker", self._start_container(line), "neo4j", PASSWORD
+        else:
+            source, uri, user, password = "local", self._start_local(line), "neo4j", PASSWORD
+        version = reported_version(uri, user, password)
+        if not version.startswith(f"{line}."):
+            message = f"NEO4J_URI leads to {version}"
+            raise SettingsError(message)
+        return Server(uri, user, password, version, source, time.monotonic() - began)
+
+    def _start_local(self, line: str) -> str:
+        folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="neo4j-"))
+        home = Path(folder) / "home"
+        bolt_port, http_port = free_ports(2)
+        self._open.callback(stop, home)
+        return start(home, version=VERSIONS[line], password=PASSWORD, bolt_port=bolt_port, http_port=http_port).bolt_uri
+
+    def _start_container(self, line: str) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # testcontainers deprecates parts of itself
+            from testcontainers.neo4j import Neo4jContainer
+
+            container = Neo4jContainer(IMAGES[line], password=PASSWORD)
+            self._open.enter_context(container)
+            # Not neo4j://: the routing table names the port inside the container.
+            return f"bolt://{container.get_container_host_ip()}:{container.get_exposed_port(7687)}"
+
+
+@cache
+def docker_answers() -> bool:
+    """True where an engine runs; having its client or its socket says little."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import docker
+        from docker.errors import DockerException
+
+        try:
+            with closing(docker.from_env(timeout=5)) as client:
+                return client.ping()
+        except DockerException:
+            return False
+        finally:
+            gc.collect()  # while warnings are off: a failed connection leaves its socket open
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on."""
+    with ExitStack() as open_sockets:
+        probes = [open_sockets.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def reported_version(uri: str, user: str, password: str) -> str:
+    with GraphDatabase.driver(uri, auth=(user, password)) as driver:
+        records = driver.execute_query("CALL dbms.components() YIELD name, versions, edition RETURN name, versions")[0]
+    return next(record["versions"][0] for record in records if record["name"] == "Neo4j Kernel")
+
+
+def refuse(reason: str) -> NoReturn:
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+SERVERS = pytest.StashKey[Servers]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SERVERS] = Servers()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[SERVERS].close()
+
+
+def pytest_report_header() -> str:
+    if "NEO4J_URI" in os.environ:
+        return f"neo4j: {os.environ['NEO4J_URI']}"
+    if docker_answers():
+        return f"neo4j: {', '.join(IMAGES.values())} in Docker, when a test asks for one"
+    return f"neo4j: {', '.join(VERSIONS.values())} as local processes, when a test asks for one"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for server in config.stash[SERVERS].running.values():
+        terminalreporter.write_line(
+            f"neo4j {server.version} ({server.source}) answered at {server.uri} after {server.seconds:.1f} s"
+        )
+
+
+@pytest.fixture(scope="session")
+def neo4j_servers(pytestconfig: pytest.Config) -> Servers:
+    """Servers by release line: ``neo4j_servers["2026"].uri``; a line that cannot be had skips, or fails in CI."""
+    return pytestconfig.stash[SERVERS]
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def neo4j_server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Server:
+    """Each server in turn."""
+    return neo4j_servers[request.param]

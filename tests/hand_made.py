@@ -1,0 +1,186 @@
+"""A graph and a reading session whose every number is given: what strategies and searches are tried on.
+
+No store and no model stands behind them, so that a test can say what must come out. They keep to the contracts
+``GraphReader`` and ``ReadingSession``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+
+import numpy as np
+
+from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.types import (
+    DocumentRecord,
+    Evidence,
+    Hit,
+    InformationPoint,
+    Matrix,
+    Node,
+    Segment,
+    Summarizes,
+    Usage,
+    Vector,
+)
+
+
+def segment(node_id: str, document_id: str = "d", *, index: int = 0, text: str = "", tokens: int = 10) -> Segment:
+    text = text or f"text of {node_id}"
+    return Segment(node_id, document_id, index, text, 0, len(text), tokens)
+
+
+def point(
+    node_id: str, document_id: str = "d", *, level: int = 1, index: int = 0, tokens: int = 10
+) -> InformationPoint:
+    return InformationPoint(node_id, document_id, level, index, f"text of {node_id}", tokens)
+
+
+class HandMadeGraph:
+    """A ``GraphReader`` over the nodes, edges, cosines and word lists that it is given.
+
+    Args:
+        similarity: the cosine of each node to any question.
+        words: what ``matching`` returns for any words, best first.
+    """
+
+    namespace = "tests"
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        edges: Sequence[Summarizes] = (),
+        *,
+        similarity: Mapping[str, float] | None = None,
+        words: Sequence[Hit] = (),
+    ) -> None:
+        self._nodes = {node.id: node for node in nodes}
+        self._edges = sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
+        self._similarity = dict.fromkeys(self._nodes, 0.0) | dict(similarity or {})
+        self._words = words
+
+    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        held = sorted({node.document_id for node in self._nodes.values()})
+        return [
+            DocumentRecord(held_id, f"{held_id}.txt", "", "", "", "", 0, 0, (), "", {})
+            for held_id in held
+            if ids is None or held_id in ids
+        ]
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        return next((record for record in self.documents() if id_or_key in (record.id, record.key)), None)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        return [self._nodes[node_id] for node_id in node_ids if node_id in self._nodes]
+
+    def segments_of(self, document_id: str) -> list[Segment]:
+        found = [node for node in self._nodes.values() if isinstance(node, Segment) and node.document_id == document_id]
+        return sorted(found, key=lambda node: node.index)
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        top: list[Node] = []
+        for document_id in document_ids:
+            own = [node for node in self._nodes.values() if node.document_id == document_id]
+            highest = max(node.level for node in own)
+            top += sorted((node for node in own if node.level == highest), key=lambda node: node.index)
+        return top
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        return [edge for edge in self._edges if edge.source_id in node_ids]
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        hits = self.similarities(vector, documents=documents or [record.id for record in self.documents()])
+        return [hit for hit in hits if self._nodes[hit.node_id].level == 0][:k]
+
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        return [hit for hit in self._words if documents is None or self._nodes[hit.node_id].document_id in documents][
+            :k
+        ]
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        hits = [
+            Hit(name, self._similarity[name]) for name, node in self._nodes.items() if node.document_id in documents
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        raise NotImplementedError
+
+    def statistics(self) -> Mapping[str, int]:
+        raise NotImplementedError
+
+
+class HandMadeSearch:
+    """A ``Search`` that finds what it is given, in that order, in whatever mode."""
+
+    def __init__(self, found: Sequence[Segment] = ()) -> None:
+        self._found = found
+
+    def find(
+        self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
+    ) -> list[Evidence]:
+        found = [node for node in self._found if documents is None or node.document_id in documents][:k]
+        return [
+            Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {mode: rank}) for rank, node in enumerate(found, 1)
+        ]
+
+
+class HandMadeSession:
+    """A ``ReadingSession`` with a given attention for each text and a given series of P(Yes); a node costs its tokens.
+
+    Args:
+        attention: by the id at the end of a node's text.
+        yes: what each probe returns; 0 when they are used up.
+        window: how many tokens of nodes fit.
+        tokens: of each node, by id; 10 where none is given.
+    """
+
+    def __init__(
+        self,
+        attention: Mapping[str, float] | None = None,
+        *,
+        yes: Sequence[float] = (),
+        window: int = 1_000_000,
+        tokens: Mapping[str, int] | None = None,
+    ) -> None:
+        self._attention = attention or {}
+        self._yes = iter(yes)
+        self._tokens = tokens or {}
+        self.tokens_left = window
+        self.usage = Usage(prompt_tokens=5)
+        self.read: list[str] = []
+
+    def append(self, texts: Sequence[str]) -> Vector:
+        ids = [text.rsplit(maxsplit=1)[-1] for text in texts]
+        cost = sum(self._tokens.get(node_id, 10) + 4 for node_id in ids)
+        if cost > self.tokens_left:
+            raise WindowExceeded(f"Expected at most {self.tokens_left} tokens, got {cost}.")
+        self.tokens_left -= cost
+        self.usage += Usage(prompt_tokens=cost)
+        self.read += ids
+        return np.array([self._attention.get(node_id, 0.0) for node_id in ids], np.float32)
+
+    def probability_of_yes(self) -> float:
+        return next(self._yes, 0.0)
+
+    def answer(self, *, max_tokens: int) -> Iterator[str]:
+        yield from ()
+
+    def __enter__(self) -> HandMadeSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+class OneVector:
+    """An ``Embedder`` for graphs whose cosines are given."""
+
+    name = "one-vector"
+    dimension = 1
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        return np.ones((len(texts), 1), np.float32)

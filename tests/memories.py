@@ -1,0 +1,62 @@
+"""Stories for tests of ``Memory``, and what a memory holds, as plain values that can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from memgraph_rag import Memory
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
+
+FOX = (
+    "Ann found a red fox in the old barn. The fox had a broken leg. Ann carried it home through the snow. "
+    "Her brother Tom built a wooden box for it. They fed it milk and bread for three weeks. "
+    "In spring the fox could run again. Tom opened the garden gate one morning. The fox ran into the forest. "
+    "It never came back to the barn. Ann kept the wooden box for many years."
+)
+
+RIVER = (
+    "It rained for nine days and nine nights. The river rose above the stone bridge. The miller lost his boat. "
+    "Nobody in the village was hurt. The mayor ordered a higher bridge. A mason from the city drew the plans. "
+    "The new bridge was opened in autumn. The miller sold the first tickets."
+)
+
+LONG = "\n\n".join(f"Chapter {number}. {story}" for number, story in enumerate([FOX, RIVER, FOX[::-1], RIVER[::-1]], 1))
+"""Too long for one batch: its points have points."""
+
+
+def embedder() -> FakeEmbedder:
+    """The one that the shared Neo4j servers of the tests are built with (``stores/store_samples.py``)."""
+    return FakeEmbedder(8, name="fake")
+
+
+def options(**changes: Any) -> dict[str, Any]:
+    """Arguments of a ``Memory`` that needs no weights and cuts a story into several segments."""
+    return {
+        "model": FakeLanguageModel(),
+        "embedder": embedder(),
+        "segment_tokens": 20,
+        "batch_tokens": 512,
+        **changes,
+    }
+
+
+def graph_of(memory: Memory) -> dict[str, Any]:
+    """Everything a memory holds but the times of adding."""
+    store = memory._store
+    records = store.documents()
+    segments = [segment for record in records for segment in store.segments_of(record.id)]
+    nodes = {node.id: node for node in (*segments, *store.top_nodes([record.id for record in records]))}
+    edges, frontier = [], sorted(nodes)
+    while frontier:
+        found = store.successors(frontier)
+        edges += found
+        new = {edge.target_id for edge in found} - set(nodes)
+        nodes |= {node.id: node for node in store.nodes(sorted(new))}
+        frontier = sorted(new)
+    return {
+        "documents": [replace(record, added_at="") for record in records],
+        "nodes": nodes,
+        "edges": {(edge.source_id, edge.target_id): round(edge.weight, 9) for edge in edges},
+        "counts": memory.stats()["counts"],
+    }

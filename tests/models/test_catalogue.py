@@ -1,0 +1,79 @@
+"""Names become folders, or a clear error; packaged weights are verified and converted once."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from memgraph_rag.errors import ModelError, ModelNotFound
+from memgraph_rag.models import catalogue
+from memgraph_rag.models.catalogue import CATALOGUE, PackagedModel, find_language_model
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PackagedModel:
+    """A model in two packages, whose bytes are no checkpoint."""
+    parts = [b"first ", b"second"]
+    for number, data in enumerate(parts, 1):
+        folder = tmp_path / f"made_up_part{number}"
+        (folder / "data").mkdir(parents=True)
+        (folder / "__init__.py").touch()
+        (folder / "data" / f"part{number:02d}.bin").write_bytes(data)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    model = PackagedModel("made-up", "extra", "made_up_part{}", 2, 12, hashlib.sha256(b"".join(parts)).hexdigest())
+    monkeypatch.setattr(catalogue, "CATALOGUE", {"made-up": model})
+    yield model
+    for number in (1, 2):
+        sys.modules.pop(f"made_up_part{number}", None)
+
+
+def test_the_small_model_is_converted_and_found_again(small_weights):
+    assert (Path(small_weights) / "config.json").is_file()
+    assert (Path(small_weights) / "model.safetensors").stat().st_size > 9e8
+    assert not list(Path(small_weights).parent.glob(".making-*"))
+
+
+def test_hashes_of_the_catalogue_are_sha256():
+    assert all(len(model.sha256) == 64 and int(model.sha256, 16) for model in CATALOGUE.values())
+
+
+def test_other_bytes_than_published_are_refused(packaged, tmp_path):
+    part = tmp_path / "made_up_part2" / "data" / "part02.bin"
+    part.write_bytes(b"secone")
+    with pytest.raises(ModelError, match=r"expected SHA-256 .* got .* Reinstall them"):
+        find_language_model("made-up", cache_dir=tmp_path / "cache")
+    assert not list((tmp_path / "cache").rglob("*.*"))
+
+
+def test_a_failed_conversion_leaves_nothing_behind(packaged, tmp_path):
+    with pytest.raises(ModelError, match="could not be converted"):
+        find_language_model("auto", cache_dir=tmp_path / "cache")
+    assert not list((tmp_path / "cache" / "models").iterdir())
+
+
+def test_missing_packages_name_the_extra(packaged, tmp_path):
+    (tmp_path / "made_up_part1" / "data" / "part01.bin").unlink()
+    with pytest.raises(ModelNotFound, match=r'pip install "memgraph_rag\[extra\]"'):
+        find_language_model("made-up", cache_dir=tmp_path / "cache")
+    with pytest.raises(ModelNotFound, match="none is installed"):
+        find_language_model("auto", cache_dir=tmp_path / "cache")
+
+
+def test_a_folder_is_taken_as_it_is(tmp_path):
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    assert find_language_model(str(folder), cache_dir=tmp_path) == ("my-model", str(folder))
+
+
+def test_a_hubs_name_is_passed_on_with_a_word(tmp_path, caplog):
+    assert find_language_model("owner/model", cache_dir=tmp_path) == ("owner/model", "owner/model")
+    assert "is downloaded now" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["no-such", "/no/such/folder", "./x/y", "a/b/c"])
+def test_unknown_names_tell_the_known_ones(name, tmp_path):
+    with pytest.raises(ModelNotFound, match=r"Known names: qwen2\.5-coder-1\.5b-instruct"):
+        find_language_model(name, cache_dir=tmp_path)

@@ -1,0 +1,115 @@
+"""Writing: what is generated, and the attention that is measured meanwhile, against transformers' plain attention."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.types import Prompt
+
+PROMPTS = [
+    Prompt(
+        "Write a list of summary points, each on its own line, beginning with '* '.",
+        (
+            "Once upon a time there were four little Rabbits, and they lived with their Mother in a sand-bank.",
+            "Peter, who was very naughty, ran straight away to Mr. McGregor's garden and squeezed under the gate.",
+            "First he ate some lettuces and some French beans; and then he ate some radishes.",
+        ),
+    ),
+    Prompt("List the people that are named.", ("Ada Lovelace wrote to Charles Babbage — «naïve» she was not. 🐇",)),
+]
+
+
+MOST = 20
+
+
+@pytest.fixture(scope="module")
+def generations(small):
+    return small.generate(PROMPTS, max_tokens=MOST)
+
+
+@pytest.fixture(scope="module")
+def greedy(small, eager, plain_greedy) -> list[list[int]]:
+    """What transformers' own ``generate`` writes to each prompt with plain attention."""
+    return [plain_greedy(eager, small._encode(prompt)[0], MOST, small.tokens.ends) for prompt in PROMPTS]
+
+
+def _plain_attention(eager, small, prompt: Prompt, written: list[int]) -> np.ndarray:
+    """PECAN 3.1 as written: one teacher-forced pass, mean over layers, heads and tokens."""
+    ids, spans = small._encode(prompt)
+    with torch.inference_mode():
+        output = eager(torch.tensor([ids + written]), output_attentions=True)
+    attention = torch.stack(output.attentions).mean(dim=(0, 2))[0]  # (T, T)
+    rows = attention[len(ids) :]
+    return torch.stack([rows[:, start:end].mean(dim=1) for start, end in spans], dim=1).numpy()
+
+
+def test_measured_attention_equals_eager_attention(small, eager, generations, greedy):
+    for prompt, generation, written in zip(PROMPTS, generations, greedy, strict=True):
+        expected = _plain_attention(eager, small, prompt, written)
+        assert expected.shape == generation.attention.shape
+        difference = np.abs(expected - generation.attention) / np.abs(expected)
+        assert difference.max() < 1e-5
+
+
+def test_text_equals_plain_greedy_decoding(small, generations, greedy):
+    for generation, written in zip(generations, greedy, strict=True):
+        assert generation.text == small.tokens.decode(written)
+
+
+def test_rows_of_a_batch_do_not_see_one_another(small, generations):
+    for prompt, together in zip(PROMPTS, generations, strict=True):
+        (alone,) = small.generate([prompt], max_tokens=MOST)
+        assert alone.text == together.text
+        np.testing.assert_allclose(alone.attention, together.attention, rtol=1e-4)
+
+
+def test_offsets_tile_the_text(generations):
+    for generation in generations:
+        assert generation.offsets[0, 0] == 0
+        assert generation.offsets[-1, 1] == len(generation.text)
+        assert (generation.offsets[1:, 0] == generation.offsets[:-1, 1]).all()
+
+
+def test_usage_counts_tokens_read_and_written(small, generations):
+    for prompt, generation in zip(PROMPTS, generations, strict=True):
+        assert generation.usage.prompt_tokens == len(small._encode(prompt)[0])
+        assert generation.usage.generated_tokens == len(generation.offsets)
+
+
+def test_seconds_of_a_batch_add_up_to_the_time_it_took(small):
+    started = time.perf_counter()
+    written = small.generate(PROMPTS, max_tokens=4)
+    assert 0 < sum(generation.usage.seconds for generation in written) <= time.perf_counter() - started
+
+
+def test_stop_is_asked_at_line_ends_and_obeyed(small):
+    seen: list[str] = []
+
+    def stop(_: Prompt, text: str) -> bool:
+        seen.append(text)
+        return True
+
+    (generation,) = small.generate(PROMPTS[:1], max_tokens=60, stop=stop)
+    assert generation.finish == "stopped"
+    assert seen == [generation.text]
+    assert generation.text.count("\n") >= 1
+
+
+def test_a_cut_is_told(small):
+    (generation,) = small.generate(PROMPTS[:1], max_tokens=5)
+    assert generation.finish == "length"
+    assert len(generation.offsets) == 5
+
+
+def test_more_than_the_window_is_refused_before_any_work(small):
+    with pytest.raises(WindowExceeded, match=r"at most 8182 tokens .* got \d+"):
+        small.generate([PROMPTS[0], Prompt("Summarise.", ("word " * 9000,))], max_tokens=10)
+
+
+def test_no_prompt_no_work(small):
+    assert small.generate([], max_tokens=5) == []

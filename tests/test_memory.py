@@ -1,0 +1,602 @@
+"""``Memory`` from end to end on real stores, with models that need no weights."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from memories import FOX, LONG, RIVER, embedder, graph_of, options
+from neo4j import GraphDatabase
+
+from memgraph_rag import (
+    Action,
+    Answer,
+    Document,
+    Failure,
+    InformationPoint,
+    Memory,
+    Message,
+    Receipt,
+    Segment,
+    Step,
+    StopReason,
+    Usage,
+)
+from memgraph_rag.errors import (
+    DocumentError,
+    DocumentNotFound,
+    MemgraphRagError,
+    ModelError,
+    SchemaMismatch,
+    SettingsError,
+    StoreError,
+)
+from memgraph_rag.stores import open_store
+from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
+
+OpenMemory = Callable[..., Memory]
+
+QUESTION = "Who built a wooden box?"
+
+
+@pytest.fixture(params=["ladybug", "neo4j"])
+def open_memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenMemory]:
+    """Opens memories on one database; each has the test's own namespace unless another is named."""
+    own = f"test-{uuid.uuid4().hex}"
+    namespaces = {own}
+    server = request.getfixturevalue("neo4j_servers")["2026"] if request.param == "neo4j" else None
+    with ExitStack() as opened:
+
+        def open_one(*, namespace: str = "", **changes: object) -> Memory:
+            address = {"store": tmp_path / "notes.lbug"}
+            if server is not None:
+                address = {"store": server.uri, "neo4j_user": server.user, "neo4j_password": server.password}
+            named = own + namespace
+            namespaces.add(named)
+            return opened.enter_context(Memory(**address, namespace=named, **options(**changes)))
+
+        yield open_one
+    if server is not None:
+        with GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+            driver.execute_query("MATCH (n) WHERE n.namespace IN $names DETACH DELETE n", names=sorted(namespaces))
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> Memory:
+    return open_memory()
+
+
+@pytest.fixture
+def file_memory(tmp_path: Path) -> Iterator[Memory]:
+    """For what does not depend on the store."""
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        yield memory
+
+
+# ── adding and forgetting ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_receipt_says_what_the_store_then_holds(memory: Memory) -> None:
+    receipt = memory.add(FOX, key="fox")
+    assert (receipt.key, receipt.action) == ("fox", Action.ADDED)
+    assert receipt.counts == memory.stats()["counts"]
+    assert receipt.counts["Segment"] > 3
+    assert receipt.counts["InformationPoint"] > 1
+    assert receipt.usage.model_calls >= 1
+    held = graph_of(memory)
+    segments = sorted((node for node in held["nodes"].values() if node.level == 0), key=lambda node: node.index)
+    assert "".join(segment.text for segment in segments) == FOX
+    assert all(segment.text == FOX[segment.start : segment.end] for segment in segments)
+    assert len(held["nodes"]) == receipt.counts["Segment"] + receipt.counts["InformationPoint"]
+    assert len(held["edges"]) == receipt.counts["SUMMARIZES"]
+    points = {node.id for node in held["nodes"].values() if node.level > 0}
+    sums = {name: sum(weight for (source, _), weight in held["edges"].items() if source == name) for name in points}
+    assert sums == pytest.approx(dict.fromkeys(points, 1.0))
+
+
+def test_the_same_content_again_changes_nothing(memory: Memory) -> None:
+    first = memory.add(FOX, key="fox")
+    before = graph_of(memory)
+    again = memory.add(FOX, key="fox")
+    assert (again.action, again.counts, again.usage) == (Action.UNCHANGED, first.counts, Usage())
+    assert graph_of(memory) == before
+
+
+def test_other_content_under_the_same_key_takes_its_place(memory: Memory) -> None:
+    memory.add(FOX, key="story", metadata={"year": 1900})
+    receipt = memory.add(RIVER, key="story")
+    assert receipt.action is Action.REPLACED
+    replaced = graph_of(memory)
+    memory.forget("story")
+    assert memory.add(RIVER, key="story").action is Action.ADDED
+    assert graph_of(memory) == replaced
+
+
+def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) -> None:
+    memory.add(FOX, key="fox")
+    alone = graph_of(memory)
+    added = memory.add(RIVER, key="river")
+    gone = memory.forget("river")
+    assert (gone.action, gone.counts, gone.document_id) == (Action.FORGOTTEN, added.counts, added.document_id)
+    assert graph_of(memory) == alone
+
+
+def test_nothing_is_left_of_what_is_forgotten(memory: Memory) -> None:
+    receipt = memory.add(FOX, key="fox")
+    node_ids = list(graph_of(memory)["nodes"])
+    memory.forget(receipt.document_id)
+    assert memory.documents() == []
+    assert not any(memory.stats()["counts"].values())
+    assert [memory.get(node_id) for node_id in node_ids] == [None] * len(node_ids)
+    assert [memory.search("fox", mode=mode) for mode in ("hybrid", "keywords", "vector")] == [[], [], []]
+    assert memory.ask("Who found the fox?").abstained
+    with pytest.raises(DocumentNotFound) as raised:
+        memory.forget("fox")
+    assert raised.value.key == "fox"
+
+
+def test_one_bad_source_does_not_stop_the_others(memory: Memory, tmp_path: Path) -> None:
+    sources = [
+        FOX,
+        tmp_path / "missing.txt",
+        " \n",
+        None,
+        FOX,
+        Document(RIVER, "river"),
+        [Message("user", "Hello Ann.")],
+    ]
+    outcomes = list(memory.add_many(sources))
+    assert [getattr(outcome, "action", None) for outcome in outcomes] == [
+        Action.ADDED,
+        None,
+        None,
+        None,
+        Action.UNCHANGED,
+        Action.ADDED,
+        Action.ADDED,
+    ]
+    assert all(isinstance(outcome, Failure) and isinstance(outcome.error, DocumentError) for outcome in outcomes[1:4])
+    assert [outcome.source for outcome in outcomes[1:4]] == [str(tmp_path / "missing.txt"), " \n", "None"]
+    held = {record.id for record in memory.documents()}
+    assert held == {outcome.document_id for outcome in outcomes if isinstance(outcome, Receipt)}
+
+
+class Choking(FakeLanguageModel):
+    """Cannot summarise what holds the word poison."""
+
+    def generate(self, prompts, **options):
+        if any("poison" in text for prompt in prompts for text in prompt.inputs):
+            raise ModelError("Expected something to eat, got poison.")
+        return super().generate(prompts, **options)
+
+
+def test_a_document_that_the_model_refuses_does_not_stop_those_beside_it(open_memory: OpenMemory) -> None:
+    memory = open_memory(model=Choking())
+    bad = Document(FOX.replace("milk", "poison"), "bad")
+    fox, failure, river = memory.add_many([Document(FOX, "fox"), bad, Document(RIVER, "river")])
+    assert (fox.action, river.action) == (Action.ADDED, Action.ADDED)
+    assert (failure.source, type(failure.error)) == ("bad", ModelError)
+    assert [record.key for record in memory.documents()] == ["fox", "river"]
+    together = graph_of(memory)
+    for key, text in (("fox", FOX), ("river", RIVER)):
+        memory.forget(key)
+        memory.add(text, key=key)
+    assert graph_of(memory) == together, "each is what it would be alone"
+
+
+def test_documents_added_together_equal_those_added_one_by_one(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    documents = [Document(FOX, "fox"), Document("One sentence.", "short"), Document(RIVER, "river")]
+    assert len(list(memory.add_many(documents))) == 3
+    together = graph_of(memory)
+    for document in documents:
+        memory.forget(document.key)
+        memory.add(document)
+    assert graph_of(memory) == together
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_key_taken_by_another_file_is_refused(memory: Memory, tmp_path: Path, at_once: bool) -> None:
+    files = [tmp_path / folder / "notes.txt" for folder in ("one", "two")]
+    for file, text in zip(files, (FOX, RIVER), strict=True):
+        file.parent.mkdir()
+        file.write_text(text, "utf-8")
+    if at_once:
+        sources = [Document(file.read_text("utf-8"), "notes", source=str(file)) for file in files]
+        first, second = memory.add_many(sources)
+    else:
+        first = memory.add(files[0], key="notes")
+        (second,) = memory.add_many([Document(RIVER, "notes", source=str(files[1]))])
+        with pytest.raises(DocumentError, match="taken by another file"):
+            memory.add(files[1], key="notes")
+    assert first.action is Action.ADDED
+    assert isinstance(second.error, DocumentError)
+    assert str(files[0]) in str(second.error)
+    assert [record.source for record in memory.documents()] == [str(files[0])]
+    assert memory.add(files[1], key="notes of two").action is Action.ADDED
+
+
+def test_layers_that_are_missing_are_built_when_it_is_added_again(open_memory: OpenMemory) -> None:
+    bare = open_memory(layers=())
+    assert bare.add(FOX, key="fox").counts.get("InformationPoint", 0) == 0
+    assert bare.ask(QUESTION).citations, "segments alone can be read"
+    full = open_memory()
+    assert full.add(FOX, key="fox").action is Action.REPLACED
+    assert full.documents()[0].layers == ("points",)
+    assert bare.add(FOX, key="fox").action is Action.UNCHANGED, "what is there already need not be taken away"
+
+
+class Interrupted(FakeLanguageModel):
+    """The user presses Ctrl-C when the last of some levels is to be written."""
+
+    levels_left = 100
+
+    def generate(self, prompts, **options):
+        self.levels_left -= 1
+        if self.levels_left == 0:
+            raise KeyboardInterrupt
+        return super().generate(prompts, **options)
+
+
+def test_ctrl_c_while_building_leaves_the_store_as_before(open_memory: OpenMemory) -> None:
+    model = Interrupted()
+    memory = open_memory(model=model)
+    memory.add(RIVER, key="a")
+    before = graph_of(memory)
+    model.levels_left = 2
+    with pytest.raises(KeyboardInterrupt):
+        memory.add(LONG, key="a")
+    assert graph_of(memory) == before
+    model.levels_left = 100
+    assert memory.add(LONG, key="a").action is Action.REPLACED
+    assert {node.level for node in graph_of(memory)["nodes"].values()} == {0, 1, 2}
+
+
+def test_a_write_that_fails_leaves_the_store_as_before(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    memory.add(RIVER, key="a")
+    before = graph_of(memory)
+    wrong = FakeEmbedder(4)
+    monkeypatch.setattr(memory.embedder, "embed", wrong.embed)
+    with pytest.raises(MemgraphRagError):
+        memory.add(FOX, key="a")
+    monkeypatch.undo()
+    assert graph_of(memory) == before
+
+
+# ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_answer_cites_what_stands_verbatim_in_its_document(memory: Memory, strategy: str) -> None:
+    texts = {"fox": FOX, "river": RIVER}
+    for key, text in texts.items():
+        memory.add(text, key=key)
+    answer = memory.ask(QUESTION, strategy=strategy)
+    assert answer.strategy == strategy
+    assert not answer.abstained
+    assert "wooden box" in answer.text
+    assert answer.citations
+    for citation in answer.citations:
+        text = texts[citation.document_key]
+        assert text[citation.start : citation.end] == citation.quote
+        segment = memory.get(citation.segment_id)
+        assert segment.start <= citation.start < citation.end <= segment.end
+    assert "wooden box" in answer.citations[0].quote
+    assert [memory.get(step.node.id) for step in answer.trace] == [step.node for step in answer.trace]
+    assert len({step.node.id for step in answer.trace}) == len(answer.trace)
+    assert all(step.stop is None for step in answer.trace[:-1])
+    assert len({step.attention for step in answer.trace}) > 1
+    assert answer.usage.prompt_tokens > sum(step.node.tokens for step in answer.trace)
+    assert answer.usage.generated_tokens > 0
+
+
+def test_the_same_question_gets_the_same_answer(memory: Memory) -> None:
+    memory.add(FOX, key="fox")
+    answers = [memory.ask(QUESTION) for _ in range(3)]
+    same = [replace(answer, usage=replace(answer.usage, seconds=0.0)) for answer in answers]
+    assert same[0] == same[1] == same[2]
+
+
+def test_both_stores_give_the_same_graph_and_the_same_trace(memory: Memory, tmp_path: Path) -> None:
+    with Memory(tmp_path / "other.lbug", namespace=memory.namespace, **options()) as other:
+        for each in (memory, other):
+            each.add(FOX, key="fox")
+            each.add(LONG, key="long")
+        assert graph_of(memory) == graph_of(other)
+        for strategy in ("pecan", "top_k_vector", "full_context"):
+            one, two = (each.ask(QUESTION, strategy=strategy) for each in (memory, other))
+            assert [step.node for step in one.trace] == [step.node for step in two.trace]
+            assert [step.score for step in one.trace] == pytest.approx([step.score for step in two.trace], abs=1e-6)
+            assert (one.text, one.stop_reason) == (two.text, two.stop_reason)
+            assert [citation.quote for citation in one.citations] == [citation.quote for citation in two.citations]
+
+
+def test_a_stream_is_steps_then_text_then_the_answer(memory: Memory) -> None:
+    memory.add(FOX, key="fox")
+    items = list(memory.stream(QUESTION))
+    kinds = [Step if isinstance(item, Step) else type(item) for item in items]
+    steps, pieces = kinds.count(Step), kinds.count(str)
+    assert kinds == [Step] * steps + [str] * pieces + [Answer]
+    assert pieces > 1
+    answer = items[-1]
+    assert tuple(items[:steps]) == answer.trace
+    assert "".join(items[steps:-1]).strip() == answer.text
+    assert replace(answer, usage=Usage()) == replace(memory.ask(QUESTION), usage=Usage())
+
+
+def test_a_stream_may_be_left_at_any_time(file_memory: Memory) -> None:
+    file_memory.add(FOX, key="fox")
+    stream = file_memory.stream(QUESTION)
+    assert isinstance(next(stream), Step)
+    stream.close()
+    assert file_memory.ask(QUESTION).citations
+
+
+def test_an_empty_memory_abstains(memory: Memory) -> None:
+    answer = memory.ask(QUESTION)
+    assert answer.abstained
+    assert answer.stop_reason is StopReason.NOTHING_FOUND
+    assert (answer.citations, answer.trace) == ((), ())
+    assert list(memory.stream(QUESTION))[:-1] == []
+    assert memory.search(QUESTION) == []
+
+
+def test_an_answer_that_the_model_leaves_empty_is_an_abstention(open_memory: OpenMemory) -> None:
+    memory = open_memory(model=FakeLanguageModel(answer=" \n"))
+    memory.add(FOX, key="fox")
+    answer = memory.ask(QUESTION)
+    assert (answer.abstained, answer.citations) == (True, ())
+    assert answer.trace
+
+
+NEVER = [0.0] * 100
+
+
+def test_reading_goes_on_until_everything_is_read(open_memory: OpenMemory) -> None:
+    memory = open_memory(model=FakeLanguageModel(yes=NEVER))
+    memory.add(FOX, key="fox")
+    answer = memory.ask(QUESTION)
+    assert answer.stop_reason is StopReason.EXHAUSTED
+    assert {step.node.id for step in answer.trace} == set(graph_of(memory)["nodes"])
+
+
+def test_reading_ends_with_the_step_that_reaches_a_limit(tmp_path: Path) -> None:
+    model = FakeLanguageModel(yes=NEVER, answer="Tom built a wooden box.")
+    with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
+        memory.add(FOX, key="fox")
+        everything = memory.ask(QUESTION)
+        by_nodes = memory.ask(QUESTION, max_nodes=6)
+        assert (len(by_nodes.trace), by_nodes.stop_reason) == (6, StopReason.MAX_NODES)
+        assert by_nodes.trace == everything.trace[:6]
+
+        limit = 120
+        by_tokens = memory.ask(QUESTION, max_tokens=limit)
+        assert by_tokens.stop_reason is StopReason.MAX_TOKENS
+        assert 0 < len(by_tokens.trace) < len(everything.trace)
+        reading = list(memory.stream(QUESTION, max_tokens=limit, max_nodes=len(by_tokens.trace) - 1))
+        assert reading[-1].stop_reason is StopReason.MAX_NODES, "one step less was below the limit"
+
+        by_seconds = memory.ask(QUESTION, max_seconds=1e-9)
+        assert by_seconds.stop_reason is StopReason.MAX_SECONDS
+        assert by_seconds.trace == everything.trace[: len(by_seconds.trace)]
+        assert all(answer.citations for answer in (by_nodes, by_tokens, by_seconds))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_keeps_to_the_number_of_nodes(file_memory: Memory, strategy: str) -> None:
+    file_memory.add(FOX, key="fox")
+    answer = file_memory.ask("What about the whale?", strategy=strategy, max_nodes=1)
+    assert len(answer.trace) <= 1
+    assert not answer.trace or answer.stop_reason in {StopReason.MAX_NODES, StopReason.EXHAUSTED}
+
+
+def test_limits_of_the_settings_hold_unless_the_question_has_its_own(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options(model=FakeLanguageModel(yes=NEVER), max_nodes=5)) as memory:
+        memory.add(FOX, key="fox")
+        assert len(memory.ask(QUESTION).trace) == 5
+        assert len(memory.ask(QUESTION, max_nodes=7).trace) == 7
+
+
+def test_a_small_window_ends_reading(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options(model=FakeLanguageModel(yes=NEVER, window=512))) as memory:
+        memory.add(f"{FOX} {RIVER} {FOX.upper()} {RIVER.upper()}", key="all")
+        assert memory.ask(QUESTION).stop_reason is StopReason.WINDOW
+
+
+# ── searching and looking ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keywords", "vector"])
+def test_search_finds_segments_in_every_mode(memory: Memory, mode: str) -> None:
+    memory.add(FOX, key="fox")
+    memory.add(RIVER, key="river")
+    found = memory.search("stone bridge river", k=3, mode=mode)
+    assert 0 < len(found) <= 3
+    assert [evidence.score for evidence in found] == sorted((evidence.score for evidence in found), reverse=True)
+    for evidence in found:
+        assert evidence.segment.text in {"fox": FOX, "river": RIVER}[evidence.document_key]
+        assert set(evidence.why) <= {"keywords", "vector"}
+    if mode != "vector":  # eight numbers hold little meaning
+        assert "stone bridge" in found[0].segment.text
+    limited = memory.search("stone bridge river", k=3, mode=mode, documents=["fox"])
+    assert {evidence.document_key for evidence in limited} <= {"fox"}
+    assert mode == "keywords" or len(limited) == 3
+
+
+def test_k_is_full_where_there_are_enough_segments(memory: Memory) -> None:
+    receipt = memory.add(FOX, key="fox")
+    assert len(memory.search("fox", k=4)) == 4
+    assert len(memory.search("fox", k=100)) == receipt.counts["Segment"]
+
+
+def test_nodes_documents_and_numbers_can_be_looked_at(memory: Memory) -> None:
+    memory.add(RIVER, key="river", title="The River", metadata={"year": 1902, "true": True, "note": "ü"})
+    fox = memory.add(FOX, key="fox")
+    assert [record.key for record in memory.documents()] == ["fox", "river"]
+    river = memory.documents()[1]
+    assert (river.title, river.characters, dict(river.metadata)) == (
+        "The River",
+        len(RIVER),
+        {"year": 1902, "true": True, "note": "ü"},
+    )
+    assert river.model == "fake-language-model"
+    kinds = {type(memory.get(node_id)) for node_id in graph_of(memory)["nodes"]}
+    assert kinds == {Segment, InformationPoint}
+    assert memory.get("nobody") is None
+    stats = memory.stats()
+    assert stats["counts"]["Document"] == 2
+    assert stats["counts"]["Segment"] == river.segments + fox.counts["Segment"]
+    assert (stats["schema"]["embedder"], stats["schema"]["dimension"]) == ("fake", 8)
+
+
+def test_documents_limit_a_question_by_key_or_id(memory: Memory) -> None:
+    fox = memory.add(FOX, key="fox")
+    memory.add(RIVER, key="river")
+    for named in (["fox"], [fox.document_id], ["fox", fox.document_id, "fox"]):
+        answer = memory.ask("What happened to the bridge?", documents=named, strategy="full_context")
+        assert {step.node.document_id for step in answer.trace} == {fox.document_id}
+        assert len(answer.trace) == fox.counts["Segment"], "each document is read once"
+    with pytest.raises(DocumentNotFound, match="whale"):
+        memory.ask(QUESTION, documents=["fox", "whale"])
+    with pytest.raises(SettingsError, match="list of keys"):
+        memory.ask(QUESTION, documents="fox")
+    assert memory.ask(QUESTION, documents=[]).stop_reason is StopReason.NOTHING_FOUND
+
+
+def test_namespaces_are_walls(open_memory: OpenMemory) -> None:
+    mine, yours = open_memory(namespace="-mine"), open_memory(namespace="-yours")
+    receipt = mine.add(FOX, key="fox")
+    assert yours.documents() == []
+    assert yours.search("fox") == []
+    assert yours.ask(QUESTION).abstained
+    assert yours.get(next(iter(graph_of(mine)["nodes"]))) is None
+    with pytest.raises(DocumentNotFound):
+        yours.forget(receipt.document_id)
+    yours.add(RIVER, key="fox")
+    before = graph_of(mine)
+    yours.forget("fox")
+    assert graph_of(mine) == before
+
+
+# ── threads ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_threads_may_ask_while_a_third_adds(memory: Memory) -> None:
+    memory.add(FOX, key="fox")
+    alone = memory.ask(QUESTION, documents=["fox"]).trace
+    together = threading.Barrier(3)
+
+    def ask(_: int) -> list[tuple[Step, ...]]:
+        together.wait(10)
+        return [memory.ask(QUESTION, documents=["fox"]).trace for _ in range(5)]
+
+    def add() -> list[Action]:
+        together.wait(10)
+        return [memory.add(RIVER + f" {number}", key=f"river {number}").action for number in range(5)]
+
+    with ThreadPoolExecutor(3) as threads:
+        adding = threads.submit(add)
+        asked = list(threads.map(ask, range(2)))
+        assert adding.result() == [Action.ADDED] * 5
+    assert asked == [[alone] * 5] * 2
+    assert len(memory.documents()) == 6
+
+
+# ── opening and closing ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_added_is_there_when_it_is_opened_again(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.add(FOX, key="fox")
+    before = graph_of(memory)
+    memory.close()
+    assert graph_of(open_memory()) == before
+
+
+USES: Sequence[Callable[[Memory], object]] = (
+    lambda memory: memory.add(FOX),
+    lambda memory: next(iter(memory.add_many([FOX]))).error,
+    lambda memory: memory.ask(QUESTION),
+    lambda memory: memory.search("fox"),
+    lambda memory: memory.get("x"),
+    lambda memory: memory.documents(),
+    lambda memory: memory.forget("fox"),
+    lambda memory: memory.stats(),
+)
+
+
+def test_a_closed_memory_says_so(memory: Memory) -> None:
+    memory.add(FOX, key="fox")
+    memory.close()
+    memory.close()
+    for use in USES:
+        try:
+            outcome = use(memory)
+        except MemgraphRagError as error:
+            outcome = error
+        assert isinstance(outcome, StoreError)
+        assert "closed" in str(outcome)
+
+
+def test_memory_alone_takes_its_place_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_STORE", str(tmp_path / "here.lbug"))
+    monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE", "mine")
+    with Memory(model=FakeLanguageModel(), embedder=embedder()) as memory:
+        assert memory.namespace == "mine"
+        memory.add(FOX, key="fox")
+    with Memory(tmp_path / "here.lbug", namespace="mine", **options()) as memory:
+        assert [record.key for record in memory.documents()] == ["fox"]
+
+
+def test_memory_alone_has_a_file_in_the_users_data_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("MEMGRAPH_RAG_STORE", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name: str(tmp_path / name))
+    with Memory(model=FakeLanguageModel(), embedder=embedder()) as memory:
+        memory.add(FOX, key="fox")
+    assert (tmp_path / "memgraph_rag" / "memory.lbug").is_file()
+
+
+@pytest.mark.parametrize("other", [FakeEmbedder(8, name="other"), FakeEmbedder(16, name="fake")])
+def test_a_store_built_with_another_embedder_is_refused(tmp_path: Path, other: FakeEmbedder) -> None:
+    place = tmp_path / "notes.lbug"
+    with Memory(place, **options()) as memory:
+        memory.add(FOX, key="fox")
+        before = graph_of(memory)
+    with pytest.raises(SchemaMismatch, match="fake"):
+        Memory(place, **options(embedder=other))
+    program = f"import ladybug; ladybug.Database({str(place)!r}).close()"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0, "the file is let go"
+    with Memory(place, **options()) as memory:
+        assert graph_of(memory) == before
+
+
+def test_an_open_store_is_used_and_left_open(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "notes.lbug", namespace="mine")
+    with Memory(store, **options()) as memory:
+        memory.add(FOX, key="fox")
+    assert [record.key for record in store.documents()] == ["fox"]
+    with pytest.raises(SettingsError, match="mine"):
+        Memory(store, namespace="yours", **options())
+    store.close()
+
+
+def test_progress_is_told_of_models_work(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    with Memory(tmp_path / "notes.lbug", **options(progress=lambda *what: told.append(what))) as memory:
+        receipt = memory.add(FOX, key="fox")
+    nodes = receipt.counts["Segment"] + receipt.counts["InformationPoint"]
+    assert told[-1] == ("embedding", nodes, nodes)
+    assert any(what == "summarising, level 1" and done == total for what, done, total in told)

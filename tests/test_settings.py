@@ -1,0 +1,138 @@
+"""Settings: what is given goes before the environment, that before the default; what cannot work is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memgraph_rag import Settings
+from memgraph_rag.errors import SettingsError
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.upper().startswith(("MEMGRAPH_RAG_", "NEO4J_")):
+            monkeypatch.delenv(name)
+
+
+def test_the_defaults_work() -> None:
+    settings = Settings.load()
+    assert (settings.namespace, settings.model, settings.embedder) == ("default", "auto", "auto")
+    assert Path(settings.store).name == "memory.lbug"
+    assert Path(settings.store).is_absolute()
+    assert (settings.neo4j_user, settings.neo4j_password, settings.neo4j_database) == ("neo4j", None, None)
+    assert (settings.max_seconds, settings.max_tokens, settings.max_nodes) == (None, None, None)
+    assert settings.segment_tokens <= settings.window // 2
+
+
+FROM_TEXT: dict[str, tuple[str, Any]] = {
+    "store": ("notes.lbug", "notes.lbug"),
+    "namespace": ("mine", "mine"),
+    "model": ("qwen", "qwen"),
+    "embedder": ("minilm", "minilm"),
+    "device": ("cuda:1", "cuda:1"),
+    "dtype": ("bfloat16", "bfloat16"),
+    "window": ("4096", 4096),
+    "cache_dir": ("/tmp/weights", Path("/tmp/weights")),
+    "segment_tokens": ("200", 200),
+    "batch_tokens": ("1536", 1536),
+    "answer_tokens": ("40", 40),
+    "max_seconds": ("2.5", 2.5),
+    "max_tokens": ("900", 900),
+    "max_nodes": ("7", 7),
+    "neo4j_user": ("ann", "ann"),
+    "neo4j_database": ("stories", "stories"),
+}
+
+
+@pytest.mark.parametrize("name", FROM_TEXT)
+def test_each_field_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    text, expected = FROM_TEXT[name]
+    monkeypatch.setenv(f"MEMGRAPH_RAG_{name.upper()}", text)
+    assert getattr(Settings.load(), name) == expected
+
+
+def test_every_field_has_its_variable() -> None:
+    assert set(Settings.model_fields) == {*FROM_TEXT, "neo4j_password"}
+
+
+def test_an_argument_goes_before_the_environment_unless_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE", "theirs")
+    monkeypatch.setenv("NEO4J_USERNAME", "theirs")
+    assert Settings.load(namespace="mine", neo4j_user="me").namespace == "mine"
+    assert Settings.load(namespace="mine", neo4j_user="me").neo4j_user == "me"
+    assert Settings.load(namespace=None, neo4j_user=None).namespace == "theirs"
+    assert Settings.load(namespace=None, neo4j_user=None).neo4j_user == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("field", "variables"),
+    [
+        ("neo4j_user", ["MEMGRAPH_RAG_NEO4J_USER", "NEO4J_USERNAME", "NEO4J_USER"]),
+        ("neo4j_database", ["MEMGRAPH_RAG_NEO4J_DATABASE", "NEO4J_DATABASE"]),
+    ],
+)
+def test_our_own_variable_goes_before_those_of_neo4js_tools_and_an_argument_before_all(
+    monkeypatch: pytest.MonkeyPatch, field: str, variables: list[str]
+) -> None:
+    for variable in reversed(variables):
+        monkeypatch.setenv(variable, f"from {variable}")
+        assert getattr(Settings.load(), field) == f"from {variable}"
+        assert getattr(Settings.load(**{field: "given"}), field) == "given"
+
+
+@pytest.mark.parametrize("variable", ["NEO4J_PASSWORD", "MEMGRAPH_RAG_NEO4J_PASSWORD"])
+def test_the_password_is_not_shown(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "open sesame")
+    settings = Settings.load()
+    assert settings.neo4j_password is not None
+    assert settings.neo4j_password.get_secret_value() == "open sesame"
+    assert "sesame" not in f"{settings!r} {settings} {settings.model_dump()}"
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"namespace": ""}, "namespace"),
+        ({"namespace": "x" * 300}, "namespace"),
+        ({"store": ""}, "store"),
+        ({"window": 100}, "window"),
+        ({"segment_tokens": 19}, "segment_tokens"),
+        ({"window": 2048, "segment_tokens": 1025}, "segment_tokens"),
+        ({"batch_tokens": 100}, "batch_tokens"),
+        ({"answer_tokens": 1000}, "answer_tokens"),
+        ({"max_seconds": 0}, "max_seconds"),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"max_nodes": "many"}, "max_nodes"),
+        ({"device": "gpu"}, "device"),
+        ({"dtype": "int8"}, "dtype"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_name(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(SettingsError, match=f"'{name}'") as raised:
+        Settings.load(**given)
+    assert raised.value.setting == name
+    assert f"MEMGRAPH_RAG_{name.upper()}" in str(raised.value)
+    assert repr(given[name])[:20] in str(raised.value)
+
+
+def test_what_cannot_work_in_the_environment_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_WINDOW", "wide")
+    with pytest.raises(SettingsError, match="MEMGRAPH_RAG_WINDOW"):
+        Settings.load()
+
+
+def test_a_wrong_password_is_not_repeated() -> None:
+    with pytest.raises(SettingsError, match="neo4j_password") as raised:
+        Settings.load(neo4j_password=123_456)
+    assert "123" not in str(raised.value)
+    assert "123" not in repr(raised.value.__cause__)
+
+
+def test_segments_of_half_the_window_are_allowed() -> None:
+    assert Settings.load(window=2048, segment_tokens=1024).segment_tokens == 1024

@@ -1,0 +1,139 @@
+"""Citations stand verbatim in the document, support the answer, and do not repeat one another."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.text.citations import MAX_QUOTE, cite
+from memgraph_rag.text.splitting import split
+from memgraph_rag.types import Matrix, Segment
+
+PETER = (Path(__file__).parents[2] / "examples" / "peter_rabbit.txt").read_text(encoding="utf-8")
+
+
+class WordVectors:
+    """An embedder that knows which words a text holds, by a hash, and nothing else."""
+
+    name = "words"
+    dimension = 256
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        self.calls += 1
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in enumerate(texts):
+            for word in text.casefold().split():
+                vectors[row, zlib.crc32(word.strip('.,;:!?"').encode()) % self.dimension] += 1
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def segments_of(text: str, document_id: str = "d", weight: float = 1.0, size: int = 80) -> list[tuple[Segment, float]]:
+    spans = split(text, count_tokens=lambda texts: [len(each.split()) for each in texts], max_tokens=size)
+    return [
+        (Segment(f"{document_id}{i}", document_id, i, text[s.start : s.end], s.start, s.end, s.tokens), weight)
+        for i, s in enumerate(spans)
+    ]
+
+
+def test_the_sentence_that_supports_comes_first():
+    citations = cite(
+        "What did Peter's mother give him?",
+        "A dose of camomile tea.",
+        segments_of(PETER),
+        keys={"d": "peter.txt"},
+        embedder=WordVectors(),
+    )
+    assert (
+        citations[0].quote
+        == "His mother put him to bed, and made some camomile tea; and she gave a dose of it to Peter!"
+    )
+    assert citations[0].document_key == "peter.txt"
+    assert [c.score for c in citations] == sorted((c.score for c in citations), reverse=True)
+    for citation in citations:
+        assert citation.quote == PETER[citation.start : citation.end] == citation.quote.strip()
+        assert citation.segment_id in {segment.id for segment, _ in segments_of(PETER)}
+
+
+def test_the_weight_of_reading_decides_between_equals():
+    same = [
+        *segments_of("The gate was locked today.", "a", 0.1),
+        *segments_of("The gate was locked tonight.", "b", 0.9),
+    ]
+    citations = cite("Was it open?", "It was locked.", same, keys={"a": "a", "b": "b"}, embedder=WordVectors())
+    assert citations[0].document_id == "b"
+
+
+def test_ties_go_by_document_and_start():
+    pair = [*segments_of("Rain fell in the night.", "b"), *segments_of("In the night fell rain.", "a")]
+    citations = cite("When did it rain?", "In the night.", pair, keys={"a": "a", "b": "b"}, embedder=WordVectors())
+    assert [citation.document_id for citation in citations] == ["a", "b"]
+
+
+def test_the_same_words_are_quoted_once():
+    twice = [*segments_of("Rain fell in the night.", "a"), *segments_of("Rain  fell\nin the night.", "b")]
+    assert len(cite("When?", "In the night.", twice, keys={"a": "a", "b": "b"}, embedder=WordVectors())) == 1
+
+
+def test_nothing_to_cite():
+    assert cite("Why?", "So.", [], keys={}, embedder=WordVectors()) == ()
+    assert cite("Why?", "So.", segments_of(PETER), keys={}, embedder=WordVectors()) == ()
+    assert cite("Why?", "So.", segments_of(PETER), keys={"d": "p"}, embedder=WordVectors(), limit=0) == ()
+
+
+def test_one_call_of_the_embedder():
+    embedder = WordVectors()
+    cite("Who?", "Peter", segments_of(PETER), keys={"d": "p"}, embedder=embedder)
+    assert embedder.calls == 1
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [0.2, 0.8]])
+def test_short_sentences_are_quoted_with_a_neighbour(weights: list[float]):
+    text = "“Why?” He would not say. Nobody knew where the old key was hidden. Under the mat. Yes."
+    segments = [(segment, weight) for weight, (segment, _) in zip(weights, segments_of(text), strict=False)]
+    for citation in cite("Where was the key?", "Under the mat", segments, keys={"d": "p"}, embedder=WordVectors()):
+        assert len(citation.quote.split()) >= 4
+
+
+def test_a_document_of_one_word_can_be_cited():
+    (citation,) = cite("Which city?", "Paris", segments_of(" Paris.\n"), keys={"d": "p"}, embedder=WordVectors())
+    assert (citation.quote, citation.start, citation.end) == ("Paris.", 1, 7)
+
+
+def test_a_long_sentence_is_quoted_in_part():
+    text = "and on it went, " * 60 + "until the fox found the golden egg, " + "and on it went, " * 60
+    citations = cite(
+        "What was found?", "The golden egg", segments_of(text, size=9999), keys={"d": "p"}, embedder=WordVectors()
+    )
+    assert "golden egg" in citations[0].quote
+    assert all(len(citation.quote) <= MAX_QUOTE for citation in citations)
+    assert all(text[citation.start - 1 : citation.start] in ("", " ") for citation in citations)
+
+
+def test_unbroken_text_is_cut_where_it_must():
+    text = "x" * 1000
+    assert all(
+        len(citation.quote) <= MAX_QUOTE
+        for citation in cite("What?", "xx", segments_of(text), keys={"d": "p"}, embedder=WordVectors())
+    )
+
+
+@given(st.text(max_size=300), st.text(max_size=30), st.integers(1, 30), st.integers(1, 5))
+def test_every_citation_stands_in_its_document(text: str, answer: str, size: int, limit: int):
+    segments = segments_of(text, size=size)
+    first = cite("What?", answer, segments, keys={"d": "p"}, embedder=WordVectors(), limit=limit)
+    assert first == cite("What?", answer, segments[::-1], keys={"d": "p"}, embedder=WordVectors(), limit=limit)
+    assert len(first) <= limit
+    for citation in first:
+        assert citation.quote == text[citation.start : citation.end] == citation.quote.strip() != ""
+    ordered = sorted(first, key=lambda citation: citation.start)
+    assert all(one.end <= two.start for one, two in pairwise(ordered))

@@ -1,0 +1,369 @@
+"""What can be added becomes a document; what cannot is refused with a word on what to do."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pypdf import PdfReader, PdfWriter
+from pypdf.errors import DependencyError
+
+from memgraph_rag.errors import DocumentError
+from memgraph_rag.text import pdf
+from memgraph_rag.text.loading import MAX_BYTES, MAX_KEY, load
+from memgraph_rag.types import Document, Message
+
+NESTED = 100_000
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def pdf_bytes(*pages: str, title: str = "") -> bytes:
+    """A minimal PDF with one line of text per page."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>"]
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>")
+    objects.append("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    for number, page in enumerate(pages):
+        objects.append(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
+            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * number} 0 R >>"
+        )
+        content = f"BT /F1 12 Tf 72 720 Td ({page}) Tj ET" if page else ""
+        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+    objects.append(f"<< /Title ({title}) >>")
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    trailer = f"<< /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R >>"
+    end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n{trailer}\nstartxref\n{len(body)}\n%%EOF\n"
+    return (body + end).encode("latin-1")
+
+
+# ── text ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_str_is_always_text():
+    document = load("/etc/passwd")
+    assert document.text == "/etc/passwd"
+    assert (document.title, document.source) == ("", "")
+    assert document.key == load("/etc/passwd").key != load("/etc/shadow").key
+    assert document.key.startswith("text-")
+    assert len(document.key) == len("text-") + 12
+
+
+@given(st.text(st.characters(blacklist_categories=()), min_size=1).filter(str.strip))
+@example("a\x00b\ud800c")
+@example("مرحبا 👩‍👩‍👧 e\u0301\r\n\x07")
+def test_text_keeps_its_length_and_can_be_stored(text: str):
+    document = load(text)
+    assert len(document.text) == len(text)
+    assert "\x00" not in document.text
+    document.text.encode()
+    if "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text):
+        assert document.text == text
+
+
+def test_a_document_passes_and_can_be_given_other_names():
+    document = Document("Rain fell.", "rain", title="Rain", source="/tmp/rain.txt", metadata={"year": 1901})
+    assert load(document) == document
+    other = load(document, key="wet", title="Wet", metadata={"dry": False})
+    assert (other.key, other.title, other.metadata, other.source) == ("wet", "Wet", {"dry": False}, "/tmp/rain.txt")
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_path_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "notes").mkdir()
+    written(tmp_path, "notes/rain.txt", "Rain fell.")
+    monkeypatch.chdir(tmp_path)
+    document = load(Path("notes/rain.txt"))
+    assert document.text == "Rain fell."
+    assert document.key == "notes/rain.txt"
+    assert document.title == "rain"
+    assert document.source == str(tmp_path / "notes" / "rain.txt")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+def test_encodings_are_found(tmp_path: Path, encoding: str):
+    text = "Le café était fermé à cause de la grève générale, et la fenêtre resta entrouverte toute la journée.\n" * 5
+    assert load(written(tmp_path, "café.txt", text.encode(encoding))).text == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Café"),
+        ("cp1252", "El niño comió una manzana, ¿verdad? ¡Sí, señor!"),
+        ("cp1250", "Zażółć gęślą jaźń. Wszyscy ludzie rodzą się wolni i równi pod względem swej godności i praw."),
+        ("cp1251", "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива по-своему."),
+        ("shift_jis", "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。"),
+    ],
+)
+def test_encodings_without_a_mark_are_guessed(tmp_path: Path, encoding: str, text: str):
+    assert load(written(tmp_path, "old.txt", text.encode(encoding))).text == text
+
+
+def test_line_ends_are_those_of_read_text(tmp_path: Path):
+    path = written(tmp_path, "dos.txt", b"one\r\ntwo\rthree\n")
+    assert load(path).text == path.read_text() == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("Intro\n\n# The *Tale* of `Peter`\n\nText", "The Tale of Peter"),
+        ("Setext heading\n===\n\n# Other", "Setext heading"),
+        ("---\ntitle: 'From the front'\ntags: x\n---\n# Heading\n", "From the front"),
+        ("---\ntags: x\n---\n# Heading\n", "Heading"),
+        ("```\n# a comment in code\n```\n", "page"),
+        ("no heading", "page"),
+    ],
+)
+def test_markdown_is_kept_and_its_title_found(tmp_path: Path, content: str, title: str):
+    document = load(written(tmp_path, "page.md", content))
+    assert document.text == content
+    assert document.title == title
+
+
+HTML = """<!DOCTYPE html><html><head><title> A  walk &amp; a&nbsp;talk </title><style>p {color: red}</style>
+<script>alert("no")</script></head><body><!-- no --><h1>Walks</h1><p>We <b>walked</b>
+  far.<br>Then we   rested.<p>Later&hellip;<ul><li>tea<li>buns</ul>
+<table><tr><td>a<td>b</tr>
+ <tr> <th>c</th> <td><i> d</i> </td></tr></table><pre>x = 1
+    y</pre></body></html>"""
+
+
+def test_html_is_read_as_a_reader_sees_it(tmp_path: Path):
+    document = load(written(tmp_path, "page.html", HTML))
+    assert document.title == "A walk & a talk"
+    assert document.text == (
+        "Walks\n\nWe walked far.\nThen we rested.\n\nLater…\n\ntea\nbuns\n\na\tb\nc\td\n\nx = 1\n    y"
+    )
+
+
+def test_html_is_known_by_its_content_too(tmp_path: Path):
+    assert load(written(tmp_path, "page", '<?xml version="1.0"?>\n<!-- x --><html><p>One<p>Two')).text == "One\n\nTwo"
+    assert load(written(tmp_path, "page.txt", "<html><p>One")).text == "<html><p>One"
+    assert load(written(tmp_path, "xml.html", '<?xml version="1.0"?><feed>One</feed>')).text == "One"
+    assert load(written(tmp_path, "name.html", "name.html")).text == "name.html"
+
+
+def test_html_without_end_of_head_keeps_its_body(tmp_path: Path):
+    assert load(written(tmp_path, "page.html", "<head><title>T</title><body>Words")).text == "Words"
+
+
+def test_a_found_title_is_kept_short(tmp_path: Path):
+    assert len(load(written(tmp_path, "page.html", f"<title>{'t' * 5000}</title><p>Words")).title) == 300
+
+
+def test_html_says_its_encoding(tmp_path: Path):
+    page = '<html><head><meta charset="iso-8859-2"></head><p>Zażółć gęślą jaźń</p></html>'
+    assert load(written(tmp_path, "page.html", page.encode("iso-8859-2"))).text == "Zażółć gęślą jaźń"
+    unknown = '<html><head><meta charset="no-such"></head><p>Le café est fermé</p></html>'
+    assert "caf" in load(written(tmp_path, "other.html", unknown.encode("latin-1"))).text
+
+
+@pytest.mark.parametrize("page", ["<div>" * NESTED + "deep" + "</div>" * NESTED, "<b>" * 20_000 + "deep"])
+def test_deeply_nested_html_is_read(tmp_path: Path, page: str):
+    assert load(written(tmp_path, "deep.html", page)).text == "deep"
+
+
+def test_a_pdf_is_read_page_by_page(tmp_path: Path):
+    document = load(written(tmp_path, "paper.pdf", pdf_bytes("Rain fell.", "We stayed.", title="On  rain")))
+    assert document.text == "Rain fell.\nWe stayed."
+    assert document.title == "On rain"
+    unnamed = load(written(tmp_path, "download", pdf_bytes("Rain fell.")))
+    assert (unnamed.text, unnamed.title) == ("Rain fell.", "download")
+
+
+# ── chat ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_chat_becomes_paragraphs():
+    document = load(
+        [
+            Message("user", "Is it raining?", "2024-05-01T10:00"),
+            {"role": "assistant", "content": "No.\nNot yet.", "time": datetime(2024, 5, 1, 10, 1), "id": 7},
+            {"role": "user", "content": "Good."},
+        ]
+    )
+    assert document.text == (
+        "user (2024-05-01T10:00): Is it raining?\n\nassistant (2024-05-01T10:01:00): No.\nNot yet.\n\nuser: Good."
+    )
+    assert document.key.startswith("chat-")
+    assert document.title == ""
+
+
+# ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def refusal(source: object, **arguments: object) -> str:
+    with pytest.raises(DocumentError, match=r"Expected .+ got ") as caught:
+        load(source, **arguments)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("source", ["", " \n\t ", "\u3000", Document("", "key")])
+def test_empty_text_is_refused(source: object):
+    assert "empty or only white space" in refusal(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        (None, "NoneType"),
+        (7, "int"),
+        (b"bytes", "Decode it first, or pass the Path"),
+        (bytearray(b"x"), "Decode it first"),
+        (memoryview(b"x"), "memoryview"),
+        ({"role": "user", "content": "x"}, "list of messages"),
+        (Message("user", "x"), "in a list"),
+        (iter(["x"]), "iterator"),
+        ([], "at least one chat message"),
+        (["one", "two"], "add_many"),
+        ([Path("a.txt")], "add_many"),
+        ([{"content": "x"}], "role of message 0"),
+        ([{"role": "user", "content": "x"}, {"role": "user"}], "content of message 1"),
+        ([{"role": "user", "content": None}], "content of message 0"),
+        ([{"role": "user", "content": ["x"]}], "got list"),
+        ([Message("", "x")], "role of message 0"),
+        ([Message("user", " ")], "content of message 0"),
+        ([{"role": "user", "content": "x", "time": 5}], "time of message 0"),
+        (Document(b"x", "key"), "text of a document"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_source_is_refused(source: object, hint: str):
+    assert hint in refusal(source)
+
+
+@pytest.mark.parametrize("key", ["", "  ", "k" * (MAX_KEY + 1), 7, "a\x00", "a\ud800"])
+def test_keys_that_cannot_work_are_refused(key: object):
+    assert "key" in refusal("text", key=key)
+    assert load("text", key="k" * MAX_KEY).key == "k" * MAX_KEY
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, None, [1], {"a": 1}, b"x", datetime(2024, 5, 1)])
+def test_metadata_that_cannot_be_stored_is_refused(value: object):
+    assert "metadata['when']" in refusal("text", metadata={"when": value})
+
+
+@pytest.mark.parametrize("metadata", [["a"], {1: "a"}, {"": "a"}])
+def test_metadata_is_a_mapping_with_names(metadata: object):
+    refusal("text", metadata=metadata)
+
+
+def test_plain_metadata_is_copied():
+    given = {"author": "Potter", "year": 1901, "price": 0.5, "colour": True}
+    document = load("text", metadata=given)
+    assert document.metadata == given
+    assert document.metadata is not given
+
+
+def test_title_is_a_str():
+    assert "title" in refusal("text", title=3)
+
+
+def test_missing_files_and_folders_are_refused(tmp_path: Path):
+    assert str(tmp_path / "none.txt") in refusal(tmp_path / "none.txt")
+    assert f"add_many(Path({str(tmp_path)!r}).rglob" in refusal(tmp_path)
+    refusal(Path("nul\x00.txt"))
+    refusal(tmp_path / ("n" * 5000))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no FIFOs")
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe" in refusal(tmp_path / "pipe")
+
+
+def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = written(tmp_path, "secret.txt", "x")
+    path.chmod(0)
+    if os.access(path, os.R_OK):  # the superuser may read everything
+
+        def denied(*_: object) -> None:
+            raise PermissionError
+
+        monkeypatch.setattr(Path, "open", denied)
+    assert "permission" in refusal(path)
+
+
+def test_too_much_is_refused_before_it_is_read(tmp_path: Path):
+    path = tmp_path / "large.txt"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    assert f"{MAX_BYTES:,}" in refusal(path)
+    assert f"{MAX_BYTES:,}" in refusal("é" * (MAX_BYTES // 2 + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("empty.txt", b"", "empty"),
+        ("blank.md", b" \n", "empty"),
+        ("letter.docx", b"PK\x03\x04\x14\x00\x06\x00", "Word"),
+        ("letter.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "old Word"),
+        ("letter.rtf", rb"{\rtf1 hello}", "Rich Text"),
+        ("image.txt", b"\x89PNG\r\n\x1a\n\x00", "PNG"),
+        ("photo.jpg", b"\xff\xd8\xff\xe0\x00", "JPEG"),
+        ("notes.txt.gz", b"\x1f\x8b\x08\x00", "gzip"),
+        ("nul.txt", b"text\x00text", "NUL"),
+        ("odd.txt", b"\xff\xfea", "encoding"),
+        ("noise.txt", bytes(range(1, 256)) * 4, ""),
+        ("bells.txt", b"\x01\x02\x03 bell", "control characters"),
+        ("script.html", b"<html><script>x()</script></html>", "Save pages"),
+        ("torn.pdf", b"%PDF-1.4\n1 0 obj\n<< /Type", "damaged"),
+        ("text.pdf", b"no PDF at all", "damaged"),
+        ("scan.pdf", pdf_bytes(""), "OCR"),
+        ("empty.pdf", b"", "damaged"),
+    ],
+)
+def test_files_without_text_are_refused(tmp_path: Path, name: str, content: bytes, hint: str):
+    message = refusal(written(tmp_path, name, content))
+    assert hint in message
+    assert name in message
+
+
+def test_an_encrypted_pdf_is_refused(tmp_path: Path):
+    writer = PdfWriter(clone_from=PdfReader(written(tmp_path, "open.pdf", pdf_bytes("Secret."))))
+    writer.encrypt("password", algorithm="RC4-128")
+    writer.write(tmp_path / "closed.pdf")
+    assert "encrypted" in refusal(tmp_path / "closed.pdf")
+
+
+def test_a_pdf_that_only_its_owner_may_change_is_read(tmp_path: Path):
+    writer = PdfWriter(clone_from=PdfReader(written(tmp_path, "open.pdf", pdf_bytes("Open to all."))))
+    writer.encrypt("", "owner", algorithm="RC4-128")
+    writer.write(tmp_path / "locked.pdf")
+    assert load(tmp_path / "locked.pdf").text == "Open to all."
+
+
+def test_a_pdf_that_needs_another_package_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def lacking(_: object) -> None:
+        raise DependencyError("cryptography>=3.1 is required for AES algorithm")
+
+    monkeypatch.setattr(pdf, "PdfReader", lacking)
+    assert "cryptography" in refusal(written(tmp_path, "aes.pdf", pdf_bytes("x")))
+
+
+@given(st.integers(0, 700), st.binary(min_size=1, max_size=8))
+def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, at: int, bytes_: bytes):
+    whole = pdf_bytes("Rain fell.")
+    path = written(tmp_path_factory.getbasetemp(), "torn.pdf", whole[:at] + bytes_ + whole[at + len(bytes_) :])
+    with suppress(DocumentError):
+        load(path)

@@ -1,0 +1,183 @@
+"""The spans tile the text, keep the limit, and end where sentences end."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memgraph_rag.contracts import TokenCounter
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.text.splitting import Span, sentences, split
+
+PETER = Path(__file__).parents[2] / "examples" / "peter_rabbit.txt"
+
+
+def words(texts: Sequence[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
+def characters(texts: Sequence[str]) -> list[int]:
+    return [len(text) for text in texts]
+
+
+def subwords(texts: Sequence[str]) -> list[int]:
+    """Like a byte-pair tokenizer, not additive: a blank belongs to the word after it, long words are several."""
+    return [sum(-(-len(token) // 4) for token in re.findall(r" ?\w+|\s+(?!\S)|[^\w ]+|\s", text)) for text in texts]
+
+
+def longer_together(texts: Sequence[str]) -> list[int]:
+    """No tokenizer is that bad: a text has more tokens than its sentences together."""
+    return [len(text.split()) + len(text) // 50 for text in texts]
+
+
+COUNTERS = [words, characters, subwords, longer_together]
+
+
+def assert_holds(text: str, spans: list[Span], count: TokenCounter, limit: int) -> None:
+    """The promises of ``split``."""
+    cuts = [0, *(span.end for span in spans)]
+    assert [(span.start, span.end) for span in spans] == list(pairwise(cuts))
+    assert cuts[-1] == len(text)
+    assert [span.tokens for span in spans] == count([text[span.start : span.end] for span in spans])
+    for span in spans:
+        assert span.end > span.start
+        assert span.tokens <= limit or span.end - span.start == 1
+    for one, two in pairwise(spans):
+        if text[one.start : one.end].isspace() or text[two.start : two.end].isspace():
+            assert count([text[one.start : two.end]])[0] > limit
+
+
+prose = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["He came. ", "Why? ", "\n\n", "\r\n", " ", "Dr. Potter, ", "e.g. ", "“Yes,” she said. ", "\t"]
+        ),
+        st.sampled_from(
+            ["e\u0301", "👩‍👩‍👧", "👍🏽", "これは文です。", "مرحبا. ", "...", "-", "a" * 30, "\x00", "\u2028"]
+        ),
+        st.text(st.characters(blacklist_categories=("Cs",)), max_size=5),
+    ),
+    max_size=60,
+).map("".join)
+
+
+@given(prose)
+@example("\n" * 30_000)
+@example("x. A" + "\n\n" * 6_000 + "B. C")
+def test_sentences_tile_the_text_and_begin_with_a_word(text: str):
+    ranges = sentences(text)
+    cuts = [0, *(end for _, end in ranges)]
+    assert ranges == list(pairwise(cuts))
+    assert cuts[-1] == len(text)
+    assert all(text[start:end].strip() for start, end in ranges) or len(ranges) == 1
+    assert not any(text[start].isspace() for start, _ in ranges[1:])
+
+
+@given(prose, st.integers(1, 40), st.sampled_from(COUNTERS))
+@example("a" + " " * 50 + "b", 7, characters)
+@example("ab  cd", 3, characters)
+@example(" \n ", 1, characters)
+def test_every_split_holds(text: str, limit: int, count: TokenCounter):
+    assert_holds(text, split(text, count_tokens=count, max_tokens=limit), count, limit)
+
+
+def test_whole_sentences_fill_the_spans():
+    text = PETER.read_text(encoding="utf-8")
+    spans = split(text, count_tokens=words, max_tokens=100)
+    ends = {end for _, end in sentences(text)}
+    assert all(span.end in ends for span in spans)
+    assert_holds(text, spans, words, 100)
+    assert len(spans) < 958 / 100 * 1.4
+
+
+def test_short_text_is_one_span():
+    assert split("Rain fell.", count_tokens=words) == [Span(0, 10, 2)]
+    assert split("", count_tokens=words) == []
+    assert split(" \n ", count_tokens=words) == [Span(0, 3, 0)]
+
+
+def test_white_space_stays_with_what_it_follows():
+    text = "  One two.\n\n\n\tThree four. \r\n\r\nFive six.\n"
+    spans = split(text, count_tokens=words, max_tokens=2)
+    assert [text[span.start : span.end] for span in spans] == [
+        "  One two.\n\n\n\t",
+        "Three four. \r\n\r\n",
+        "Five six.\n",
+    ]
+
+
+def test_offsets_are_characters_not_bytes():
+    text = "Ça va? “Très bien,” dit-elle. 😀 Bon."
+    spans = split(text, count_tokens=words, max_tokens=4)
+    assert [text[span.start : span.end] for span in spans] == ["Ça va? ", "“Très bien,” dit-elle. ", "😀 Bon."]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "parts"),
+    [
+        ("one two\nthree four\nfive six", 4, ["one two\nthree four\n", "five six"]),
+        ("one two three, four five; six seven eight", 5, ["one two three, four five; ", "six seven eight"]),
+        ("one two three four five", 2, ["one two ", "three four ", "five"]),
+    ],
+)
+def test_a_long_sentence_is_cut_at_lines_then_clauses_then_words(text: str, limit: int, parts: list[str]):
+    spans = split(text, count_tokens=words, max_tokens=limit)
+    assert [text[span.start : span.end] for span in spans] == parts
+
+
+def test_combining_sequences_stay_whole():
+    for cluster in ("e\u0301", "👩‍👩‍👧", "👍🏽", "❤\ufe0f"):
+        text = cluster * 40
+        spans = split(text, count_tokens=characters, max_tokens=11)
+        assert all((span.end - span.start) % len(cluster) == 0 for span in spans)
+    endless = "e" + "\u0301" * 200  # no edge to be found: the limit comes first
+    assert_holds(endless, split(endless, count_tokens=characters, max_tokens=11), characters, 11)
+
+
+def test_a_blank_run_yields_to_the_limit():
+    text = "a" + " " * 25 + "b"
+    assert_holds(text, split(text, count_tokens=characters, max_tokens=5), characters, 5)
+
+
+def test_a_limit_below_one_is_refused():
+    with pytest.raises(SettingsError, match="max_tokens"):
+        split("x", count_tokens=words, max_tokens=0)
+
+
+def test_the_counter_is_called_seldom():
+    calls = []
+
+    def counting(texts: Sequence[str]) -> list[int]:
+        calls.append(len(texts))
+        return words(texts)
+
+    split("A dog ran home today. " * 2_000, count_tokens=counting, max_tokens=100)
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rain fell on the house, and we stayed in. " * 25_000,
+        "and then, " * 10_000,
+        "." * 1_000_000,
+        "\n" * 1_000_000,
+        ")" * 1_000_000,
+        "\u0301" * 200_000,
+        "a" + " " * 1_000_000 + "b",
+    ],
+    ids=["prose", "one sentence", "dots", "newlines", "brackets", "accents", "blanks"],
+)
+def test_time_is_linear(text: str):
+    began = time.perf_counter()
+    spans = split(text, count_tokens=lambda texts: [-(-len(text) // 4) for text in texts], max_tokens=300)
+    assert time.perf_counter() - began < 5
+    assert spans[-1].end == len(text)
+    assert max(span.tokens for span in spans) <= 300
