@@ -2,7 +2,7 @@
 
 It prints what ``memgraph_rag.stores.neo4j_server`` tells, and knows nothing of processes or files itself. The
 invariant: a password is shown once, by the command that generated it, and never read from the command's history
-unless the user puts it there; an error is one line on standard error, and exit status 1.
+unless the user puts it there. Errors become one line and an exit status in ``cli.app``.
 """
 
 from __future__ import annotations

@@ -19,12 +19,8 @@ from memgraph_rag.stores.ladybug_file import Execute, LadybugFile
 from memgraph_rag.types import (
     Action,
     DocumentGraph,
-    DocumentRecord,
     Hit,
-    Node,
     Receipt,
-    Segment,
-    Summarizes,
     Vector,
 )
 
@@ -38,24 +34,18 @@ DIALECT: queries.Dialect = "ladybug"
 ARROW_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
-class LadybugStore:
+class LadybugStore(reading.StoredGraph):
     """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
 
     def __init__(self, file: LadybugFile, *, namespace: str) -> None:
         self._file = file
-        self._namespace = namespace
-        self._bound = rows.bound_parameters(namespace)
+        super().__init__(namespace)
         self._keywords: tuple[int, KeywordIndex] | None = None
         self._dimension = 0
         self._closed = False
 
     def __repr__(self) -> str:
         return f"LadybugStore({self._file.place!r}, namespace={self._namespace!r})"
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that this store is bound to."""
-        return self._namespace
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -73,30 +63,6 @@ class LadybugStore:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """All documents, or those of these ids that exist; by key."""
-        return reading.documents(self._run, ids)
-
-    def document(self, id_or_key: str) -> DocumentRecord | None:
-        """The document with that id, or else that key; None where there is none."""
-        return reading.document(self._run, id_or_key)
-
-    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """The nodes of these ids that exist, in the order of ``node_ids``."""
-        return reading.nodes(self._run, node_ids)
-
-    def segments_of(self, document_id: str) -> list[Segment]:
-        """All segments of a document, by index."""
-        return reading.segments_of(self._run, document_id)
-
-    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        """The highest level of each document, in the order given, by index."""
-        return reading.top_nodes(self._run, document_ids)
-
-    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
-        return reading.successors(self._run, node_ids)
-
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments of the largest cosine, by an exact scan."""
         if documents is not None:
@@ -106,18 +72,6 @@ class LadybugStore:
     def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments that match the words best, at least one word each."""
         return self._keyword_index().find(keywords, k=k, documents=documents)
-
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
-        """The exact cosine of every segment and point of these documents, best first."""
-        return reading.similarities(self._run, vector, documents=documents)
-
-    def counts(self, document_id: str) -> Mapping[str, int]:
-        """Nodes and edges of one document by label and by relationship type; empty where there is none."""
-        return reading.counts(self._run, document_id)
-
-    def statistics(self) -> Mapping[str, int]:
-        """Counts of the namespace by label and by relationship type."""
-        return reading.statistics(self._run)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -17,12 +17,8 @@ from memgraph_rag.stores.words import keywords as keywords_of
 from memgraph_rag.types import (
     Action,
     DocumentGraph,
-    DocumentRecord,
     Hit,
-    Node,
     Receipt,
-    Segment,
-    Summarizes,
     Vector,
 )
 
@@ -33,13 +29,12 @@ INDEXES_ONLINE_S = 60
 MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
 
 
-class Neo4jStore:
+class Neo4jStore(reading.StoredGraph):
     """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
 
     def __init__(self, connection: Neo4jConnection, *, namespace: str) -> None:
         self._connection = connection
-        self._namespace = namespace
-        self._bound = rows.bound_parameters(namespace)
+        super().__init__(namespace)
         self._dimension = 0
         self._closing = threading.Lock()
         self._closed = False
@@ -47,11 +42,6 @@ class Neo4jStore:
 
     def __repr__(self) -> str:
         return f"Neo4jStore({self._connection.address!r}, namespace={self._namespace!r})"
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that this store is bound to."""
-        return self._namespace
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -66,30 +56,6 @@ class Neo4jStore:
             self._connection.close()
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
-
-    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """All documents, or those of these ids that exist; by key."""
-        return reading.documents(self._run, ids)
-
-    def document(self, id_or_key: str) -> DocumentRecord | None:
-        """The document with that id, or else that key; None where there is none."""
-        return reading.document(self._run, id_or_key)
-
-    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """The nodes of these ids that exist, in the order of ``node_ids``."""
-        return reading.nodes(self._run, node_ids)
-
-    def segments_of(self, document_id: str) -> list[Segment]:
-        """All segments of a document, by index."""
-        return reading.segments_of(self._run, document_id)
-
-    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        """The highest level of each document, in the order given, by index."""
-        return reading.top_nodes(self._run, document_ids)
-
-    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
-        return reading.successors(self._run, node_ids)
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments of the largest cosine: by the index, or exactly where the index cannot be trusted."""
@@ -111,18 +77,6 @@ class Neo4jStore:
         if len(hits) < _width(k):
             return hits[:k]
         return _trusted(hits, k) or self._hits("read/find_matching_segments", query=query, width=reading.NO_LIMIT)[:k]
-
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
-        """The exact cosine of every segment and point of these documents, best first."""
-        return reading.similarities(self._run, vector, documents=documents)
-
-    def counts(self, document_id: str) -> Mapping[str, int]:
-        """Nodes and edges of one document by label and by relationship type; empty where there is none."""
-        return reading.counts(self._run, document_id)
-
-    def statistics(self) -> Mapping[str, int]:
-        """Counts of the namespace by label and by relationship type."""
-        return reading.statistics(self._run)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,6 +6,7 @@ graph give equal lists, whatever the engine.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from memgraph_rag.types import DocumentRecord, Hit, Node, Segment, Summarizes, V
 __all__ = [
     "NO_LIMIT",
     "Run",
+    "StoredGraph",
     "counts",
     "document",
     "documents",
@@ -41,6 +43,59 @@ class Run(Protocol):
     def __call__(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Rows by column name, in the statement's order."""
         ...
+
+
+class StoredGraph(ABC):
+    """The reads that a store of one namespace answers by statements alone; the engine is in ``_run``."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self._bound = rows.bound_parameters(namespace)
+
+    @abstractmethod
+    def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Run the statement of that name; the namespace is bound already."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this store is bound to."""
+        return self._namespace
+
+    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        """All documents, or those of these ids that exist; by key."""
+        return documents(self._run, ids)
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        """The document with that id, or else that key; None where there is none."""
+        return document(self._run, id_or_key)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        """The nodes of these ids that exist, in the order of ``node_ids``."""
+        return nodes(self._run, node_ids)
+
+    def segments_of(self, document_id: str) -> list[Segment]:
+        """All segments of a document, by index."""
+        return segments_of(self._run, document_id)
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        """The highest level of each document, in the order given, by index."""
+        return top_nodes(self._run, document_ids)
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+        return successors(self._run, node_ids)
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        """The exact cosine of every segment and point of these documents, best first."""
+        return similarities(self._run, vector, documents=documents)
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        """Nodes and edges of one document by label and by relationship type; empty where there is none."""
+        return counts(self._run, document_id)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Counts of the namespace by label and by relationship type."""
+        return statistics(self._run)
 
 
 def documents(run: Run, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
