@@ -3,18 +3,20 @@
 #   make demo       a story, three questions: walk, answers, citations
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
+#   make bench-retrieval DATA=DIR    another folder than the usual ones
 #   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
 
 PYTHON ?= python3
+DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format clean distclean
+.PHONY: help demo test lint format bench-retrieval clean distclean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 	@$(BIN)/memgraph-rag demo
@@ -30,6 +32,9 @@ lint: $(VENV)/.has-test ## Lint, format and types
 format: $(VENV)/.has-test ## Format the code
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+
+bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
+	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
 
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis

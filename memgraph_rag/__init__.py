@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from memgraph_rag.types import (
         Action,
         Answer,
+        Carrier,
         Citation,
         Document,
         DocumentRecord,
+        Entity,
         Evidence,
         Failure,
         InformationPoint,
@@ -33,15 +35,18 @@ if TYPE_CHECKING:
         Segment,
         Step,
         StopReason,
+        Turn,
         Usage,
     )
 
 _HOME = {
     "Action": "types",
     "Answer": "types",
+    "Carrier": "types",
     "Citation": "types",
     "Document": "types",
     "DocumentRecord": "types",
+    "Entity": "types",
     "Evidence": "types",
     "Failure": "types",
     "InformationPoint": "types",
@@ -53,15 +58,18 @@ _HOME = {
     "Settings": "settings",
     "Step": "types",
     "StopReason": "types",
+    "Turn": "types",
     "Usage": "types",
 }
 
 __all__ = [
     "Action",
     "Answer",
+    "Carrier",
     "Citation",
     "Document",
     "DocumentRecord",
+    "Entity",
     "Evidence",
     "Failure",
     "InformationPoint",
@@ -73,6 +81,7 @@ __all__ = [
     "Settings",
     "Step",
     "StopReason",
+    "Turn",
     "Usage",
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -15,9 +16,11 @@ from memgraph_rag.types import (
     Budget,
     DocumentGraph,
     DocumentRecord,
+    Entity,
     Evidence,
     Generation,
     Hit,
+    IndexedSegment,
     LayerRows,
     Matrix,
     Node,
@@ -32,16 +35,19 @@ from memgraph_rag.types import (
 
 __all__ = [
     "Embedder",
+    "EntityRecognizer",
     "GraphReader",
     "GraphStore",
     "GraphWriter",
     "LanguageModel",
     "Layer",
     "Models",
+    "Named",
     "Progress",
     "ReadingSession",
     "Search",
     "SearchMode",
+    "SplitDocument",
     "Strategy",
     "TokenCounter",
 ]
@@ -52,7 +58,7 @@ TokenCounter = Callable[[Sequence[str]], list[int]]
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, how many are done, how many in all)."""
 
-SearchMode = Literal["hybrid", "keywords", "vector"]
+SearchMode = Literal["graph", "hybrid", "keywords", "vector"]
 
 NodeKind = Literal["segment", "point"]
 
@@ -155,13 +161,63 @@ class Embedder(Protocol):
         """(n, d) float32, rows L2-normalised."""
         ...
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Named:
+    """A name found in a text: characters ``[start, end)``, and what kind of thing it names, such as PERSON."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class EntityRecognizer(Protocol):
+    """Finds names in texts. Loads what it needs when first used."""
+
+    @property
+    def name(self) -> str:
+        """What the store remembers it by; another version of the same model has another name."""
+        ...
+
+    def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
+        """The names in each text, by start; they do not overlap and are not empty. Batched: give many texts at once."""
+        ...
+
+
+class Models(Protocol):
+    """The models that layers receive. Each is found when it is first asked for, so a layer asks for what it needs."""
+
+    @property
+    def language(self) -> LanguageModel:
+        """The language model.
+
+        Raises:
+            ModelNotFound: there is none here.
+        """
+        ...
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        ...
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        """What finds names."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """The models that layers and strategies receive."""
+class SplitDocument:
+    """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text."""
 
-    language: LanguageModel
-    embedder: Embedder
+    id: str
+    title: str
+    segments: tuple[Segment, ...]
 
 
 class GraphReader(Protocol):
@@ -178,6 +234,10 @@ class GraphReader(Protocol):
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """The document with that id, or else that key; None where there is none."""
+        ...
+
+    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+        """For each name the document with that id, or else that key; None where there is none."""
         ...
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
@@ -200,15 +260,45 @@ class GraphReader(Protocol):
         """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
         ...
 
-    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def matching(
+        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
+    ) -> list[Hit]:
         """The k segments that match the words best (BM25), at least one word each; ties by id.
 
-        ``keywords`` is plain text, never a query language.
+        A word of the title counts twice. ``keywords`` is plain text, never a query language. With ``stemming``,
+        "marriages" matches "marriage".
         """
         ...
 
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         """The exact cosine of every segment and point of these documents, best first; ties by id."""
+        ...
+
+    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
+        """The entities of these ids that exist, in the order of ``entity_ids``."""
+        ...
+
+    def recognizer(self) -> str:
+        """The recognizer that found the entities of this namespace; empty where it holds none."""
+        ...
+
+    def version(self) -> int:
+        """How many writes the namespace has seen; it grows with each, by whatever process. 0 before the first."""
+        ...
+
+    def document_ids(self) -> list[str]:
+        """The ids of all documents, sorted."""
+        ...
+
+    def count_documents(self) -> int:
+        """How many documents there are."""
+        ...
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
+
+        By (document id, index). An embedding is never a list of Python numbers for longer than its row takes.
+        """
         ...
 
     def counts(self, document_id: str) -> Mapping[str, int]:
@@ -233,6 +323,24 @@ class GraphWriter(Protocol):
 
     def write(self, graph: DocumentGraph) -> Receipt:
         """Store a document, in place of what was stored under its id."""
+        ...
+
+    def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+        """Store documents as ``write`` does, all or none of them: one transaction, one step of the version.
+
+        Some dozens at once cost a fraction of what they cost one by one. Each document may be among them once.
+        """
+        ...
+
+    def extend(self, graph: DocumentGraph) -> Receipt:
+        """Store further layers of a document that is there: points, mentions and titles beside what it has.
+
+        ``graph.segments`` are those stored already, their embeddings may be empty; ``graph.document.layers`` names
+        all layers that it has afterwards. What the store holds of a layer that is given is replaced.
+
+        Raises:
+            DocumentNotFound: there is no document of that id with that content (``sha256``).
+        """
         ...
 
     def forget(self, document_id: str) -> Receipt:
@@ -261,9 +369,22 @@ class Search(Protocol):
     """Finds segments without a language model."""
 
     def find(
-        self, query: str, *, k: int, mode: SearchMode = "hybrid", documents: Sequence[str] | None = None
+        self,
+        query: str,
+        *,
+        k: int,
+        mode: SearchMode = "graph",
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Evidence]:
-        """The k best segments, best first, ties by id; ``documents`` are ids."""
+        """The k best segments, best first, ties by id.
+
+        Args:
+            documents: ids of documents; None is all.
+            since: not before this time (of the message, else of the document).
+            until: before this time.
+        """
         ...
 
 
@@ -271,16 +392,18 @@ class Layer(Protocol):
     """Derives one part of the graph from the segments. Never sees a database."""
 
     name: str
+    needs_language: bool
+    """Whether it asks for the language model: the costly layers do."""
 
     def build(
         self,
-        documents: Sequence[tuple[str, Sequence[Segment]]],
+        documents: Sequence[SplitDocument],
         *,
         namespace: str,
-        language: LanguageModel,
+        models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The rows of each document (id and segments), in order; the model work of all of them runs together."""
+        """The rows of each document, in order; the model work of all of them runs together."""
         ...
 
 

@@ -9,6 +9,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     ├── DocumentError            what was to be added cannot be read as text
     │   └── DocumentNotFound     nothing is stored under that id or key
     ├── QuestionError            the question is empty, no text, or longer than the model can read
+    ├── SearchMemoryExceeded     the namespace is too large for a graph search
     ├── StoreError               the database refused or failed
     │   ├── StoreUnavailable     nobody answered, or the connection broke (retryable)
     │   ├── StoreAccessDenied    wrong user, password or database
@@ -33,6 +34,7 @@ __all__ = [
     "ModelNotFound",
     "QuestionError",
     "SchemaMismatch",
+    "SearchMemoryExceeded",
     "SettingsError",
     "SpanError",
     "StoreAccessDenied",
@@ -80,6 +82,10 @@ class DocumentNotFound(DocumentError):
 
 class QuestionError(MemgraphRagError):
     """The question is empty, no text, or longer than the model can read."""
+
+
+class SearchMemoryExceeded(MemgraphRagError):
+    """The namespace is too large for what a graph search may hold in memory."""
 
 
 class StoreError(MemgraphRagError):

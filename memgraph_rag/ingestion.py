@@ -1,4 +1,4 @@
-"""From a source to a stored document: text → segments → layers → one write.
+"""From a source to a stored document: text → segments → layers → one write; and further layers for what is stored.
 
 It holds no algorithm; it knows the order of the work. Invariants: all model work is done before the one
 transaction that writes a document; the same content is never built twice; one bad source never stops another.
@@ -6,13 +6,21 @@ transaction that writes a document; the same content is never built twice; one b
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 
-from memgraph_rag.contracts import GraphStore, Layer, Models, Progress
+import numpy as np
+
+from memgraph_rag.contracts import GraphStore, Layer, Models, Progress, SplitDocument, TokenCounter
 from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.text import moments
+from memgraph_rag.text.context import in_context
 from memgraph_rag.text.loading import Source, load
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import (
@@ -22,16 +30,19 @@ from memgraph_rag.types import (
     DocumentRecord,
     Failure,
     LayerRows,
+    Matrix,
     MetadataValue,
     Receipt,
     Segment,
+    Turn,
     make_id,
 )
 
 __all__ = ["Ingestion", "Request"]
 
 _GROUP_TOKENS = 50_000  # documents whose layers are built together
-_GROUP_DOCUMENTS = 64
+_GROUP_DOCUMENTS = 256
+_WRITTEN_TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +57,22 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A document that is split and waits for its layers."""
+    """A document that waits for layers.
 
-    id: str
-    document: Document
+    Attributes:
+        record: as it will be stored.
+        missing: the layers to be built.
+        is_new: whether its segments are to be stored too; else they are.
+    """
+
+    record: DocumentRecord
     segments: tuple[Segment, ...]
+    missing: tuple[Layer, ...]
+    is_new: bool
+
+    @property
+    def split(self) -> SplitDocument:
+        return SplitDocument(self.record.id, self.record.title, self.segments)
 
 
 class Ingestion:
@@ -58,6 +80,7 @@ class Ingestion:
 
     Args:
         layers: what is built beyond segments, in this order.
+        count_tokens: of the texts of segments.
         segment_tokens: most tokens of one segment.
     """
 
@@ -67,25 +90,33 @@ class Ingestion:
         models: Models,
         layers: Sequence[Layer],
         *,
+        count_tokens: TokenCounter,
         segment_tokens: int,
         progress: Progress | None = None,
     ) -> None:
         self._store = store
         self._models = models
         self._layers = layers
+        self._count_tokens = count_tokens
         self._segment_tokens = segment_tokens
         self._progress = progress
 
     def run(self, requests: Iterable[Request]) -> Iterator[Receipt | Failure]:
         """What became of each request, in order; the model work of a group of documents runs together."""
+        return self._grouped(_load(request) for request in requests)
+
+    def deepen(self, records: Iterable[DocumentRecord]) -> Iterator[Receipt | Failure]:
+        """Build the layers that these documents do not have; what became of each, in order."""
+        return self._grouped(records)
+
+    def _grouped(self, documents: Iterable[Document | DocumentRecord | Failure]) -> Iterator[Receipt | Failure]:
         group: list[_Pending | Receipt | Failure] = []
         tokens = 0
-        for request in requests:
-            loaded = _load(request)
-            if isinstance(loaded, Document) and _waits(loaded.key, group):
+        for document in documents:
+            if not isinstance(document, Failure) and _waits(document.key, group):
                 yield from self._write_group(group)  # so that this one is compared with what is then stored
                 group, tokens = [], 0
-            item = loaded if isinstance(loaded, Failure) else self._prepare(loaded)
+            item = self._prepare(document)
             group.append(item)
             tokens += sum(segment.tokens for segment in item.segments) if isinstance(item, _Pending) else 0
             if tokens >= _GROUP_TOKENS or len(group) >= _GROUP_DOCUMENTS:
@@ -93,115 +124,173 @@ class Ingestion:
                 group, tokens = [], 0
         yield from self._write_group(group)
 
-    def _prepare(self, document: Document) -> _Pending | Receipt | Failure:
-        """Split a document, unless the store holds the same content with the same layers."""
+    def _prepare(self, document: Document | DocumentRecord | Failure) -> _Pending | Receipt | Failure:
+        """What is to be done for a document; a receipt where nothing is."""
+        if isinstance(document, Failure):
+            return document
         try:
-            return self._held(document) or self._split(document)
+            if isinstance(document, DocumentRecord):
+                return self._continued(document)
+            held = self._store.document(make_id(self._store.namespace, "document", document.key))
+            if held is not None:
+                _check_same_source(held, document)
+                if held.sha256 == document.sha256:
+                    return self._continued(held)
+            return self._split(document)
         except MemgraphRagError as error:
             return Failure(document.key, error)
 
-    def _held(self, document: Document) -> Receipt | None:
-        """What the store holds of the document, where nothing of it is to be done again."""
-        namespace = self._store.namespace
-        document_id = make_id(namespace, "document", document.key)
-        held = self._store.document(document_id)
-        if held is None:
-            return None
-        _check_same_source(held, document)
-        if held.sha256 != document.sha256 or not {layer.name for layer in self._layers} <= set(held.layers):
-            return None
-        return Receipt(document_id, document.key, Action.UNCHANGED, self._store.counts(document_id))
+    def _continued(self, held: DocumentRecord) -> _Pending | Receipt:
+        """A stored document with the layers that it lacks."""
+        missing = tuple(layer for layer in self._layers if layer.name not in held.layers)
+        if not missing:
+            return Receipt(held.id, held.key, Action.UNCHANGED, self._store.counts(held.id))
+        segments = tuple(self._store.segments_of(held.id))
+        return _Pending(self._with_layers(held, missing), segments, missing, is_new=False)
 
     def _split(self, document: Document) -> _Pending:
-        namespace = self._store.namespace
-        document_id = make_id(namespace, "document", document.key)
-        spans = split(document.text, count_tokens=self._models.language.count_tokens, max_tokens=self._segment_tokens)
-        segments = tuple(
-            Segment(
-                id=make_id(namespace, "segment", document_id, index),
-                document_id=document_id,
-                index=index,
-                text=document.text[span.start : span.end],
-                start=span.start,
-                end=span.end,
-                tokens=span.tokens,
-            )
-            for index, span in enumerate(spans)
-        )
-        return _Pending(document_id, document, segments)
-
-    def _write_group(self, group: Sequence[_Pending | Receipt | Failure]) -> Iterator[Receipt | Failure]:
-        """Build the layers of all pending documents together, then write each in its own transaction.
-
-        Where that fails, each is built alone: one of them may be to blame, the others are not.
-        """
-        pending = [item for item in group if isinstance(item, _Pending)]
-        try:
-            built = iter(self._build_layers(pending))
-        except MemgraphRagError as error:
-            for item in group:
-                if not isinstance(item, _Pending):
-                    yield item
-                elif len(pending) == 1:
-                    yield Failure(item.document.key, error)
-                else:
-                    yield from self._write_group([item])
-            return
-        for item in group:
-            if isinstance(item, _Pending):
-                try:
-                    yield self._write(item, next(built))
-                except MemgraphRagError as error:
-                    yield Failure(item.document.key, error)
-            else:
-                yield item
-
-    def _build_layers(self, pending: Sequence[_Pending]) -> list[LayerRows]:
-        rows = [LayerRows() for _ in pending]
-        for layer in self._layers if pending else ():
-            built = layer.build(
-                [(item.id, item.segments) for item in pending],
-                namespace=self._store.namespace,
-                language=self._models.language,
-                progress=self._progress,
-            )
-            rows = [before + after for before, after in zip(rows, built, strict=True)]
-        return rows
-
-    def _write(self, item: _Pending, rows: LayerRows) -> Receipt:
-        nodes = (*item.segments, *rows.points)
-        self._tell("embedding", 0, len(nodes))
-        vectors = self._models.embedder.embed([node.text for node in nodes])
-        self._tell("embedding", len(nodes), len(nodes))
-        graph = DocumentGraph(
-            document=self._record(item),
-            segments=item.segments,
-            segment_embeddings=vectors[: len(item.segments)],
-            points=rows.points,
-            point_embeddings=vectors[len(item.segments) :],
-            summarizes=rows.summarizes,
-        )
-        receipt = self._store.write(graph)
-        return replace(receipt, notes=dict(rows.notes), usage=rows.usage)
-
-    def _record(self, item: _Pending) -> DocumentRecord:
-        document = item.document
-        return DocumentRecord(
-            id=item.id,
+        document_id = make_id(self._store.namespace, "document", document.key)
+        segments = self._segments(document, document_id)
+        record = DocumentRecord(
+            id=document_id,
             key=document.key,
             title=document.title,
             source=document.source,
             sha256=document.sha256,
             added_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             characters=len(document.text),
-            segments=len(item.segments),
-            layers=tuple(layer.name for layer in self._layers),
-            model=self._models.language.name if self._layers else "",
+            segments=len(segments),
+            layers=(),
+            model="",
             metadata=document.metadata,
         )
+        return _Pending(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
+
+    def _segments(self, document: Document, document_id: str) -> tuple[Segment, ...]:
+        turns = document.turns or (Turn(0, len(document.text), speaker=""),)
+        starts = [turn.start for turn in turns]
+        spans = split(document.text, count_tokens=self._count_tokens, max_tokens=self._segment_tokens, cuts=starts)
+        # No span reaches across the start of a turn, so the last that starts at or before a span holds all of it.
+        turn_of = [turns[bisect_right(starts, span.start) - 1] for span in spans]
+        document_time = moments.named_in(document.metadata)
+        return tuple(
+            Segment(
+                id=make_id(self._store.namespace, "segment", document_id, index),
+                document_id=document_id,
+                index=index,
+                text=document.text[span.start : span.end],
+                start=span.start,
+                end=span.end,
+                tokens=span.tokens,
+                speaker=turn.speaker,
+                time=turn.time or document_time,
+            )
+            for index, (span, turn) in enumerate(zip(spans, turn_of, strict=True))
+        )
+
+    def _with_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
+        """The record of a document that has these layers too, and of what built them."""
+        names = tuple(dict.fromkeys((*record.layers, *(layer.name for layer in layers))))
+        model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
+        recognizer = self._models.recognizer.name if "entities" in names else record.recognizer
+        return replace(record, layers=names, model=model, recognizer=recognizer)
+
+    def _write_group(self, group: Sequence[_Pending | Receipt | Failure]) -> Iterator[Receipt | Failure]:
+        """Build the layers of all pending documents together, then write them; each is stored whole or not at all.
+
+        Where that fails, each is built alone: one of them may be to blame, the others are not.
+        """
+        pending = [item for item in group if isinstance(item, _Pending)]
+        try:
+            rows, graphs = self._built(pending)
+        except MemgraphRagError as error:
+            for item in group:
+                if not isinstance(item, _Pending):
+                    yield item
+                elif len(pending) == 1:
+                    yield Failure(item.record.key, error)
+                else:
+                    yield from self._write_group([item])
+            return
+        outcomes = iter(self._stored(pending, graphs, rows))
+        for item in group:
+            yield next(outcomes) if isinstance(item, _Pending) else item
+
+    def _stored(
+        self, pending: Sequence[_Pending], graphs: Sequence[DocumentGraph], rows: Sequence[LayerRows]
+    ) -> Iterator[Receipt | Failure]:
+        """Write the documents, some dozens of new ones in one transaction: it takes a store a fraction of the time."""
+        together: dict[str, Receipt] = {}
+        new = [graph for item, graph in zip(pending, graphs, strict=True) if item.is_new]
+        for start in range(0, len(new), _WRITTEN_TOGETHER):
+            some = new[start : start + _WRITTEN_TOGETHER]
+            if len(some) > 1:
+                with suppress(MemgraphRagError):  # one of them may be to blame: below each is tried alone
+                    together |= {receipt.document_id: receipt for receipt in self._store.write_many(some)}
+        for item, graph, made in zip(pending, graphs, rows, strict=True):
+            try:
+                receipt = together.get(graph.document.id) or self._write(item, graph)
+                yield replace(receipt, notes=dict(made.notes), usage=made.usage)
+            except MemgraphRagError as error:
+                yield Failure(item.record.key, error)
+
+    def _write(self, item: _Pending, graph: DocumentGraph) -> Receipt:
+        return self._store.write(graph) if item.is_new else self._store.extend(graph)
+
+    def _built(self, pending: Sequence[_Pending]) -> tuple[list[LayerRows], list[DocumentGraph]]:
+        """The layers and graphs of these documents; segments are embedded while their names are looked for.
+
+        Not while the language model writes: the two would only take each other's cores.
+        """
+        rows = [LayerRows() for _ in pending]
+        with ThreadPoolExecutor(1) as beside:
+            texts = [in_context(item.record.title, item.segments) if item.is_new else [] for item in pending]
+            total = sum(map(len, texts))
+            self._tell("embedding", 0, total)
+            embedding = beside.submit(self._embedded, texts)
+            self._add_layers(pending, rows, [layer for layer in self._layers if not layer.needs_language])
+            of_segments = embedding.result()
+            self._tell("embedding", total, total)
+        self._add_layers(pending, rows, [layer for layer in self._layers if layer.needs_language])
+        of_points = self._embedded([[point.text for point in made.points] for made in rows])
+        of_each = zip(pending, rows, of_segments, of_points, strict=True)
+        return rows, [
+            DocumentGraph(
+                document=item.record,
+                segments=item.segments,
+                segment_embeddings=segments,
+                points=made.points,
+                point_embeddings=points,
+                summarizes=made.summarizes,
+                mentions=made.mentions,
+                titles=made.titles,
+            )
+            for item, made, segments, points in of_each
+        ]
+
+    def _add_layers(self, pending: Sequence[_Pending], rows: list[LayerRows], layers: Sequence[Layer]) -> None:
+        """Build those of these layers that documents lack; what each makes is added to the document's rows."""
+        for layer in layers:
+            waiting = [place for place, item in enumerate(pending) if layer in item.missing]
+            if not waiting:
+                continue
+            built = layer.build(
+                [pending[place].split for place in waiting],
+                namespace=self._store.namespace,
+                models=self._models,
+                progress=self._progress,
+            )
+            for place, made in zip(waiting, built, strict=True):
+                rows[place] += made
+
+    def _embedded(self, texts: Sequence[Sequence[str]]) -> list[Matrix]:
+        """The vectors of each document's texts; all are embedded in one call."""
+        vectors = self._models.embedder.embed(list(chain.from_iterable(texts)))
+        ends = np.cumsum([len(of_one) for of_one in texts])
+        return np.split(vectors, ends[:-1]) if len(ends) else []
 
     def _tell(self, what: str, done: int, total: int) -> None:
-        if self._progress is not None:
+        if self._progress is not None and total:
             self._progress(what, done, total)
 
 
@@ -214,7 +303,7 @@ def _load(request: Request) -> Document | Failure:
 
 def _waits(key: str, group: Sequence[_Pending | Receipt | Failure]) -> bool:
     """Whether a document of that key is not written yet."""
-    return any(isinstance(item, _Pending) and item.document.key == key for item in group)
+    return any(isinstance(item, _Pending) and item.record.key == key for item in group)
 
 
 def _check_same_source(held: DocumentRecord, document: Document) -> None:

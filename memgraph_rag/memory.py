@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -15,15 +16,26 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Embedder, GraphStore, LanguageModel, Layer, Models, Progress, SearchMode
-from memgraph_rag.errors import DocumentNotFound, QuestionError, SettingsError
+from memgraph_rag.contracts import (
+    Embedder,
+    EntityRecognizer,
+    GraphStore,
+    LanguageModel,
+    Layer,
+    Progress,
+    SearchMode,
+    TokenCounter,
+)
+from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, SettingsError
 from memgraph_rag.ingestion import Ingestion, Request
+from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import DEFAULT, find_strategy
+from memgraph_rag.text import moments
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
     Answer,
@@ -39,8 +51,8 @@ from memgraph_rag.types import (
 
 __all__ = ["LAYERS", "Memory"]
 
-LAYERS = ("points",)
-"""The layers that exist, in the order in which they are built."""
+LAYERS = ("entities", "points")
+"""The layers that exist, in the order in which they are built, the cheap ones first."""
 
 _MOST_QUESTION_CHARACTERS = 20_000
 
@@ -59,8 +71,11 @@ class Memory:
         model: a packaged model's name, a folder, a GGUF file, ``owner/name`` on a hub, a ``LanguageModel``, or
             "auto". Loaded when first needed.
         embedder: likewise.
+        recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
+            the one that it was built with.
         strategy: how ``ask`` reads, by name (``memgraph_rag.strategies.STRATEGIES``).
-        layers: what ``add`` builds beyond segments; ``()`` needs no language model weights.
+        layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
+            at once, and ``deepen`` builds the rest when there is time.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``.
 
@@ -79,6 +94,7 @@ class Memory:
         namespace: str | None = None,
         model: str | Path | LanguageModel | None = None,
         embedder: str | Path | Embedder | None = None,
+        recognizer: str | EntityRecognizer | None = None,
         strategy: str = DEFAULT,
         layers: Sequence[str] = LAYERS,
         progress: Progress | None = None,
@@ -87,11 +103,13 @@ class Memory:
         _check_part("store", store, "write")
         _check_part("model", model, "generate")
         _check_part("embedder", embedder, "embed")
+        _check_part("recognizer", recognizer, "recognize")
         self.settings = Settings.load(
             store=_as_text(store),
             namespace=namespace,
             model=_as_text(model),
             embedder=_as_text(embedder),
+            recognizer=_as_text(recognizer),
             **settings,
         )
         self._layers = _checked_layers(layers, self.settings)
@@ -99,26 +117,30 @@ class Memory:
         self._progress = progress
         self._given_model = None if isinstance(model, (str, Path)) else model
         self._given_embedder = None if isinstance(embedder, (str, Path)) else embedder
+        self._given_recognizer = None if isinstance(recognizer, str) else recognizer
         self._owns_store = store is None or isinstance(store, (str, Path))
         self._store = self._open_store() if store is None or isinstance(store, (str, Path)) else store
         _check_namespace(namespace, self._store)
         try:
             self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
+            self._models = _Models(self)
+            self._search = SegmentSearch(
+                self._store,
+                self.embedder,
+                self.recognizer,
+                stemming=self.settings.stemming,
+                most_bytes=self.settings.search_memory_mib * 2**20,
+            )
         except BaseException:
             self.close()
             raise
-        self._search = SegmentSearch(self._store, self.embedder)
 
-    @cached_property
-    def _models(self) -> Models:
-        return Models(self.language_model, self.embedder)
-
-    @cached_property
-    def _ingestion(self) -> Ingestion:
+    def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
         return Ingestion(
             self._store,
             self._models,
-            self._layers,
+            layers,
+            count_tokens=self._token_counter(layers),
             segment_tokens=self.settings.segment_tokens,
             progress=self._progress,
         )
@@ -152,7 +174,38 @@ class Memory:
         from memgraph_rag.models.embedder import SentenceEmbedder
 
         name, folder = find_embedder(self.settings.embedder)
-        return SentenceEmbedder(folder, name=name, device=self.settings.device)
+        return SentenceEmbedder(folder, name=name, device=self.settings.device, dtype=self.settings.dtype)
+
+    @cached_property
+    def recognizer(self) -> EntityRecognizer:
+        """What finds names in documents and questions.
+
+        Raises:
+            SettingsError: another one than the namespace was built with.
+            ModelNotFound: the one that the namespace was built with is not installed.
+        """
+        stored = self._store.recognizer()
+        given = self._given_recognizer
+        if given is not None:
+            if stored and given.name != stored:
+                raise SettingsError(
+                    f"Expected the recognizer that found the entities of this namespace, {stored}, got {given.name}. "
+                    "Use that one, or another namespace.",
+                    setting="recognizer",
+                )
+            return given
+        from memgraph_rag.models.recognizers import find_recognizer
+
+        return find_recognizer(self.settings.recognizer, stored=stored, stanza_dir=self.settings.stanza_dir)
+
+    def _token_counter(self, layers: Sequence[Layer]) -> TokenCounter:
+        """The language model's, so that segments do not depend on the layers; where there is none, the embedder's."""
+        try:
+            return self.language_model.count_tokens
+        except ModelNotFound:
+            if any(layer.needs_language for layer in layers):
+                raise
+            return self.embedder.count_tokens
 
     def _open_store(self) -> GraphStore:
         settings = self.settings
@@ -195,7 +248,7 @@ class Memory:
             DocumentError: it cannot be read as text, or another file is stored under this key.
             StoreError: the database failed.
         """
-        (outcome,) = self._ingestion.run([Request(source, key, title, metadata)])
+        (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
         if isinstance(outcome, Failure):
             raise outcome.error
         return outcome
@@ -205,7 +258,28 @@ class Memory:
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each.
         """
-        return self._ingestion.run(Request(source) for source in sources)
+        return self._ingestion(self._layers).run(Request(source) for source in sources)
+
+    def deepen(
+        self, documents: Sequence[str] | None = None, *, layers: Sequence[str] | None = None
+    ) -> Iterator[Receipt | Failure]:
+        """Build the layers that documents still lack, telling of each in order.
+
+        Each document is written for itself as soon as it is built, so what is done stays done when this is interrupted;
+        the next call goes on from there. A document that lacks nothing is ``Action.UNCHANGED``.
+
+        Args:
+            documents: keys or ids; all by default.
+            layers: by name; those that exist by default.
+
+        Raises:
+            DocumentNotFound: a document is not in this memory.
+            SettingsError: there is no such layer.
+            ModelNotFound: a layer needs a language model, and there is none.
+        """
+        chosen = _checked_layers(LAYERS if layers is None else layers, self.settings)
+        ids = self._ids(documents)
+        return self._ingestion(chosen).deepen(self._store.documents(ids))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -268,23 +342,56 @@ class Memory:
         return self._reading.run(question, chosen, budget, ids)
 
     def search(
-        self, query: str, *, k: int = 10, mode: SearchMode = "hybrid", documents: Sequence[str] | None = None
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        mode: SearchMode = "graph",
+        documents: Sequence[str] | None = None,
+        where: Mapping[str, MetadataValue] | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
 
+        The first graph search reads the namespace into memory; later ones read what has changed.
+
         Args:
             k: how many, at least 1.
-            mode: "hybrid" (words and vectors), "keywords" or "vector".
+            mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
+                vectors), "keywords" or "vector".
             documents: keys or ids of the documents to search; all by default.
+            where: only documents whose metadata hold all of these.
+            since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
+                other documents with the time or date in their metadata, else with the time of adding. Without a zone it
+                is UTC. Only in mode "graph", as is ``until``.
+            until: only what is older.
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode, or k below 1.
+            SettingsError: no such mode, k below 1, or a time that is none.
+            SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         query = _checked_question(query)
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise SettingsError(f"Expected k as a whole number of at least 1, got {k!r}.", k=k)
-        return self._search.find(query, k=k, mode=mode, documents=self._ids(documents))
+        return self._search.find(
+            query,
+            k=k,
+            mode=mode,
+            documents=self._holding(where, self._ids(documents)),
+            since=_checked_time("since", since),
+            until=_checked_time("until", until),
+        )
+
+    def _holding(self, where: Mapping[str, MetadataValue] | None, ids: list[str] | None) -> list[str] | None:
+        """The ids of those documents whose metadata hold all of ``where``."""
+        if where is None:
+            return ids
+        if not isinstance(where, Mapping):
+            raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
+        records = self._store.documents(ids)
+        return [record.id for record in records if where.items() <= record.metadata.items()]
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
@@ -302,7 +409,7 @@ class Memory:
         Raises:
             DocumentNotFound: there is none.
         """
-        return self._store.forget(self._record(document).id)
+        return self._store.forget(self._records([document])[0].id)
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
@@ -314,17 +421,20 @@ class Memory:
             return None
         if isinstance(documents, str) or not isinstance(documents, Iterable):
             raise SettingsError(f"Expected documents as a list of keys or ids, got {documents!r}.", documents=documents)
-        return list(dict.fromkeys(self._record(document).id for document in documents))
+        return list(dict.fromkeys(record.id for record in self._records(list(documents))))
 
-    def _record(self, id_or_key: str) -> DocumentRecord:
-        record = self._store.document(id_or_key) if _may_name(id_or_key) else None
-        if record is None:
-            raise DocumentNotFound(
-                f"Expected the key or id of a document in namespace {self.namespace!r}, got {id_or_key!r}. "
-                "List them with documents(), or 'memgraph-rag documents'.",
-                key=id_or_key,
-            )
-        return record
+    def _records(self, names: Sequence[str]) -> list[DocumentRecord]:
+        possible = [name for name in names if _may_name(name)]
+        known = dict(zip(possible, self._store.named_documents(possible), strict=True))
+        records = [known.get(name) if _may_name(name) else None for name in names]
+        for name, record in zip(names, records, strict=True):
+            if record is None:
+                raise DocumentNotFound(
+                    f"Expected the key or id of a document in namespace {self.namespace!r}, got {name!r}. "
+                    "List them with documents(), or 'memgraph-rag documents'.",
+                    key=name,
+                )
+        return [record for record in records if record is not None]
 
     def close(self) -> None:
         """Let go of the store, if this memory opened it; a second call does nothing."""
@@ -363,8 +473,42 @@ def _check_namespace(given: str | None, store: GraphStore) -> None:
         )
 
 
+class _Models:
+    """The models of a memory, each found when a layer asks for it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    @property
+    def language(self) -> LanguageModel:
+        return self._memory.language_model
+
+    @property
+    def embedder(self) -> Embedder:
+        return self._memory.embedder
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        return self._memory.recognizer
+
+
+def _checked_time(name: str, value: str | date | None) -> datetime | None:
+    """A moment with a zone, UTC where it has none; a day is its first moment."""
+    if value is None:
+        return None
+    text = value.isoformat() if isinstance(value, date) else value
+    moment = moments.read(text) if isinstance(text, str) else ""
+    if not moment:
+        raise SettingsError(
+            f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {value!r}.",
+            setting=name,
+        )
+    parsed = datetime.fromisoformat(moment)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+
+
 def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
-    known = {"points": lambda: PointsLayer(batch_tokens=settings.batch_tokens)}
+    known = {"entities": EntitiesLayer, "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens)}
     if isinstance(names, str) or not isinstance(names, Iterable) or not all(name in (*known,) for name in names):
         raise SettingsError(f"Expected layers out of {tuple(known)}, got {names!r}.", layers=names)
     return [make() for name, make in known.items() if name in names]

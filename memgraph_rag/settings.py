@@ -51,6 +51,10 @@ class Settings(BaseSettings):
 
     model: str = Field("auto", description="Name, folder or GGUF file of the language model.")
     embedder: str = Field("auto", description="Name or folder of the sentence-transformers model.")
+    recognizer: str = Field("auto", description="What finds names: auto, stanza, spacy or rules.")
+    stanza_dir: Path | None = Field(
+        None, validation_alias=AliasChoices("memgraph_rag_stanza_dir", "stanza_resources_dir", "stanza_dir")
+    )
     device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, mps, cuda or cuda:N.")
     dtype: str = Field("auto", pattern="^(auto|float32|bfloat16|float16)$")
     window: PositiveInt = Field(8192, ge=1024, description="Most tokens that the language model holds at once.")
@@ -61,6 +65,8 @@ class Settings(BaseSettings):
     )
     batch_tokens: PositiveInt = Field(1024, ge=512, description="Tokens of one summarising prompt with its output.")
     answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of one answer.")
+    stemming: bool = Field(False, description='Whether "marriages" finds "marriage" in keyword and graph search.')
+    search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")
     max_seconds: PositiveFloat | None = Field(None, description="Budget of one question; none by default.")
     max_tokens: PositiveInt | None = None
     max_nodes: PositiveInt | None = None

@@ -1,4 +1,4 @@
-"""Fakes for tests, ours and yours: a language model and an embedder that need no weights and take no time.
+"""Fakes for tests, ours and yours: a language model, an embedder, a recognizer that need no weights and take no time.
 
     from memgraph_rag import Memory
     from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
@@ -17,7 +17,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import TracebackType
 from typing import Literal
@@ -25,11 +26,11 @@ from typing import Literal
 import numpy as np
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Progress
+from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Named, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
-__all__ = ["FakeEmbedder", "FakeLanguageModel", "FakeSession"]
+__all__ = ["FakeEmbedder", "FakeLanguageModel", "FakeModels", "FakeRecognizer", "FakeSession"]
 
 _TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
 _WRITTEN_TOKEN = re.compile(r"[^\S\n]?(?:\w{1,8}|[^\w\s])|\s")  # with the blank before it, as tokenizers do
@@ -38,6 +39,8 @@ _FILLER = re.compile(
     "an?|and|are|as|at|be|but|by|did|do|does|for|from|had|has|have|he|her|him|his|how|in|is|it|its|not|of|on|or|she|"
     "that|the|their|them|they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with|you"
 )
+_CAPITAL = rf"(?!(?i:{_FILLER.pattern}|i)\b)[A-Z][\w’'-]*"
+_CAPITALS = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL})*")
 
 _POINT_WORDS = 12
 _EPSILON = 0.01
@@ -242,6 +245,38 @@ class FakeEmbedder:
                 vector[_hash(word) % self.dimension] += 1.0
         return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Words of each text."""
+        return [len(text.split()) for text in texts]
+
+
+class FakeRecognizer:
+    """Finds runs of capitalised words, sentence beginnings too, without "The", "Who" …; or the names it is told.
+
+    Args:
+        names: names to find, as whole words, each with its kind; without them all capitalised words, of kind NAME.
+        name: what the store remembers it by.
+
+    >>> FakeRecognizer().recognize(["The fox met Ann Lee."])
+    [[Named(start=12, end=19, kind='NAME')]]
+    >>> FakeRecognizer({"fox": "ANIMAL"}).recognize(["The fox met Ann Lee."])
+    [[Named(start=4, end=7, kind='ANIMAL')]]
+    """
+
+    def __init__(self, names: Mapping[str, str] | None = None, *, name: str = "fake-recognizer") -> None:
+        self.name = name
+        self._kinds = dict(names) if names else None
+        longest_first = sorted(names or (), key=lambda one: (-len(one), one))
+        told = "|".join(map(re.escape, longest_first))
+        self._pattern = re.compile(rf"(?<!\w)(?:{told})(?!\w)") if names else _CAPITALS
+
+    def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
+        """The names in each text, by start."""
+        return [[self._named(match) for match in self._pattern.finditer(text)] for text in texts]
+
+    def _named(self, match: re.Match[str]) -> Named:
+        return Named(*match.span(), self._kinds[match.group()] if self._kinds else "NAME")
+
 
 @lru_cache(maxsize=65_536)
 def _hash(word: str) -> int:
@@ -300,3 +335,12 @@ def _attention(text: str, offsets: np.ndarray, inputs: Sequence[str]) -> Matrix:
         token = text[start:end].strip().casefold()
         row += [token in of_input for of_input in holds]
     return (rows / (2.0 * (rows @ lengths)[:, None])).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class FakeModels:
+    """The models that a layer receives."""
+
+    language: LanguageModel = field(default_factory=FakeLanguageModel)
+    embedder: Embedder = field(default_factory=FakeEmbedder)
+    recognizer: EntityRecognizer = field(default_factory=FakeRecognizer)

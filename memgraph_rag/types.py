@@ -22,17 +22,21 @@ __all__ = [
     "Action",
     "Answer",
     "Budget",
+    "Carrier",
     "Citation",
     "Document",
     "DocumentGraph",
     "DocumentRecord",
+    "Entity",
     "Evidence",
     "Failure",
     "Generation",
     "Hit",
+    "IndexedSegment",
     "InformationPoint",
     "LayerRows",
     "Matrix",
+    "Mention",
     "Message",
     "Node",
     "Prompt",
@@ -41,6 +45,8 @@ __all__ = [
     "Step",
     "StopReason",
     "Summarizes",
+    "Title",
+    "Turn",
     "Usage",
     "Vector",
     "as_line",
@@ -86,11 +92,27 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One chat message within the text of its conversation: characters ``[start, end)``.
+
+    The turns of a document tile its text: the first starts at 0, each next starts where the last ended, the last ends
+    at the text's end. So the blank lines between two messages belong to the one before. ``time`` is ISO 8601, or empty
+    where the message had none that can be read as such.
+    """
+
+    start: int
+    end: int
+    speaker: str
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """What a user adds: a text under a key.
 
     ``key`` is the user's name for it; adding other content under the same key replaces it. ``source`` is where
-    the text was read from (an absolute path), empty for text that came as a string.
+    the text was read from (an absolute path), empty for text that came as a string. ``turns`` are the messages of a
+    conversation, in order; a text that is none has none.
     """
 
     text: str
@@ -98,12 +120,15 @@ class Document:
     title: str = ""
     source: str = ""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    turns: tuple[Turn, ...] = ()
 
     @property
     def sha256(self) -> str:
-        """Hash of the content: text, title and metadata (not of the key, nor of where it came from)."""
-        content = json.dumps([self.text, self.title, dict(self.metadata)], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
+        """Hash of the content: text, title, metadata and turns (not of the key, nor of where it came from)."""
+        content: list[object] = [self.text, self.title, dict(self.metadata)]
+        if self.turns:  # only then, so that a document without keeps the hash it had before there were turns
+            content.append([[turn.start, turn.end, turn.speaker, turn.time] for turn in self.turns])
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 # ── the graph ────────────────────────────────────────────────────────────────────────────────────────────
@@ -127,6 +152,8 @@ class Segment:
     start: int
     end: int
     tokens: int
+    speaker: str = ""
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +184,71 @@ class Summarizes:
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity named in a segment: ``surface == document.text[start:end]``, within the segment's span.
+
+    ``normal`` is the entity's normalised name, of which its id is made; ``kind`` is the recognizer's, such as
+    PERSON, or "heading" where a heading names it.
+    """
+
+    entity_id: str
+    normal: str
+    kind: str
+    surface: str
+    segment_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The entity that a document's title names; ``normal`` is the entity's normalised name."""
+
+    entity_id: str
+    normal: str
+    surface: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that documents name, one for each normalised name in a namespace.
+
+    Everything here follows from its mentions and titles: ``name`` is the surface form that is most frequent (ties:
+    the first by code point), ``kinds`` are all kinds, sorted. It lives as long as one of them.
+    """
+
+    id: str
+    normal: str
+    name: str
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSegment:
+    """What the graph search holds in memory of a segment.
+
+    ``entities`` are the ids of those that it mentions, ``titles`` of those that its document's title names, each once,
+    sorted. ``time`` is the segment's own, else when its document was added.
+    """
+
+    id: str
+    document_id: str
+    index: int
+    title: str
+    text: str
+    speaker: str
+    time: str
+    embedding: Vector
+    entities: tuple[str, ...]
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentRecord:
     """A document as the store knows it.
 
-    ``layers`` are the layers that were built; ``model`` is the language model that built them (empty without).
+    ``layers`` are the layers that were built; ``model`` is the language model and ``recognizer`` the recognizer of
+    entities that built them (empty without).
     ``added_at`` is ISO 8601 in UTC and is no part of the document's identity.
     """
 
@@ -175,6 +263,7 @@ class DocumentRecord:
     layers: tuple[str, ...]
     model: str
     metadata: Mapping[str, MetadataValue]
+    recognizer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +279,8 @@ class DocumentGraph:
     points: tuple[InformationPoint, ...] = ()
     point_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     summarizes: tuple[Summarizes, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    titles: tuple[Title, ...] = ()
 
 
 # ── language model ───────────────────────────────────────────────────────────────────────────────────────
@@ -246,6 +337,8 @@ class LayerRows:
 
     points: tuple[InformationPoint, ...] = ()
     summarizes: tuple[Summarizes, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    titles: tuple[Title, ...] = ()
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 
@@ -254,6 +347,8 @@ class LayerRows:
         return LayerRows(
             (*self.points, *other.points),
             (*self.summarizes, *other.summarizes),
+            (*self.mentions, *other.mentions),
+            (*self.titles, *other.titles),
             Counter(self.notes) + Counter(other.notes),
             self.usage + other.usage,
         )
@@ -271,13 +366,39 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Carrier:
+    """An entity through which a graph search came to a segment.
+
+    Attributes:
+        entity: its name.
+        share: of the segment's score, what came this way.
+        named: whether the query names it.
+        source: id of the other segment that passed most to it; empty where the query names it, or no other does.
+        source_key: key of that segment's document.
+    """
+
+    entity: str
+    share: float
+    named: bool
+    source: str = ""
+    source_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """A segment that bears on a query, and by which lists it was found (``why``: list name to rank from 1)."""
+    """A segment that bears on a query.
+
+    Attributes:
+        score: by which it was ranked; scores of different modes do not compare.
+        why: in which lists it was found: name to rank, from 1.
+        path: the entities that carried it in a graph search, largest share first.
+    """
 
     segment: Segment
     document_key: str
     score: float
     why: Mapping[str, int]
+    path: tuple[Carrier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +478,7 @@ class Action(str, Enum):
     ADDED = "added"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
+    DEEPENED = "deepened"
     FORGOTTEN = "forgotten"
 
 

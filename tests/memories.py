@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from memgraph_rag import Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 FOX = (
     "Ann found a red fox in the old barn. The fox had a broken leg. Ann carried it home through the snow. "
@@ -35,6 +35,7 @@ def options(**changes: Any) -> dict[str, Any]:
     return {
         "model": FakeLanguageModel(),
         "embedder": embedder(),
+        "recognizer": FakeRecognizer(),
         "segment_tokens": 20,
         "batch_tokens": 512,
         **changes,
@@ -58,5 +59,11 @@ def graph_of(memory: Memory) -> dict[str, Any]:
         "documents": [replace(record, added_at="") for record in records],
         "nodes": nodes,
         "edges": {(edge.source_id, edge.target_id): round(edge.weight, 9) for edge in edges},
+        "indexed": [
+            replace(one, embedding=one.embedding.tolist(), time="") for one in store.indexed_segments(since=-1)
+        ],
+        "entities": store.entities(
+            sorted({entity for one in store.indexed_segments(since=-1) for entity in (*one.entities, *one.titles)})
+        ),
         "counts": memory.stats()["counts"],
     }

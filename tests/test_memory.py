@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memories import FOX, LONG, RIVER, embedder, graph_of, options
@@ -35,13 +37,14 @@ from memgraph_rag.errors import (
     DocumentNotFound,
     MemgraphRagError,
     ModelError,
+    ModelNotFound,
     SchemaMismatch,
     SettingsError,
     StoreError,
 )
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import STRATEGIES
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 OpenMemory = Callable[..., Memory]
 
@@ -88,7 +91,9 @@ def file_memory(tmp_path: Path) -> Iterator[Memory]:
 def test_the_receipt_says_what_the_store_then_holds(memory: Memory) -> None:
     receipt = memory.add(FOX, key="fox")
     assert (receipt.key, receipt.action) == ("fox", Action.ADDED)
-    assert receipt.counts == memory.stats()["counts"]
+    owned = {name: number for name, number in memory.stats()["counts"].items() if number and name != "Entity"}
+    assert receipt.counts == owned, "entities are shared, so no document counts them as its own"
+    assert receipt.counts["MENTIONS"] > 3
     assert receipt.counts["Segment"] > 3
     assert receipt.counts["InformationPoint"] > 1
     assert receipt.usage.model_calls >= 1
@@ -225,14 +230,156 @@ def test_a_key_taken_by_another_file_is_refused(memory: Memory, tmp_path: Path, 
     assert memory.add(files[1], key="notes of two").action is Action.ADDED
 
 
+def built_at_once(open_memory: OpenMemory) -> dict[str, Any]:
+    """The graph with all layers, of a document that is then forgotten."""
+    memory = open_memory()
+    memory.add(FOX, key="fox")
+    graph = graph_of(memory)
+    memory.forget("fox")
+    return graph
+
+
 def test_layers_that_are_missing_are_built_when_it_is_added_again(open_memory: OpenMemory) -> None:
+    at_once = built_at_once(open_memory)
     bare = open_memory(layers=())
     assert bare.add(FOX, key="fox").counts.get("InformationPoint", 0) == 0
     assert bare.ask(QUESTION).citations, "segments alone can be read"
     full = open_memory()
-    assert full.add(FOX, key="fox").action is Action.REPLACED
-    assert full.documents()[0].layers == ("points",)
+    assert full.add(FOX, key="fox").action is Action.DEEPENED
+    assert full.documents()[0].layers == ("entities", "points")
+    assert graph_of(full)["nodes"] == at_once["nodes"]
+    assert graph_of(full)["edges"] == at_once["edges"]
+    assert graph_of(full)["counts"] == at_once["counts"]
     assert bare.add(FOX, key="fox").action is Action.UNCHANGED, "what is there already need not be taken away"
+
+
+def test_deepening_goes_on_where_it_was_interrupted(open_memory: OpenMemory) -> None:
+    cheap = open_memory(layers=("entities",))
+    for key, text in (("fox", FOX), ("river", RIVER)):
+        assert cheap.add(text, key=key).usage == Usage(), "no language model is asked"
+    assert {record.layers for record in cheap.documents()} == {("entities",)}
+    assert cheap.search("Who opened the garden gate?", k=1)[0].document_key == "fox"
+    first, *_ = cheap.deepen()
+    assert (first.key, first.action) == ("fox", Action.DEEPENED)
+    assert first.counts["InformationPoint"] > 0
+    rest = list(cheap.deepen())
+    assert [outcome.action for outcome in rest] == [Action.UNCHANGED, Action.UNCHANGED], (
+        "documents of one group go together"
+    )
+    assert {record.layers for record in cheap.documents()} == {("entities", "points")}
+
+
+def test_some_documents_are_deepened_by_some_layers(open_memory: OpenMemory) -> None:
+    bare = open_memory(layers=())
+    for key, text in (("fox", FOX), ("river", RIVER)):
+        bare.add(text, key=key)
+    (receipt,) = bare.deepen(["river"], layers=["entities"])
+    assert (receipt.key, receipt.action) == ("river", Action.DEEPENED)
+    assert {record.key: record.layers for record in bare.documents()} == {"fox": (), "river": ("entities",)}
+    assert bare.stats()["counts"]["MENTIONS"] > 0
+    with pytest.raises(SettingsError, match="entities"):
+        bare.deepen(layers=["walls"])
+    with pytest.raises(DocumentNotFound):
+        bare.deepen(["unknown"])
+
+
+def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_here(*_: object, **__: object) -> None:
+        raise ModelNotFound("none")
+
+    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", none_here)
+    with Memory(tmp_path / "notes.lbug", layers=("entities",), **{**options(), "model": None}) as memory:
+        memory.add(FOX, key="fox")
+        assert memory.search("Who built a wooden box?", k=1)[0].document_key == "fox"
+    with Memory(tmp_path / "other.lbug", **{**options(), "model": None}) as memory, pytest.raises(ModelNotFound):
+        memory.add(FOX, key="fox")
+
+
+def test_a_namespace_keeps_its_recognizer(open_memory: OpenMemory) -> None:
+    open_memory().add(FOX, key="fox")
+    with pytest.raises(SettingsError, match="fake-recognizer"):
+        open_memory(recognizer=FakeRecognizer(name="another"))
+
+
+def test_search_sees_at_once_what_another_memory_wrote(open_memory: OpenMemory) -> None:
+    one, other = open_memory(), open_memory()
+    one.add(FOX, key="fox")
+    assert {found.document_key for found in other.search("fox in the barn")} == {"fox"}
+    one.add(RIVER, key="river")
+    assert other.search("stone bridge over the river", k=1)[0].document_key == "river"
+    one.forget("fox")
+    assert {found.document_key for found in other.search("fox in the barn", k=50)} == {"river"}
+
+
+class Counting(FakeEmbedder):
+    """Counts the texts that it embeds."""
+
+    texts = 0
+
+    def embed(self, texts):
+        self.texts += len(texts)
+        return super().embed(texts)
+
+
+def test_a_memory_that_is_opened_again_builds_nothing_to_search(open_memory: OpenMemory) -> None:
+    with open_memory() as memory:
+        memory.add(FOX, key="fox")
+        before = memory.search("fox in the barn")
+    counting = Counting(8, name="fake")
+    with open_memory(embedder=counting) as memory:
+        assert memory.search("fox in the barn") == before
+        memory.search("fox in the barn")
+        assert counting.texts == 2, "the questions"
+
+
+def test_a_thousand_documents_are_added_while_another_memory_searches(open_memory: OpenMemory) -> None:
+    adding, searching = (open_memory(layers=("entities",)) for _ in range(2))
+    adding.add("Ann met Tom.", key="first")
+    seen = [0]
+    with ThreadPoolExecutor(1) as pool:
+        documents = (Document(f"Person{number} met Ann in Town{number % 7}.", f"d{number}") for number in range(1000))
+        added = pool.submit(lambda: list(adding.add_many(documents)))
+        while not added.done():
+            found = searching.search("Whom did Ann meet?", k=2000)
+            assert found
+            seen.append(len(found))
+        assert all(isinstance(outcome, Receipt) for outcome in added.result())
+    assert seen == sorted(seen), "what was found once is not lost again"
+    assert len(searching.search("Whom did Ann meet?", k=2000)) == 1001
+
+
+def test_metadata_and_times_limit_a_search(memory: Memory) -> None:
+    memory.add(FOX, key="fox", metadata={"year": 1900, "date": "1900-01-02"})
+    memory.add(RIVER, key="river", metadata={"year": 1950, "date": "1950-01-02"})
+    for limits, expected in (
+        ({"where": {"year": 1900}}, {"fox"}),
+        ({"where": {"year": 1900, "date": "1950-01-02"}}, set()),
+        ({"since": "1950-01-02"}, {"river"}),
+        ({"until": date(1950, 1, 2)}, {"fox"}),
+        ({"since": datetime(1900, 1, 1), "until": "1960-01-01T00:00Z"}, {"fox", "river"}),
+        ({"documents": ["river"], "where": {"year": 1900}}, set()),
+    ):
+        assert {found.document_key for found in memory.search("what happened", k=50, **limits)} == expected
+    for wrong in ({"since": "last week"}, {"until": 5}, {"where": ["year"]}, {"since": "1950", "mode": "vector"}):
+        with pytest.raises(SettingsError):
+            memory.search("what happened", **wrong)
+
+
+def test_a_conversation_is_found_by_its_turns(memory: Memory) -> None:
+    memory.add(
+        [
+            {"role": "Ann", "content": "Where were you?", "time": "2024-05-01T10:00"},
+            {"role": "Ben", "content": "At the dentist, all morning.", "time": "2024-05-01T10:01"},
+        ],
+        key="chat",
+    )
+    segments = memory._store.segments_of(memory.documents()[0].id)
+    assert [(one.speaker, one.time) for one in segments] == [
+        ("Ann", "2024-05-01T10:00:00"),
+        ("Ben", "2024-05-01T10:01:00"),
+    ]
+    found = memory.search("dentist", since="2024-05-01T10:01")
+    assert [one.segment.speaker for one in found] == ["Ben"]
 
 
 class Interrupted(FakeLanguageModel):
@@ -418,7 +565,7 @@ def test_a_small_window_ends_reading(tmp_path: Path) -> None:
 # ── searching and looking ────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "keywords", "vector"])
+@pytest.mark.parametrize("mode", ["graph", "hybrid", "keywords", "vector"])
 def test_search_finds_segments_in_every_mode(memory: Memory, mode: str) -> None:
     memory.add(FOX, key="fox")
     memory.add(RIVER, key="river")
@@ -427,7 +574,11 @@ def test_search_finds_segments_in_every_mode(memory: Memory, mode: str) -> None:
     assert [evidence.score for evidence in found] == sorted((evidence.score for evidence in found), reverse=True)
     for evidence in found:
         assert evidence.segment.text in {"fox": FOX, "river": RIVER}[evidence.document_key]
-        assert set(evidence.why) <= {"keywords", "vector"}
+        assert set(evidence.why) <= {
+            "keywords",
+            "vector",
+            *(("graph", "second step", "second walk") * (mode == "graph")),
+        }
     if mode != "vector":  # eight numbers hold little meaning
         assert "stone bridge" in found[0].segment.text
     limited = memory.search("stone bridge river", k=3, mode=mode, documents=["fox"])
@@ -553,7 +704,7 @@ def test_a_closed_memory_says_so(memory: Memory) -> None:
 def test_memory_alone_takes_its_place_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_STORE", str(tmp_path / "here.lbug"))
     monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE", "mine")
-    with Memory(model=FakeLanguageModel(), embedder=embedder()) as memory:
+    with Memory(model=FakeLanguageModel(), embedder=embedder(), recognizer=FakeRecognizer()) as memory:
         assert memory.namespace == "mine"
         memory.add(FOX, key="fox")
     with Memory(tmp_path / "here.lbug", namespace="mine", **options()) as memory:
@@ -564,7 +715,7 @@ def test_memory_alone_has_a_file_in_the_users_data_directory(monkeypatch: pytest
     monkeypatch.delenv("MEMGRAPH_RAG_STORE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name: str(tmp_path / name))
-    with Memory(model=FakeLanguageModel(), embedder=embedder()) as memory:
+    with Memory(model=FakeLanguageModel(), embedder=embedder(), recognizer=FakeRecognizer()) as memory:
         memory.add(FOX, key="fox")
     assert (tmp_path / "memgraph_rag" / "memory.lbug").is_file()
 
@@ -597,6 +748,7 @@ def test_progress_is_told_of_models_work(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     with Memory(tmp_path / "notes.lbug", **options(progress=lambda *what: told.append(what))) as memory:
         receipt = memory.add(FOX, key="fox")
-    nodes = receipt.counts["Segment"] + receipt.counts["InformationPoint"]
-    assert told[-1] == ("embedding", nodes, nodes)
+    segments = receipt.counts["Segment"]
+    assert ("embedding", segments, segments) in told
+    assert ("finding names", segments, segments) in told
     assert any(what == "summarising, level 1" and done == total for what, done, total in told)

@@ -130,9 +130,9 @@ def test_k_is_a_whole_number_above_0(unchanged: Memory, k: object) -> None:
         unchanged.search("fox", k=k)
 
 
-@pytest.mark.parametrize("mode", ["graph", "", None, 5])
+@pytest.mark.parametrize("mode", ["graphs", "", None, 5])
 def test_an_unknown_search_mode_is_refused(unchanged: Memory, mode: object) -> None:
-    with pytest.raises(SettingsError, match="hybrid, keywords, vector"):
+    with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector"):
         unchanged.search("fox", mode=mode)
 
 

@@ -1,27 +1,35 @@
 // How much the graph holds of one document, by label and by relationship type.
 // params: namespace, document_id
 // returns: name, count
-// needs: Document.id, Segment.namespace and document_id, InformationPoint.namespace and document_id
-MATCH (n:Document)
-WHERE n.namespace = $namespace AND n.id = $document_id
-RETURN 'Document' AS name, count(n) AS count
+// needs: Document.id, InformationPoint.namespace and document_id
+MATCH (d:Document {id: $document_id})
+WHERE d.namespace = $namespace
+RETURN 'Document' AS name, count(d) AS count
 UNION ALL
-MATCH (n:Segment)
-WHERE n.namespace = $namespace AND n.document_id = $document_id
+MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(n:Segment)
+WHERE d.namespace = $namespace
 RETURN 'Segment' AS name, count(n) AS count
 UNION ALL
-MATCH (n:InformationPoint)
-WHERE n.namespace = $namespace AND n.document_id = $document_id
-RETURN 'InformationPoint' AS name, count(n) AS count
-UNION ALL
-MATCH (n:Document)-[r:HAS_SEGMENT]->()
-WHERE n.namespace = $namespace AND n.id = $document_id
+MATCH (d:Document {id: $document_id})-[r:HAS_SEGMENT]->(:Segment)
+WHERE d.namespace = $namespace
 RETURN 'HAS_SEGMENT' AS name, count(r) AS count
 UNION ALL
-MATCH (n:Segment)-[r:NEXT]->()
-WHERE n.namespace = $namespace AND n.document_id = $document_id
+MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(:Segment)-[r:NEXT]->(:Segment)
+WHERE d.namespace = $namespace
 RETURN 'NEXT' AS name, count(r) AS count
 UNION ALL
-MATCH (n:InformationPoint)-[r:SUMMARIZES]->()
-WHERE n.namespace = $namespace AND n.document_id = $document_id
+MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(:Segment)-[r:MENTIONS]->(:Entity)
+WHERE d.namespace = $namespace
+RETURN 'MENTIONS' AS name, count(r) AS count
+UNION ALL
+MATCH (d:Document {id: $document_id})-[r:TITLED]->(:Entity)
+WHERE d.namespace = $namespace
+RETURN 'TITLED' AS name, count(r) AS count
+UNION ALL
+MATCH (p:InformationPoint)
+WHERE p.namespace = $namespace AND p.document_id = $document_id
+RETURN 'InformationPoint' AS name, count(p) AS count
+UNION ALL
+MATCH (p:InformationPoint)-[r:SUMMARIZES]->()
+WHERE p.namespace = $namespace AND p.document_id = $document_id
 RETURN 'SUMMARIZES' AS name, count(r) AS count

@@ -1,7 +1,7 @@
 // How much the namespace holds, by label and by relationship type.
 // params: namespace
 // returns: name, count
-// needs: Document.namespace and key, Segment.namespace and document_id, InformationPoint.namespace and document_id
+// needs: Document.namespace and key, Segment and InformationPoint.namespace and document_id, Entity.namespace and normal
 MATCH (n:Document)
 WHERE n.namespace = $namespace AND n.key IS NOT NULL
 RETURN 'Document' AS name, count(n) AS count
@@ -25,3 +25,15 @@ UNION ALL
 MATCH (n:InformationPoint)-[r:SUMMARIZES]->()
 WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
 RETURN 'SUMMARIZES' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Entity)
+WHERE n.namespace = $namespace AND n.normal IS NOT NULL
+RETURN 'Entity' AS name, count(n) AS count
+UNION ALL
+MATCH (n:Segment)-[r:MENTIONS]->()
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'MENTIONS' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Document)-[r:TITLED]->()
+WHERE n.namespace = $namespace AND n.key IS NOT NULL
+RETURN 'TITLED' AS name, count(r) AS count

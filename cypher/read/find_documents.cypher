@@ -1,6 +1,6 @@
 // The documents of these ids, by key.
 // params: namespace, document_ids
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer
 // needs: Document.id
 UNWIND $document_ids AS document_id
 MATCH (d:Document {id: document_id})
@@ -16,5 +16,6 @@ RETURN
   d.segments AS segments,
   d.layers AS layers,
   d.model AS model,
-  d.metadata AS metadata
+  d.metadata AS metadata,
+  d.recognizer AS recognizer
 ORDER BY key, id

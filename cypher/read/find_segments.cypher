@@ -1,6 +1,6 @@
 // The segments of these ids.
 // params: namespace, node_ids
-// returns: id, document_id, index, text, start, end, tokens
+// returns: id, document_id, index, text, start, end, tokens, speaker, time
 // needs: Segment.id
 UNWIND $node_ids AS node_id
 MATCH (s:Segment {id: node_id})
@@ -12,5 +12,7 @@ RETURN
   s.text AS text,
   s.`start` AS `start`,
   s.`end` AS `end`,
-  s.tokens AS tokens
+  s.tokens AS tokens,
+  s.speaker AS speaker,
+  s.time AS time
 ORDER BY id

@@ -1,6 +1,6 @@
 // All documents of the namespace, by key.
 // params: namespace
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer
 // needs: Document.namespace and key
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.key IS NOT NULL
@@ -15,5 +15,6 @@ RETURN
   d.segments AS segments,
   d.layers AS layers,
   d.model AS model,
-  d.metadata AS metadata
+  d.metadata AS metadata,
+  d.recognizer AS recognizer
 ORDER BY key, id

@@ -1,6 +1,6 @@
 // All segments of these documents, by index.
 // params: namespace, document_ids
-// returns: id, document_id, index, text, start, end, tokens
+// returns: id, document_id, index, text, start, end, tokens, speaker, time
 // needs: Segment.namespace and document_id
 MATCH (s:Segment)
 WHERE s.namespace = $namespace AND s.document_id IN $document_ids
@@ -11,5 +11,7 @@ RETURN
   s.text AS text,
   s.`start` AS `start`,
   s.`end` AS `end`,
-  s.tokens AS tokens
+  s.tokens AS tokens,
+  s.speaker AS speaker,
+  s.time AS time
 ORDER BY document_id, `index`, id

@@ -1,7 +1,7 @@
 // Remove the segments of a document, with their edges.
 // params: namespace, document_id
 // returns: -
-// needs: Segment.namespace and document_id
-MATCH (s:Segment)
-WHERE s.namespace = $namespace AND s.document_id = $document_id
+// needs: Document.id
+MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(s:Segment)
+WHERE d.namespace = $namespace
 DETACH DELETE s

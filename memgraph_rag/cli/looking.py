@@ -5,6 +5,8 @@ It changes nothing and needs no language model. Invariant: what a table shows is
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +17,7 @@ from memgraph_rag.errors import DocumentNotFound
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
+    from memgraph_rag.types import MetadataValue
 
 __all__ = ["documents", "search", "show", "status"]
 
@@ -23,15 +26,28 @@ def search(
     place: Place,
     query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
     k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
-    mode: Annotated[str, typer.Option(help="hybrid, keywords or vector.")] = "hybrid",
+    mode: Annotated[str, typer.Option(help="graph, hybrid, keywords or vector.")] = "graph",
     document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only documents with this metadata; repeatable.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Only what is not older: 2024-05-01 or 2024-05-01T10:00.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
     as_json: Json = False,
 ) -> None:
     """Find the passages that bear on a query, without asking the language model."""
     from memgraph_rag.cli import render
 
     with place.open() as memory:
-        found = memory.search(query, k=k, mode=mode, documents=document or None)  # pyright: ignore[reportArgumentType]
+        found = memory.search(
+            query,
+            k=k,
+            mode=mode,  # pyright: ignore[reportArgumentType]
+            documents=document or None,
+            where=_metadata(where) if where else None,
+            since=since,
+            until=until,
+        )
     shown = [forms.evidence_form(evidence) for evidence in found]
     if as_json:
         forms.write_json(shown)
@@ -41,6 +57,21 @@ def search(
         out.print(render.evidence_lines(rank, form), soft_wrap=True)
     if not shown:
         render.to_stderr().print("Nothing was found.")
+
+
+def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:
+    """NAME=VALUE as metadata: a number or a truth value where it reads as one in JSON, else text."""
+    metadata: dict[str, MetadataValue] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not name or not sign:
+            raise typer.BadParameter(f"expected NAME=VALUE, got {pair!r}", param_hint="--where")
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = value
+        metadata[name] = parsed if isinstance(parsed, (int, float, bool)) else value
+    return metadata
 
 
 def show(
@@ -97,7 +128,7 @@ def documents(place: Place, as_json: Json = False) -> None:
 
 
 def status(place: Place, as_json: Json = False) -> None:
-    """Count what is stored, by label and relationship type; tell store, schema and models."""
+    """Count what is stored, by label and relationship type; tell store, schema, models and which layers are built."""
     from memgraph_rag.cli import render
 
     with place.open() as memory:
@@ -105,7 +136,12 @@ def status(place: Place, as_json: Json = False) -> None:
         form = {
             "counts": stats["counts"],
             "schema_version": stats["schema"].get("version"),
-            "models": {"language_model": _language_model(place.settings()), **_embedder(stats["schema"])},
+            "models": {
+                "language_model": _language_model(place.settings()),
+                **_embedder(stats["schema"]),
+                "recognizer": memory.recognizer.name,
+            },
+            "documents": [{"key": record.key, "layers": list(record.layers)} for record in memory.documents()],
             "store": memory.settings.store,
             "namespace": memory.namespace,
         }
@@ -117,6 +153,9 @@ def status(place: Place, as_json: Json = False) -> None:
     out.print(render.facts({**about, **form["models"]}))
     out.print()
     out.print(render.table(("what", "how many"), sorted(form["counts"].items())))
+    out.print()
+    built = Counter(", ".join(["segments", *document["layers"]]) for document in form["documents"])
+    out.print(render.table(("documents", "have"), [(number, layers) for layers, number in built.most_common()]))
 
 
 def _embedder(schema: dict[str, Any]) -> dict[str, Any]:

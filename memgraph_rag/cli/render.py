@@ -34,6 +34,8 @@ __all__ = [
     "walk_line",
 ]
 
+_LEAST_SHARE = 0.01
+
 STOP_REASONS = {
     "answerable": "the model judged that what it had read answers the question",
     "exhausted": "there was nothing left to read",
@@ -159,7 +161,17 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
     head = Text(f"{rank:>2}. ", style="cyan")
     head.append(f"{plain(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
     head.append(f"  score {evidence['score']:.4f}  ({why})  {evidence['node_id']}", style="dim")
+    if evidence["path"]:
+        ways = "; ".join(_way(carrier) for carrier in evidence["path"] if carrier["share"] >= _LEAST_SHARE)
+        head.append(f"\n    by {ways}" if ways else "", style="dim")
     return head.append(f"\n    {_line(evidence['text'])}\n", style="default")
+
+
+def _way(carrier: Mapping[str, Any]) -> str:
+    """How a search came by one entity."""
+    entity = plain(carrier["entity"])
+    origin = "in the question" if carrier["named"] else f"from {plain(carrier['source_key'])}"
+    return f"{entity} ({carrier['share']:.0%}, {origin})" if carrier["named"] or carrier["source_key"] else entity
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:

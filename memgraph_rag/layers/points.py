@@ -18,14 +18,13 @@ from itertools import takewhile
 
 import numpy as np
 
-from memgraph_rag.contracts import LanguageModel, Progress
+from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.types import (
     Generation,
     InformationPoint,
     LayerRows,
     Node,
     Prompt,
-    Segment,
     Summarizes,
     Usage,
     as_line,
@@ -90,6 +89,7 @@ class PointsLayer:
     """
 
     name = "points"
+    needs_language = True
 
     def __init__(self, *, batch_tokens: int = 8192, edge_mass: float = 0.95, most_levels: int = 8) -> None:
         self._batch_tokens = batch_tokens
@@ -98,25 +98,33 @@ class PointsLayer:
 
     def build(
         self,
-        documents: Sequence[tuple[str, Sequence[Segment]]],
+        documents: Sequence[SplitDocument],
         *,
         namespace: str,
-        language: LanguageModel,
+        models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The points and edges of each document (id and segments), in order.
+        """The points and edges of each document, in order.
 
         One level of all documents is generated together. A document of a single segment gets no points: there is
         nothing to gather.
         """
-        growths = [_Growth(key, segments, finished=len(segments) < 2) for key, segments in documents]
+        growths = [
+            _Growth(document.id, document.segments, finished=len(document.segments) < 2) for document in documents
+        ]
         for level in range(1, self._most_levels + 1):
             growing = [growth for growth in growths if not growth.finished]
             if not growing:
                 break
-            self._add_level(growing, level, namespace, language, progress)
+            self._add_level(growing, level, namespace, models.language, progress)
         return [
-            LayerRows(tuple(growth.points), tuple(growth.edges), dict(growth.notes), growth.usage) for growth in growths
+            LayerRows(
+                points=tuple(growth.points),
+                summarizes=tuple(growth.edges),
+                notes=dict(growth.notes),
+                usage=growth.usage,
+            )
+            for growth in growths
         ]
 
     def _add_level(

@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SentenceEmbedder"]
 
+_BATCH = 16
+_TASK = 64  # texts that one core embeds at a time
+
 
 class SentenceEmbedder:
     """An embedder that loads its weights at the first use.
@@ -28,12 +34,16 @@ class SentenceEmbedder:
     Args:
         folder: a sentence-transformers model.
         name: what the store remembers it by.
+        device: "auto" takes a GPU where there is one.
+        dtype: of the large products; "auto" is bfloat16 where the hardware computes in it, which halves the time and
+            turns no vector by more than a hundredth (cosine over 0.9999). Few texts are embedded in float32 always.
     """
 
-    def __init__(self, folder: str | Path, *, name: str = "", device: str = "auto") -> None:
+    def __init__(self, folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "auto") -> None:
         self._folder = str(folder)
         self.name = name or Path(folder).name
-        self._device = None if device == "auto" else device
+        self._device = device
+        self._dtype = dtype
         self._loading = threading.Lock()
         self._network: SentenceTransformer | None = None
         self._dimension = _declared_dimension(Path(folder))
@@ -45,8 +55,10 @@ class SentenceEmbedder:
             if self._network is None:
                 from sentence_transformers import SentenceTransformer
 
+                from memgraph_rag.models.hardware import find_device
+
                 try:
-                    self._network = SentenceTransformer(self._folder, device=self._device)
+                    self._network = SentenceTransformer(self._folder, device=str(find_device(self._device)))
                 except (OSError, ValueError) as error:
                     raise ModelError(
                         f"Expected a sentence-transformers model in {self._folder}, but: {error}", name=self.name
@@ -64,10 +76,54 @@ class SentenceEmbedder:
         """(n, d) float32, rows L2-normalised."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        vectors = self.network.encode(
-            list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, np.float32)
+        if len(texts) <= _TASK or self.network.device.type != "cpu":
+            return self._encode(texts)
+        # Texts of one length together, so that little is padding; tasks beside one another, each on a core of its own:
+        # cores that share one product wait for each other, the more so when something else runs.
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        tasks = [order[start : start + _TASK] for start in range(0, len(order), _TASK)]
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        encoded = self._workers.map(self._encode, ([texts[place] for place in task] for task in tasks))
+        for task, of_task in zip(tasks, encoded, strict=True):
+            vectors[task] = of_task
+        return vectors
+
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        import torch
+
+        # The number of threads of a product is a setting of the thread that calls it.
+        return ThreadPoolExecutor(torch.get_num_threads(), "embedder", lambda: torch.set_num_threads(1))
+
+    def _encode(self, texts: Sequence[str]) -> Matrix:
+        with self._precision(len(texts)):
+            encoded = self.network.encode(
+                list(texts),
+                batch_size=_BATCH,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+        vectors = np.asarray(encoded, np.float32)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+    def _precision(self, texts: int) -> AbstractContextManager[object]:
+        import torch
+
+        from memgraph_rag.models.hardware import best_dtype
+
+        device = self.network.device
+        dtype = best_dtype(device) if self._dtype == "auto" else getattr(torch, self._dtype)
+        if texts < _BATCH or dtype == torch.float32:  # the weights are cast at each call, which takes 5 ms
+            return nullcontext()
+        return torch.autocast(device.type, dtype=dtype)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens."""
+        if not texts:
+            return []
+        return [len(ids) for ids in self.network.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
 
 
 def _declared_dimension(folder: Path) -> int | None:

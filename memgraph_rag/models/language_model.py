@@ -24,6 +24,7 @@ from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, WindowExceeded
 from memgraph_rag.models import attention, cache
 from memgraph_rag.models.attention import AttentionMeter, span_indicators
+from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage
@@ -76,8 +77,8 @@ class TransformersModel:
                 model=self.name,
             ) from error
         self.window = min(window, getattr(config.get_text_config(), "max_position_embeddings", window))
-        self.device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-        self.dtype = _best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
+        self.device = find_device(device)
+        self.dtype = best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens; needs no weights."""
@@ -267,13 +268,3 @@ def _groups(encoded: list, max_tokens: int) -> Iterator[list]:
         group.append(item)
     if group:
         yield group
-
-
-def _best_dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where the hardware computes in it, else float32."""
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-    if device.type == "cpu":
-        capable = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        return torch.bfloat16 if capable else torch.float32
-    return torch.float32

@@ -1,4 +1,4 @@
-"""Finding segments without a language model: by words, by vectors, or by both.
+"""Finding segments without a language model: over the graph, by words, by vectors, or by both.
 
 It knows the graph only through the reader, and embeddings only through the embedder. Invariant: full k wherever
 that many segments can match, best first, ties by id.
@@ -6,13 +6,18 @@ that many segments can match, best first, ties by id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
 from typing import get_args
 
-from memgraph_rag.contracts import Embedder, GraphReader, SearchMode
+from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphReader, SearchMode
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
-from memgraph_rag.types import Evidence, Segment
+from memgraph_rag.search.graph import Found, GraphSearch
+from memgraph_rag.search.index import NamespaceIndex
+from memgraph_rag.types import Carrier, Evidence, Segment
 
 __all__ = ["SegmentSearch"]
 
@@ -20,32 +25,74 @@ _POOL = 50  # candidates that each list contributes to a fusion
 
 
 class SegmentSearch:
-    """Keyword, vector and hybrid search over one namespace."""
+    """All modes of search over one namespace. May be used from several threads; graph searches wait for each other.
 
-    def __init__(self, graph: GraphReader, embedder: Embedder) -> None:
+    Args:
+        stemming: whether words are compared by their stems.
+        most_bytes: about how much memory a graph search may hold.
+    """
+
+    def __init__(
+        self,
+        graph: GraphReader,
+        embedder: Embedder,
+        recognizer: EntityRecognizer,
+        *,
+        stemming: bool = False,
+        most_bytes: int = 2 * 2**30,
+    ) -> None:
         self._graph = graph
         self._embedder = embedder
+        self._recognizer = recognizer
+        self._stemming = stemming
+        self.index = NamespaceIndex(graph, stemming=stemming, most_bytes=most_bytes)
+
+    @cached_property
+    def _walk(self) -> GraphSearch:
+        return GraphSearch(
+            self.index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer
+        )
 
     def find(
-        self, query: str, *, k: int, mode: SearchMode = "hybrid", documents: Sequence[str] | None = None
+        self,
+        query: str,
+        *,
+        k: int,
+        mode: SearchMode = "graph",
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Evidence]:
         """The k best segments, best first; ``documents`` are ids.
 
-        The score is BM25 (keywords), the cosine (vector) or the fused reciprocal ranks (hybrid); ``why`` holds the
-        rank in each list that found the segment.
+        The score is fused reciprocal ranks (graph, hybrid), BM25 (keywords) or the cosine (vector); ``why`` holds the
+        rank in each list that found the segment, ``path`` the entities through which a graph search came to it.
 
         Raises:
-            SettingsError: no such mode.
+            SettingsError: no such mode, or a time in a mode that the database answers.
+            SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         if mode not in get_args(SearchMode):
             raise SettingsError(
                 f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode
             )
+        if mode == "graph":
+            with self.index.lock:
+                self.index.refresh()
+                view = self.index.view(documents=documents, since=since, until=until)
+                found = self._walk.find(query, view, k=k)
+            return self._evidence(found)
+        if since is not None or until is not None:
+            raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
+        return self._evidence(self._listed(query, k, mode, documents))
+
+    def _listed(self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None) -> list[Found]:
+        """By the database's own indexes."""
         wanted = {"hybrid": ("keywords", "vector")}.get(mode, (mode,))
         pool = max(k, _POOL) if mode == "hybrid" else k
         lists = {}
         if "keywords" in wanted:
-            lists["keywords"] = self._graph.matching(query, k=pool, documents=documents)
+            lists["keywords"] = self._graph.matching(query, k=pool, documents=documents, stemming=self._stemming)
         if "vector" in wanted:
             vector = self._embedder.embed([query])[0]
             lists["vector"] = self._graph.nearest(vector, k=pool, documents=documents)
@@ -54,20 +101,33 @@ class SegmentSearch:
             ranked = reciprocal_rank_fusion(rankings)[:k]
         else:
             ranked = [(hit.node_id, hit.score) for hit in lists[mode]]
-        return self._evidence(ranked, rankings)
-
-    def _evidence(self, ranked: list[tuple[str, float]], rankings: dict[str, list[str]]) -> list[Evidence]:
-        scores = dict(ranked)
-        segments = [node for node in self._graph.nodes(list(scores)) if isinstance(node, Segment)]
-        keys = {record.id: record.key for record in self._graph.documents(sorted({s.document_id for s in segments}))}
         ranks = {name: {item: rank for rank, item in enumerate(ids, 1)} for name, ids in rankings.items()}
         return [
-            Evidence(
-                segment,
-                keys[segment.document_id],
-                scores[segment.id],
-                {name: of_list[segment.id] for name, of_list in ranks.items() if segment.id in of_list},
-            )
-            for segment in segments
-            if segment.document_id in keys
+            Found(one, score, {name: of_list[one] for name, of_list in ranks.items() if one in of_list}, ())
+            for one, score in ranked
         ]
+
+    def _evidence(self, found: Sequence[Found]) -> list[Evidence]:
+        """With the segments themselves; one that was forgotten meanwhile is left out."""
+        carriers = [carrier for one in found for carrier in one.carried]
+        wanted = [*(one.id for one in found), *(carrier.source for carrier in carriers if carrier.source)]
+        segments = {node.id: node for node in self._graph.nodes(wanted) if isinstance(node, Segment)}
+        document_ids = sorted({segment.document_id for segment in segments.values()})
+        keys = {record.id: record.key for record in self._graph.documents(document_ids)}
+        key_of = {one: keys[segment.document_id] for one, segment in segments.items() if segment.document_id in keys}
+        entities = self._graph.entities(sorted({carrier.entity for carrier in carriers})) if carriers else []
+        names = {entity.id: entity.name for entity in entities}
+        return [
+            Evidence(segments[one.id], key_of[one.id], one.score, one.ranks, _named(one.carried, names, key_of))
+            for one in found
+            if one.id in key_of
+        ]
+
+
+def _named(carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping[str, str]) -> tuple[Carrier, ...]:
+    """With the names of entities, and where their sources stand; without what was forgotten meanwhile."""
+    return tuple(
+        replace(one, entity=names[one.entity], source_key=key_of.get(one.source, ""))
+        for one in carried
+        if one.entity in names
+    )

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ladybug
+import pyarrow as pa
 
 from memgraph_rag.errors import (
     MemgraphRagError,
@@ -41,6 +42,9 @@ IN_MEMORY = ":memory:"
 SPARE_BYTES = 64 * 2**20
 
 WRITES_PER_CONNECTION = 64
+
+# For statements that touch few rows, as those of a write do: to wake more threads costs more than they save.
+ONE_THREAD = 1
 
 logger = logging.getLogger(__name__)
 
@@ -79,13 +83,26 @@ class LadybugFile:
             _create(place)
         self._database = _opened(place)
         self._reader = ladybug.Connection(self._database)
-        self._writer = ladybug.Connection(self._database)
+        self._writer = ladybug.Connection(self._database, ONE_THREAD)
         self._writes = 0
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The rows of one reading statement."""
         with self.lock:
             return _execute(self._reader, self.place, text, parameters)
+
+    def look_up(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The rows of one reading statement that touches few: half the time of ``read``, which scans in parallel."""
+        with self.lock:
+            return _execute(self._writer, self.place, text, parameters)
+
+    def read_table(self, text: str, parameters: Mapping[str, Any]) -> pa.Table:
+        """The rows of one reading statement as an arrow table: no Python object for each number of an embedding."""
+        with self.lock, _in_our_words(self.place):
+            result = self._reader.execute(text, dict(parameters))
+            assert isinstance(result, ladybug.QueryResult)
+            with result:
+                return result.get_as_arrow()
 
     def transaction(self, work: Callable[[Execute], T], *, row_bytes: int = 0) -> T:
         """What ``work`` returns, after all that it executed is committed; nothing of it where it raises.
@@ -118,7 +135,7 @@ class LadybugFile:
         """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
             self._writer.close()
-            self._writer = ladybug.Connection(self._database)
+            self._writer = ladybug.Connection(self._database, ONE_THREAD)
         self._writes += 1
         return self._writer
 

@@ -7,35 +7,34 @@ trusted only where what it answers cannot differ from the exact answer by a tie 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
+from memgraph_rag.keywords import TITLE_WEIGHT
+from memgraph_rag.keywords import keywords as keywords_of
 from memgraph_rag.stores import queries, reading, rows, schema, writing
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.stores.words import keywords as keywords_of
-from memgraph_rag.types import (
-    Action,
-    DocumentGraph,
-    Hit,
-    Receipt,
-    Vector,
-)
+from memgraph_rag.types import Hit, IndexedSegment, Vector
 
 __all__ = ["Neo4jStore"]
 
+T = TypeVar("T")
+
 ROWS_PER_STATEMENT = 1000
 INDEXES_ONLINE_S = 60
+INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
 MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
 
 
-class Neo4jStore(reading.StoredGraph):
+class Neo4jStore(writing.WrittenGraph):
     """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
 
     def __init__(self, connection: Neo4jConnection, *, namespace: str) -> None:
         self._connection = connection
         super().__init__(namespace)
-        self._dimension = 0
         self._closing = threading.Lock()
         self._closed = False
         self._dialect = self._find_dialect()
@@ -65,18 +64,29 @@ class Neo4jStore(reading.StoredGraph):
         hits = self._hits("read/find_nearest_segments", vector=query, width=_width(k))
         return _trusted(hits, k) or self._hits("read/score_namespace", vector=query, k=k)
 
-    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def matching(
+        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
+    ) -> list[Hit]:
         """The k segments that match the words best, at least one word each, by the full-text index."""
         words = keywords_of(keywords)[:MOST_KEYWORDS]
         if not words or (documents is not None and not documents):
             return []
-        query = _lucene(words, self._bound["namespace_id"])
+        asked = {"index": INDEXES[stemming], "query": _lucene(words, self._bound["namespace_id"])}
         if documents is not None:
-            return self._hits("read/find_matching_segments_of", query=query, k=k, document_ids=list(documents))
-        hits = self._hits("read/find_matching_segments", query=query, width=_width(k))
+            return self._hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
+        hits = self._hits("read/find_matching_segments", **asked, width=_width(k))
         if len(hits) < _width(k):
             return hits[:k]
-        return _trusted(hits, k) or self._hits("read/find_matching_segments", query=query, width=reading.NO_LIMIT)[:k]
+        return _trusted(hits, k) or self._hits("read/find_matching_segments", **asked, width=reading.NO_LIMIT)[:k]
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        """All segments of the documents that a write later than version ``since`` stored."""
+        self._require_open()
+        statement = queries.statement("read/list_indexed_segments", self._dialect)
+        found = self._connection.stream(
+            statement.name, statement.text, statement.bind(self._bound, {"since": since}), rows.decode_indexed
+        )
+        return sorted(found, key=lambda segment: (segment.document_id, segment.index))
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -101,22 +111,6 @@ class Neo4jStore(reading.StoredGraph):
             )
         self._dimension = dimension
 
-    def write(self, graph: DocumentGraph) -> Receipt:
-        """Store a document, in place of what was stored under its id, in one transaction."""
-        self._require_open()
-        writing.check(graph, self._dimension)
-        action = self._connection.write("write", lambda execute: self._replace(execute, graph))
-        document = graph.document
-        return Receipt(document.id, document.key, action, self.counts(document.id))
-
-    def forget(self, document_id: str) -> Receipt:
-        """Remove a document and all that only it supports, in one transaction."""
-        self._require_open()
-        key, held = self._connection.write(
-            "forget", lambda execute: writing.remove(self._runner(execute), document_id, namespace=self._namespace)
-        )
-        return Receipt(document_id, key, Action.FORGOTTEN, writing.gone(held, self.counts(document_id)))
-
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _find_dialect(self) -> queries.Dialect:
@@ -131,8 +125,15 @@ class Neo4jStore(reading.StoredGraph):
         self._require_open()
         return self._connection.read(name, lambda execute: self._runner(execute)(name, **parameters))
 
+    @override
+    def _transaction(
+        self, operation: str, work: Callable[[reading.Run, writing.Create], T], *, row_bytes: int = 0
+    ) -> T:
+        self._require_open()
+        return self._connection.write(operation, lambda execute: work(self._runner(execute), self._creator(execute)))
+
     def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
-        return [rows.decode_hit(row) for row in self._run(name, **parameters)]
+        return rows.decode_hits(self._run(name, **parameters))
 
     def _runner(self, execute: Execute) -> reading.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
@@ -141,15 +142,15 @@ class Neo4jStore(reading.StoredGraph):
 
         return run
 
-    def _replace(self, execute: Execute, graph: DocumentGraph) -> Action:
+    def _creator(self, execute: Execute) -> writing.Create:
         run = self._runner(execute)
 
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
-            listed = _dicts(columns)
+            listed = rows.as_dicts(columns)
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 run(name, rows=listed[start : start + ROWS_PER_STATEMENT], **parameters)
 
-        return writing.replace(run, create, graph)
+        return create
 
     def _step(self, step: queries.Statement, dimension: int) -> None:
         parameters = step.bind({"dimension": dimension}, {})
@@ -173,12 +174,7 @@ def _trusted(hits: list[Hit], k: int) -> list[Hit]:
 def _lucene(words: Sequence[str], namespace_id: str) -> str:
     """Any of the words, in the text or the title, within the namespace, which adds nothing to the score.
 
-    A word holds no quote and no backslash (``stores.words``), so that quoted it is no operator.
+    A word holds no quote and no backslash (``keywords.words``), so that quoted it is no operator.
     """
     any_of = " ".join(f'"{word}"' for word in words)
-    return f"+namespace_id:{namespace_id}^0 +(text:({any_of}) title:({any_of}))"
-
-
-def _dicts(columns: rows.Columns) -> list[dict[str, Any]]:
-    lists = [values if isinstance(values, list) else values.tolist() for values in columns.values()]  # pyright: ignore[reportAttributeAccessIssue]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+    return f"+namespace_id:{namespace_id}^0 +(text:({any_of}) title:({any_of})^{TITLE_WEIGHT})"

@@ -101,6 +101,21 @@ class Neo4jConnection:
         with self._session(neo4j.READ_ACCESS) as session:
             return session.execute_read(_unit_of_work(operation, READ_TIMEOUT_S, work))
 
+    def stream(
+        self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
+    ) -> list[T]:
+        """The rows of one statement, each made into what it is to be as soon as it arrives."""
+
+        def work(transaction: neo4j.ManagedTransaction) -> list[T]:
+            result = transaction.run(text, dict(parameters))  # pyright: ignore[reportArgumentType]
+            columns = result.keys()
+            return [row(dict(zip(columns, record.values(), strict=True))) for record in result]
+
+        with self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(
+                neo4j.unit_of_work(metadata={"app": APPLICATION, "op": operation}, timeout=WRITE_TIMEOUT_S)(work)
+            )
+
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, after all of it is committed; nothing of it where it raises.
 

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["DIALECTS", "Dialect", "Statement", "folder", "migrations", "parse", "statement"]
+__all__ = ["DIALECTS", "Dialect", "Statement", "folder", "migrations", "parse", "shared", "statement"]
 
 Dialect = Literal["ladybug", "neo4j_5", "neo4j_2026"]
 
@@ -60,6 +60,14 @@ def statement(name: str, dialect: Dialect) -> Statement:
     kind, verb = name.split("/")
     own = (folder() / kind / special / f"{verb}.cypher" for special in DIALECTS[dialect])
     return parse(next(filter(Path.is_file, own), folder() / kind / f"{verb}.cypher"))
+
+
+@cache
+def shared(name: str) -> Statement | None:
+    """The text of that name that every engine understands, where there is one beside the dialects' own."""
+    kind, verb = name.split("/")
+    path = folder() / kind / f"{verb}.cypher"
+    return parse(path) if path.is_file() else None
 
 
 @cache

@@ -15,15 +15,16 @@ import numpy as np
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
-from memgraph_rag.types import DocumentRecord, Hit, Node, Segment, Summarizes, Vector
+from memgraph_rag.types import DocumentRecord, Entity, Hit, Node, Segment, Summarizes, Vector
 
 __all__ = [
     "NO_LIMIT",
     "Run",
     "StoredGraph",
     "counts",
-    "document",
+    "counts_of",
     "documents",
+    "named_documents",
     "nodes",
     "numbers",
     "score",
@@ -67,7 +68,11 @@ class StoredGraph(ABC):
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """The document with that id, or else that key; None where there is none."""
-        return document(self._run, id_or_key)
+        return self.named_documents([id_or_key])[0]
+
+    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+        """For each name the document with that id, or else that key; None where there is none."""
+        return named_documents(self._run, names)
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""
@@ -89,6 +94,29 @@ class StoredGraph(ABC):
         """The exact cosine of every segment and point of these documents, best first."""
         return similarities(self._run, vector, documents=documents)
 
+    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
+        """The entities of these ids that exist, in the order of ``entity_ids``."""
+        wanted = list(dict.fromkeys(entity_ids))
+        found = self._run("read/find_entities", entity_ids=wanted) if wanted else []
+        known = {row["id"]: rows.decode_entity(row) for row in found}
+        return [known[entity_id] for entity_id in entity_ids if entity_id in known]
+
+    def recognizer(self) -> str:
+        """The recognizer that found the entities of this namespace; empty where it holds none."""
+        return next((row["recognizer"] for row in self._run("read/find_recognizer")), "")
+
+    def version(self) -> int:
+        """How many writes the namespace has seen."""
+        return next((row["version"] for row in self._run("read/find_namespace_version")), 0)
+
+    def document_ids(self) -> list[str]:
+        """The ids of all documents, sorted."""
+        return [row["id"] for row in self._run("read/list_document_ids")]
+
+    def count_documents(self) -> int:
+        """How many documents there are."""
+        return self._run("read/count_documents")[0]["count"]
+
     def counts(self, document_id: str) -> Mapping[str, int]:
         """Nodes and edges of one document by label and by relationship type; empty where there is none."""
         return counts(self._run, document_id)
@@ -107,9 +135,13 @@ def documents(run: Run, ids: Sequence[str] | None = None) -> list[DocumentRecord
     return [rows.decode_document(row) for row in found]
 
 
-def document(run: Run, id_or_key: str) -> DocumentRecord | None:
-    """The document with that id, or else that key."""
-    return next(map(rows.decode_document, run("read/find_document", id_or_key=id_or_key)), None)
+def named_documents(run: Run, names: Sequence[str]) -> list[DocumentRecord | None]:
+    """For each name the document with that id, or else that key."""
+    found = run("read/find_named_documents", names=list(dict.fromkeys(names))) if names else []
+    records = [rows.decode_document(row) for row in found]
+    by_key = {record.key: record for record in records}
+    by_id = {record.id: record for record in records}
+    return [by_id.get(name) or by_key.get(name) for name in names]
 
 
 def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
@@ -176,6 +208,13 @@ def counts(run: Run, document_id: str) -> Mapping[str, int]:
     return rows.counts(run("read/count_document", document_id=document_id))
 
 
+def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
+    """What the graph holds of each of these documents."""
+    if len(document_ids) == 1:
+        return {document_ids[0]: counts(run, document_ids[0])}
+    return rows.counts_by_document(run("read/count_by_document", document_ids=list(document_ids)))
+
+
 def statistics(run: Run) -> Mapping[str, int]:
     """Counts of the namespace, by label and by relationship type."""
     return dict.fromkeys(rows.COUNTED, 0) | rows.counts(run("read/count_namespace"))
@@ -185,7 +224,7 @@ def _scored(run: Run, name: str, vector: Vector, documents: Sequence[str], k: in
     if not documents:
         return []
     found = run(name, vector=numbers(vector), document_ids=list(documents), k=k)
-    return [rows.decode_hit(row) for row in found]
+    return rows.decode_hits(found)
 
 
 def _if_any(run: Run, name: str, node_ids: list[str]) -> list[dict[str, Any]]:

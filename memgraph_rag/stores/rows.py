@@ -7,13 +7,19 @@ in its own way. The invariant: what is decoded equals what was encoded, field by
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from memgraph_rag.types import (
     DocumentGraph,
     DocumentRecord,
+    Entity,
     Hit,
+    IndexedSegment,
     InformationPoint,
     Matrix,
     Segment,
@@ -23,21 +29,34 @@ from memgraph_rag.types import (
 
 __all__ = [
     "COUNTED",
+    "TITLE_KIND",
     "Columns",
     "Row",
+    "Writings",
+    "add_writings",
+    "as_dicts",
     "bound_parameters",
     "counts",
+    "counts_by_document",
     "decode_document",
-    "decode_hit",
+    "decode_entity",
+    "decode_hits",
+    "decode_indexed",
     "decode_point",
     "decode_segment",
     "decode_summarizes",
-    "document_parameters",
+    "decode_surfaces",
+    "decode_writings",
+    "document_columns",
+    "entity_columns",
     "link_columns",
+    "mention_columns",
     "namespace_id",
     "next_columns",
     "point_columns",
     "segment_columns",
+    "title_columns",
+    "writings",
 ]
 
 Row = Mapping[str, Any]
@@ -45,7 +64,16 @@ Row = Mapping[str, Any]
 Columns = dict[str, Sequence[Any] | Matrix]
 """Rows to be stored, by column; all of one length, the embeddings a matrix."""
 
-COUNTED = ("Document", "Segment", "InformationPoint", "HAS_SEGMENT", "NEXT", "SUMMARIZES")
+Writings = dict[str, Counter[tuple[str, str]]]
+"""How often entities are written how: by entity id, (surface, kind) to count."""
+
+TITLE_KIND = "title"
+"""The kind of an entity that a title names."""
+
+COUNTED = (
+    *("Document", "Segment", "InformationPoint", "Entity"),
+    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED"),
+)
 """The labels and relationship types of the graph."""
 
 CAPTION_CHARACTERS = 40
@@ -67,57 +95,68 @@ def caption(text: str) -> str:
     return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
 
 
-def document_parameters(record: DocumentRecord) -> dict[str, Any]:
-    """The properties of a document's own node."""
+def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """The documents' own nodes."""
+    records = [graph.document for graph in graphs]
     return {
-        "id": record.id,
-        "name": record.title or record.key,
-        "key": record.key,
-        "title": record.title,
-        "source": record.source,
-        "sha256": record.sha256,
-        "added_at": record.added_at,
-        "characters": record.characters,
-        "segments": record.segments,
-        "layers": list(record.layers),
-        "model": record.model,
-        "metadata": json.dumps(dict(record.metadata), ensure_ascii=False, sort_keys=True),
+        "id": [record.id for record in records],
+        "name": [record.title or record.key for record in records],
+        "key": [record.key for record in records],
+        "title": [record.title for record in records],
+        "source": [record.source for record in records],
+        "sha256": [record.sha256 for record in records],
+        "added_at": [record.added_at for record in records],
+        "characters": [record.characters for record in records],
+        "segments": [record.segments for record in records],
+        "layers": [list(record.layers) for record in records],
+        "model": [record.model for record in records],
+        "metadata": [json.dumps(dict(record.metadata), ensure_ascii=False, sort_keys=True) for record in records],
+        "recognizer": [record.recognizer for record in records],
     }
 
 
-def segment_columns(graph: DocumentGraph) -> Columns:
-    """The segments of a document."""
-    segments = graph.segments
+def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """The segments of the documents, each with the title that its document has, or else its key."""
+    titles = {graph.document.id: graph.document.title or graph.document.key for graph in graphs}
+    pairs = [(graph.document.id, segment) for graph in graphs for segment in graph.segments]
+    segments = [segment for _, segment in pairs]
     return {
         "id": [segment.id for segment in segments],
+        "document_id": [document_id for document_id, _ in pairs],
         "name": [caption(segment.text) for segment in segments],
+        "title": [titles[document_id] for document_id, _ in pairs],
         "index": [segment.index for segment in segments],
         "text": [segment.text for segment in segments],
         "start": [segment.start for segment in segments],
         "end": [segment.end for segment in segments],
         "tokens": [segment.tokens for segment in segments],
-        "embedding": graph.segment_embeddings,
+        "embedding": _joined([graph.segment_embeddings for graph in graphs if graph.segments]),
+        "speaker": [segment.speaker for segment in segments],
+        "time": [segment.time for segment in segments],
     }
 
 
-def point_columns(graph: DocumentGraph) -> Columns:
-    """The information points of a document."""
-    points = graph.points
+def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """The information points of the documents."""
+    pairs = [(graph.document.id, point) for graph in graphs for point in graph.points]
+    points = [point for _, point in pairs]
     return {
         "id": [point.id for point in points],
+        "document_id": [document_id for document_id, _ in pairs],
         "name": [caption(point.text) for point in points],
         "level": [point.level for point in points],
         "index": [point.index for point in points],
         "text": [point.text for point in points],
         "tokens": [point.tokens for point in points],
-        "embedding": graph.point_embeddings,
+        "embedding": _joined([graph.point_embeddings for graph in graphs if graph.points]),
     }
 
 
-def next_columns(segments: Sequence[Segment]) -> Columns:
-    """The edges from each segment to the one that follows it."""
-    ordered = [segment.id for segment in sorted(segments, key=lambda segment: segment.index)]
-    return {"source_id": ordered[:-1], "target_id": ordered[1:]}
+def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """The edges from each segment to the one that follows it in its document."""
+    ordered = [sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs]
+    pairs = [pair for segments in ordered for pair in pairwise(segments)]
+    return {"source_id": [source.id for source, _ in pairs], "target_id": [target.id for _, target in pairs]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:
@@ -128,6 +167,96 @@ def link_columns(edges: Iterable[Summarizes]) -> Columns:
         "target_id": [edge.target_id for edge in listed],
         "weight": [float(edge.weight) for edge in listed],
     }
+
+
+def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """MENTIONS edges."""
+    pairs = [(graph.document.id, mention) for graph in graphs for mention in graph.mentions]
+    mentions = [mention for _, mention in pairs]
+    return {
+        "document_id": [document_id for document_id, _ in pairs],
+        "segment_id": [mention.segment_id for mention in mentions],
+        "entity_id": [mention.entity_id for mention in mentions],
+        "surface": [mention.surface for mention in mentions],
+        "kind": [mention.kind for mention in mentions],
+        "start": [mention.start for mention in mentions],
+        "end": [mention.end for mention in mentions],
+    }
+
+
+def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """TITLED edges."""
+    pairs = [(graph.document.id, title) for graph in graphs for title in graph.titles]
+    return {
+        "document_id": [document_id for document_id, _ in pairs],
+        "entity_id": [title.entity_id for _, title in pairs],
+        "surface": [title.surface for _, title in pairs],
+    }
+
+
+def writings(graphs: Iterable[DocumentGraph]) -> Writings:
+    """How the documents write the entities that they name."""
+    written: Writings = {}
+    for graph in graphs:
+        for mention in graph.mentions:
+            written.setdefault(mention.entity_id, Counter())[mention.surface, mention.kind] += 1
+        for title in graph.titles:
+            written.setdefault(title.entity_id, Counter())[title.surface, TITLE_KIND] += 1
+    return written
+
+
+def decode_writings(rows: Iterable[Row]) -> Writings:
+    """How entities are written, from rows of ``id``, ``surface``, ``kind`` and ``count``."""
+    written: Writings = {}
+    for row in rows:
+        written.setdefault(row["id"], Counter())[row["surface"], row["kind"]] += row["count"]
+    return written
+
+
+def add_writings(written: Writings, further: Writings) -> None:
+    """Count what is written in both."""
+    for entity_id, writing in further.items():
+        written.setdefault(entity_id, Counter()).update(writing)
+
+
+def decode_surfaces(text: str) -> Counter[tuple[str, str]]:
+    """How an entity is written, from what its node says."""
+    return Counter({(surface, kind): count for surface, kind, count in json.loads(text)})
+
+
+def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
+    """Entities: all that follows from how they are written.
+
+    A name is the surface that is most frequent; of equally frequent ones the first by code point.
+    """
+    ids = sorted(written)
+    return {
+        "id": ids,
+        "normal": [normals[one] for one in ids],
+        "name": [_most_frequent(written[one]) for one in ids],
+        "kinds": [sorted({kind for _, kind in written[one]}) for one in ids],
+        "surfaces": [
+            json.dumps([[*pair, count] for pair, count in sorted(written[one].items())], ensure_ascii=False)
+            for one in ids
+        ],
+    }
+
+
+def _most_frequent(writing: Counter[tuple[str, str]]) -> str:
+    counted: Counter[str] = Counter()
+    for (surface, _), count in writing.items():
+        counted[surface] += count
+    return min(counted, key=lambda surface: (-counted[surface], surface))
+
+
+def _joined(matrices: Sequence[Matrix]) -> Matrix:
+    return np.concatenate(matrices) if matrices else np.zeros((0, 0), np.float32)
+
+
+def as_dicts(columns: Columns) -> list[dict[str, Any]]:
+    """The same rows, one mapping each."""
+    lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def decode_document(row: Row) -> DocumentRecord:
@@ -150,11 +279,36 @@ def decode_summarizes(row: Row) -> Summarizes:
     return Summarizes(**row)
 
 
-def decode_hit(row: Row) -> Hit:
-    """A node with its score."""
-    return Hit(row["id"], row["score"])
+def decode_entity(row: Row) -> Entity:
+    """An entity."""
+    return Entity(**{**row, "kinds": tuple(row["kinds"])})
+
+
+def decode_indexed(row: Row) -> IndexedSegment:
+    """A segment for an index in memory; its embedding becomes an array at once."""
+    made = {
+        "embedding": np.asarray(row["embedding"], np.float32),
+        "entities": tuple(sorted(row["entities"])),
+        "titles": tuple(sorted(row["titles"])),
+    }
+    return IndexedSegment(**{**row, **made})
+
+
+def decode_hits(rows: Iterable[Row]) -> list[Hit]:
+    """Nodes with their scores, best first, ties by id."""
+    hits = (Hit(row["id"], row["score"]) for row in rows)
+    return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
     """Counts by name; a name that holds nothing is not there, because no row says so."""
     return {row["name"]: row["count"] for row in rows if row["count"]}
+
+
+def counts_by_document(rows: Iterable[Row]) -> dict[str, Mapping[str, int]]:
+    """Counts by name, of each document."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if row["count"]:
+            found.setdefault(row["document_id"], {})[row["name"]] = row["count"]
+    return dict(found)

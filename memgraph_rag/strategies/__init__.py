@@ -20,6 +20,7 @@ DEFAULT = "pecan"
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "pecan": Pecan,
     "top_k": TopK,
+    "top_k_graph": lambda: TopK("graph"),
     "top_k_keywords": lambda: TopK("keywords"),
     "top_k_vector": lambda: TopK("vector"),
     "full_context": FullContext,

@@ -85,7 +85,7 @@ class Pecan:
     def _scope(
         self, question: str, graph: GraphReader, search: Search, documents: Sequence[str] | None
     ) -> Sequence[str]:
-        """The documents to walk: those given, all where they are few, else those that hybrid search finds."""
+        """The documents to walk: those given, all where they are few, else those that search finds."""
         if documents is not None:
             return documents
         everything = [record.id for record in graph.documents()]

@@ -1,23 +1,29 @@
 """Chat messages as one readable text.
 
-It knows neither keys nor documents. Invariant: each message is a paragraph of its own, in the order given, its
-content verbatim, so that a citation of the text can be found in the message.
+It knows neither keys nor documents. Invariants: each message is a paragraph of its own, in the order given, its
+content verbatim, so that a citation of the text can be found in the message; the turns tile the text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import accumulate, pairwise
 from typing import Any
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.types import Message
+from memgraph_rag.text import moments
+from memgraph_rag.types import Message, Turn
 
 __all__ = ["render"]
 
+_BETWEEN = "\n\n"
 
-def render(messages: Sequence[Message | Mapping[str, Any]]) -> str:
-    r"""The conversation, a paragraph per message.
+
+def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[Turn, ...]]:
+    r"""The conversation, a paragraph per message, and where each message is in it.
+
+    A time that is no ISO 8601 stands in the text as it was given; its turn has none.
 
     Args:
         messages: ``Message``, or mappings with role, content and perhaps time (str or datetime); other entries of
@@ -26,15 +32,27 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> str:
     Raises:
         DocumentError: there is no message, or one has no role or content.
 
-    >>> render([Message("user", "Is it raining?", "2024-05-01T10:00"), {"role": "assistant", "content": "No."}])
-    'user (2024-05-01T10:00): Is it raining?\n\nassistant: No.'
+    >>> text, turns = render([Message("user", "Rain?", "2024-05-01T10:00"), {"role": "assistant", "content": "No."}])
+    >>> text
+    'user (2024-05-01T10:00): Rain?\n\nassistant: No.'
+    >>> [(turn.speaker, turn.time, text[turn.start : turn.end]) for turn in turns]
+    [('user', '2024-05-01T10:00:00', 'user (2024-05-01T10:00): Rain?\n\n'), ('assistant', '', 'assistant: No.')]
     """
     if not messages:
         raise DocumentError("Expected at least one chat message, got an empty list.")
-    return "\n\n".join(_paragraph(index, message) for index, message in enumerate(messages))
+    read = [_read(index, message) for index, message in enumerate(messages)]
+    paragraphs = [f"{role} ({moment}): {content}" if moment else f"{role}: {content}" for role, content, moment in read]
+    text = _BETWEEN.join(paragraphs)
+    starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
+    ranges = pairwise([*starts, len(text)])
+    return text, tuple(
+        Turn(start, end, role, moments.read(moment))
+        for (start, end), (role, _, moment) in zip(ranges, read, strict=True)
+    )
 
 
-def _paragraph(index: int, message: object) -> str:
+def _read(index: int, message: object) -> tuple[str, str, str]:
+    """Role, content and time of a message, or a refusal; the time as it is written, empty without."""
     if isinstance(message, Message):
         role, content, time = message.role, message.content, message.time
     elif isinstance(message, Mapping):
@@ -45,17 +63,19 @@ def _paragraph(index: int, message: object) -> str:
             "For several documents use add_many.",
             index=index,
         )
-    for name, value in (("role", role), ("content", content)):
-        if not isinstance(value, str) or not value.strip():
-            got = repr(value) if value is None or isinstance(value, str) else type(value).__name__
-            raise DocumentError(
-                f"Expected the {name} of message {index} as a non-empty str, got {got}. "
-                "Set it, or leave the message out.",
-                index=index,
-            )
     if time is not None and not isinstance(time, (str, date)):
         raise DocumentError(
             f"Expected the time of message {index} as ISO 8601 or a datetime, got {type(time).__name__}.", index=index
         )
-    moment = time.isoformat() if isinstance(time, date) else time
-    return f"{role} ({moment}): {content}" if moment else f"{role}: {content}"
+    moment = time.isoformat() if isinstance(time, date) else time or ""
+    return _required(index, "role", role), _required(index, "content", content), moment
+
+
+def _required(index: int, name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        got = repr(value) if value is None or isinstance(value, str) else type(value).__name__
+        raise DocumentError(
+            f"Expected the {name} of message {index} as a non-empty str, got {got}. Set it, or leave the message out.",
+            index=index,
+        )
+    return value

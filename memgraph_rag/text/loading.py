@@ -2,7 +2,8 @@
 
 It knows no model and no store. Invariants: a str is always text, a Path always a file; the text of a document can
 be stored anywhere (NUL and lone surrogates are replaced one for one by U+FFFD, so that no offset moves); a str is
-otherwise kept as it is, so that offsets in the document are offsets in the str.
+otherwise kept as it is, so that offsets in the document are offsets in the str; turns, where there are any, tile
+the text.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text import moments
 from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
-from memgraph_rag.types import Document, Message, MetadataValue
+from memgraph_rag.types import Document, Message, MetadataValue, Turn
 
 __all__ = ["MAX_BYTES", "MAX_KEY", "Source", "load"]
 
@@ -50,7 +52,7 @@ def load(
 
     Args:
         source: a str is text; a Path is a file of text, Markdown, HTML or PDF; a Document is taken over; chat
-            messages (``Message``, or mappings with role, content and perhaps time) become one text.
+            messages (``Message``, or mappings with role, content and perhaps time) become one text with turns.
         key: 1 to 512 characters. By default a file's path as given, or a hash of the text.
         title: by default the one found in the file, else its stem; empty for text and chat.
         metadata: values of type str, int, float (finite) or bool.
@@ -82,8 +84,8 @@ def _read_source(source: Source) -> Document:
     if isinstance(source, str):
         return Document(source, _hashed("text", source))
     if isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray, memoryview)):
-        text = render(source)
-        return Document(text, _hashed("chat", text))
+        text, turns = render(source)
+        return Document(text, _hashed("chat", text), turns=turns)
     hint = _HINTS.get(type(source), "Pass one of these.")
     raise DocumentError(
         "Expected text (str), a file (Path), a Document or a list of chat messages, "
@@ -119,7 +121,49 @@ def _checked(document: Document) -> Document:
         title=_storable(document.title),
         source=_storable(document.source),
         metadata=_checked_metadata(document.metadata),
+        turns=tuple(_checked_turns(document.turns, len(document.text))),
     )
+
+
+def _checked_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
+    """The turns with storable speakers and their times as ``moments`` writes them, if they tile a text that long."""
+    if not isinstance(turns, (tuple, list)):
+        raise DocumentError(f"Expected the turns of a document as a tuple of Turn, got {type(turns).__name__}.")
+    at = 0
+    for index, turn in enumerate(turns):
+        _check_fields(index, turn)
+        if turn.start != at or not at <= turn.end <= length:
+            raise DocumentError(
+                f"Expected turn {index} to start at {at} and to end within the {length} characters of the text, "
+                f"got [{turn.start}, {turn.end}). Let each turn start where the one before ends, the first at 0.",
+                index=index,
+            )
+        moment = moments.read(turn.time)
+        if turn.time and not moment:
+            raise DocumentError(
+                f"Expected the time of turn {index} as ISO 8601, got {turn.time[:40]!r}. "
+                'Write it as "2024-05-01T10:00", or leave it empty.',
+                index=index,
+            )
+        at = turn.end
+        yield replace(turn, speaker=_storable(turn.speaker), time=moment)
+    if turns and at != length:
+        raise DocumentError(
+            f"Expected the last turn to end where the text does, at {length}, got {at}. "
+            "Give what follows to the last turn, or to one of its own."
+        )
+
+
+def _check_fields(index: int, turn: object) -> None:
+    if not isinstance(turn, Turn):
+        raise DocumentError(f"Expected turn {index} as a Turn, got {type(turn).__name__}.", index=index)
+    for name, kind in (("start", int), ("end", int), ("speaker", str), ("time", str)):
+        value = getattr(turn, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise DocumentError(
+                f"Expected the {name} of turn {index} as {kind.__name__}, got {type(value).__name__}. Convert it.",
+                index=index,
+            )
 
 
 def _storable(text: str) -> str:

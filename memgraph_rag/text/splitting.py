@@ -1,8 +1,9 @@
 """A text cut into spans of bounded length that end where sentences end.
 
 It knows no model: whoever calls it counts the tokens. Invariants: the spans tile the text (the first starts at 0,
-each next where the last ended, the last ends at the text's end); none has more tokens than allowed; white space
-stays with what it follows. Texts hold no lone surrogates, as ``loading.load`` sees to.
+each next where the last ended, the last ends at the text's end); none has more tokens than allowed; none reaches
+across a cut that the caller wants; between such cuts, white space stays with what it follows. Texts hold no lone
+surrogates, as ``loading.load`` sees to.
 """
 
 from __future__ import annotations
@@ -43,17 +44,19 @@ class Span:
     tokens: int
 
 
-def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300) -> list[Span]:
+def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300, cuts: Iterable[int] = ()) -> list[Span]:
     r"""Spans that tile the text, each of at most ``max_tokens`` tokens, filled with whole sentences.
 
     A sentence that is too long is cut at lines, else clauses, else words, else between characters. Two things
     yield to the limit or cannot keep it: a span of nothing but white space remains where it fits neither
-    neighbour, and a single character may have more tokens than allowed.
+    neighbour (or has none between the same cuts), and a single character may have more tokens than allowed.
 
     Args:
         text: any text without lone surrogates; an empty one has no spans.
         count_tokens: called with many texts at once; need not be additive.
         max_tokens: at least 1.
+        cuts: where a span must end, besides: what lies between two of them is split as a text of its own, however
+            short. In any order; those at the text's ends or beyond change nothing.
 
     Raises:
         SettingsError: ``max_tokens`` is below 1.
@@ -62,10 +65,12 @@ def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300) -> li
     >>> [(span.start, span.end) for span in split("It rained. We stayed in.\n\nThen it stopped.",
     ...     count_tokens=words, max_tokens=5)]
     [(0, 26), (26, 42)]
+    >>> [(span.start, span.end) for span in split("Rain?\n\nYes.", count_tokens=words, cuts=[7])]
+    [(0, 7), (7, 11)]
     """
     if max_tokens < 1:
         raise SettingsError(f"Expected max_tokens of at least 1, got {max_tokens}.", max_tokens=max_tokens)
-    cutter = _Cutter(text, count_tokens, max_tokens)
+    cutter = _Cutter(text, count_tokens, max_tokens, frozenset(cut for cut in cuts if 0 < cut < len(text)))
     return cutter.join_blanks(cutter.verified(cutter.packed(cutter.pieces())))
 
 
@@ -86,23 +91,34 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 class _Cutter:
-    """One text and how its tokens are counted."""
+    """One text, how its tokens are counted, and where it must be cut.
 
-    def __init__(self, text: str, count_tokens: TokenCounter, limit: int) -> None:
+    The parts between two cuts go through the steps together, so that many short ones cost few calls of the counter.
+    """
+
+    def __init__(self, text: str, count_tokens: TokenCounter, limit: int, cuts: frozenset[int]) -> None:
         self.text = text
         self.count_tokens = count_tokens
         self.limit = limit
+        self.cuts = cuts
         # Estimates are 0 to 3 tokens short in 99 of 100 spans (War and Peace, Qwen, 300 tokens).
         self.target = limit - limit // 100
 
     def pieces(self) -> list[Span]:
         """The finest parts that spans are made of: sentences, and smaller parts of those that are too long."""
-        pieces = self.estimated(sentences(self.text))
+        pieces = self.estimated(self.sentences())
         for pattern in _FINER:
             pieces = self.refined(pieces, lambda piece, pattern=pattern: _cut_after(pattern, self.text, piece))
         while any(self.divisible(piece) for piece in pieces):
             pieces = self.refined(pieces, self.cut_evenly)
         return pieces
+
+    def sentences(self) -> list[tuple[int, int]]:
+        """The sentences of each part by itself: what stands in one does not decide where another is cut."""
+        parts = pairwise([0, *sorted(self.cuts), len(self.text)])
+        return [
+            (start + first, start + last) for start, end in parts for first, last in sentences(self.text[start:end])
+        ]
 
     def refined(self, pieces: Sequence[Span], cut: Callable[[Span], list[tuple[int, int]]]) -> list[Span]:
         """The pieces, those above the limit replaced by their parts."""
@@ -114,11 +130,11 @@ class _Cutter:
         return piece.tokens > self.limit and piece.end - piece.start > 1
 
     def packed(self, pieces: Iterable[Span]) -> list[list[Span]]:
-        """Runs of pieces, each filled as far as the sum of the estimates allows."""
+        """Runs of pieces, each filled as far as the sum of the estimates and the cuts allow."""
         runs: list[list[Span]] = []
         room = 0
         for piece in pieces:
-            if not runs or piece.tokens > room:
+            if not runs or piece.tokens > room or piece.start in self.cuts:
                 runs.append([])
                 room = self.target
             runs[-1].append(piece)
@@ -143,10 +159,11 @@ class _Cutter:
         return [[Span(start, end, 0)] for start, end in self.cut_evenly(span)]
 
     def join_blanks(self, spans: Sequence[Span]) -> list[Span]:
-        """The spans, those of nothing but white space joined to a neighbour where the limit allows."""
+        """The spans, those of nothing but white space joined to a neighbour where limit and cuts allow."""
         joined: list[Span] = []
         for span in spans:
-            if joined and any(self.text[near.start : near.end].isspace() for near in (joined[-1], span)):
+            parted = not joined or span.start in self.cuts
+            if not parted and any(self.text[near.start : near.end].isspace() for near in (joined[-1], span)):
                 (both,) = self.counted([(joined[-1].start, span.end)])
                 if both.tokens <= self.limit:
                     joined[-1] = both

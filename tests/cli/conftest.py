@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from memgraph_rag.cli.app import app
 from memgraph_rag.memory import Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 FOX = "Ann found a red fox in the barn. The fox had a broken leg. Ann carried it home."
 RAIN = "It rained for nine days. The river rose above the bridge."
@@ -41,7 +41,10 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
 
     def open_with_fakes(store: str | None, **options: Any) -> Memory:
         calls.append({"store": store, **options})
-        return Memory(store, **{**options, "model": FakeLanguageModel(), "embedder": FakeEmbedder()})
+        return Memory(
+            store,
+            **{**options, "model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()},
+        )
 
     monkeypatch.setattr("memgraph_rag.Memory", open_with_fakes)
     monkeypatch.setenv("MEMGRAPH_RAG_STORE", str(tmp_path / "notes.lbug"))

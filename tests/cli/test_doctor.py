@@ -7,7 +7,7 @@ import pytest
 from memgraph_rag.errors import ModelNotFound, StoreLocked
 
 SMALL = "qwen2.5-coder-0.5b-instruct"
-PARTS = ["Python", "packages", "cache", "embedder", "language model", "store", "local Neo4j"]
+PARTS = ["Python", "packages", "cache", "embedder", "recognizer", "language model", "store", "local Neo4j"]
 
 
 @pytest.fixture
@@ -73,6 +73,17 @@ def test_a_package_that_is_missing_or_too_old_fails(cli, weights, monkeypatch) -
     (finding,) = [finding for finding in cli.json("doctor", status=1) if finding["part"] == "packages"]
     assert finding["state"] == "fail"
     assert finding["found"].startswith("no-such-package-at-all is missing, typer ")
+
+
+def test_the_recognizer_is_told_and_how_to_get_a_better_one(cli, weights, monkeypatch) -> None:
+    found = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
+    assert found["state"] == "ok"
+    assert found["found"].startswith(("spacy/", "stanza/"))
+    monkeypatch.setattr("memgraph_rag.models.recognizers.spacy_model.find_spec", lambda _: None)
+    monkeypatch.setattr("memgraph_rag.models.recognizers.stanza_model.find_spec", lambda _: None)
+    found = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
+    assert (found["state"], found["found"]) == ("warn", "rules-1")
+    assert "offline-models" in found["advice"]
 
 
 def test_a_local_neo4j_that_is_not_installed_is_a_warning(cli, weights, monkeypatch) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from memories import FOX
+
 
 def test_search_shows_where_and_why(cli, fox) -> None:
     (entry,) = cli.json("search", "broken leg", "-k", "3")
-    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "why", "text"]
+    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "why", "path", "text"]
     assert entry["text"] == fox.read_text("utf-8")[entry["start"] : entry["end"]]
     shown = cli("search", "broken leg", "--mode", "keywords").stdout
     assert shown.startswith(" 1. fox  0–")
@@ -56,13 +58,35 @@ def test_no_documents_says_how_to_add_one(cli) -> None:
 
 def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> None:
     told = cli.json("status")
-    assert list(told) == ["counts", "schema_version", "models", "store", "namespace"]
+    assert list(told) == ["counts", "schema_version", "models", "documents", "store", "namespace"]
     assert (told["counts"]["Document"], told["counts"]["Segment"], told["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
     assert told["schema_version"] >= 1
     assert (told["store"], told["namespace"]) == (str(tmp_path / "notes.lbug"), "default")
     assert told["models"]["embedder"] == "fake-embedder"
     assert told["models"]["dimension"] == 64
-    assert "HAS_SEGMENT" in cli("status").stdout
+    assert told["models"]["recognizer"] == "fake-recognizer"
+    assert told["documents"] == [{"key": "fox", "layers": ["entities", "points"]}]
+    shown = cli("status").stdout
+    assert "HAS_SEGMENT" in shown
+    assert "segments, entities, points" in shown
+
+
+def test_search_keeps_to_metadata_and_times(cli, fox) -> None:
+    assert cli.json("search", "fox", "--where", "year=1865") == []
+    assert cli.json("search", "fox", "--since", "2999-01-01") == []
+    assert cli.json("search", "fox", "--until", "2999-01-01")
+    assert "NAME=VALUE" in cli("search", "fox", "--where", "year", status=2).stderr
+    assert "ISO 8601" in cli("search", "fox", "--since", "yesterday", status=1).stderr
+
+
+def test_deepen_builds_what_is_missing_and_says_so(cli, write) -> None:
+    cli("add", write("river.txt", FOX), "--key", "river", "--layers", "entities")
+    assert cli.json("documents")[0]["layers"] == ["entities"]
+    (receipt,) = cli.json("deepen", "river")["receipts"]
+    assert receipt["action"] == "deepened"
+    assert cli.json("documents")[0]["layers"] == ["entities", "points"]
+    assert cli.json("deepen")["receipts"][0]["action"] == "unchanged"
+    assert "Expected the key or id" in cli("deepen", "unknown", status=1).stderr
 
 
 def test_status_names_the_model_that_is_asked_for(cli) -> None:

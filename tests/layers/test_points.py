@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.points import PointsLayer, bullets, edge_weights, is_useless_from_here
-from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels, FakeRecognizer
 from memgraph_rag.types import Generation, LayerRows, Prompt, Segment, Usage, make_id
 
 NAMESPACE = "tests"
@@ -41,7 +42,9 @@ def segments(document_id: str, count: int, *, words: int = 60) -> list[Segment]:
 def build(
     layer: PointsLayer, model: FakeLanguageModel, *documents: tuple[str, Sequence[Segment]], progress=None
 ) -> list[LayerRows]:
-    return layer.build(documents, namespace=NAMESPACE, language=model, progress=progress)
+    models = FakeModels(model, FakeEmbedder(), FakeRecognizer())
+    split = [SplitDocument(document_id, "", tuple(of_document)) for document_id, of_document in documents]
+    return layer.build(split, namespace=NAMESPACE, models=models, progress=progress)
 
 
 def said(text: str, *, complete: bool = True) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.catalogue import MINILM, find_embedder
@@ -29,6 +30,33 @@ def test_rows_are_normalised_and_near_meanings_are_near(minilm):
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
     assert vectors[0] @ vectors[1] > 0.4 > vectors[0] @ vectors[2]
+
+
+def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
+    texts = [f"Number {number} of many sentences about rabbits, rain and bridges." for number in range(40)]
+    name, folder = find_embedder("auto")
+    exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32")
+    for dtype in ("auto", "bfloat16"):
+        fast = SentenceEmbedder(folder, name=name, device="cpu", dtype=dtype).embed(texts)
+        assert fast.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(fast, axis=1), 1.0, rtol=1e-5)
+        assert (exact.embed(texts) * fast).sum(axis=1).min() > 0.9998
+
+
+def test_many_texts_keep_their_order(minilm):
+    texts = [f"{'long ' * (number % 17)}text about subject {number}" for number in range(150)]
+    threads = torch.get_num_threads()
+    many = minilm.embed(texts)
+    alone = np.concatenate([minilm.embed([text]) for text in texts[::15]])
+    assert (many[::15] * alone).sum(axis=1).min() > 0.9998
+    assert torch.get_num_threads() == threads, "the caller keeps its cores"
+
+
+def test_tokens_are_counted(minilm):
+    assert minilm.count_tokens([]) == []
+    few, many = minilm.count_tokens(["A rabbit.", "A rabbit " * 400])
+    assert few == 3
+    assert many == 800, "beyond the model's own limit too"
 
 
 def test_nothing_gives_no_rows(minilm):

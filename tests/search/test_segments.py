@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 from hand_made import HandMadeGraph, OneVector, point, segment
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.testing import FakeRecognizer
 from memgraph_rag.types import Hit
 
 GRAPH = HandMadeGraph(
@@ -14,7 +17,7 @@ GRAPH = HandMadeGraph(
     similarity={"s1": 0.1, "s2": 0.9, "s3": 0.5, "s4": 0.5, "p": 1.0},
     words=[Hit("s3", 7.5), Hit("s1", 2.0)],
 )
-SEARCH = SegmentSearch(GRAPH, OneVector())
+SEARCH = SegmentSearch(GRAPH, OneVector(), FakeRecognizer())
 
 
 def test_vector_search_ranks_segments_by_cosine_and_ties_by_id() -> None:
@@ -36,7 +39,7 @@ def test_keyword_search_returns_what_matches_only() -> None:
 
 
 def test_hybrid_search_fuses_the_ranks_of_both_and_says_so() -> None:
-    found = SEARCH.find("fox", k=10)
+    found = SEARCH.find("fox", k=10, mode="hybrid")
     expected = {"s3": 1 / 11 + 1 / 12, "s1": 1 / 12 + 1 / 14, "s2": 1 / 11, "s4": 1 / 13}
     assert {evidence.segment.id: evidence.score for evidence in found} == pytest.approx(expected)
     assert [evidence.segment.id for evidence in found] == ["s3", "s1", "s2", "s4"]
@@ -46,7 +49,7 @@ def test_hybrid_search_fuses_the_ranks_of_both_and_says_so() -> None:
 
 def test_k_cuts_after_the_fusion() -> None:
     for k in (1, 2, 3):
-        assert SEARCH.find("fox", k=k) == SEARCH.find("fox", k=10)[:k]
+        assert SEARCH.find("fox", k=k, mode="hybrid") == SEARCH.find("fox", k=10, mode="hybrid")[:k]
 
 
 def test_documents_limit_every_mode() -> None:
@@ -55,12 +58,18 @@ def test_documents_limit_every_mode() -> None:
 
 
 def test_an_empty_graph_has_no_evidence() -> None:
-    empty = SegmentSearch(HandMadeGraph([]), OneVector())
+    empty = SegmentSearch(HandMadeGraph([]), OneVector(), FakeRecognizer())
     assert [empty.find("fox", k=5, mode=mode) for mode in ("hybrid", "keywords", "vector")] == [[], [], []]
 
 
-@pytest.mark.parametrize("mode", ["graph", "", None, ["hybrid"]])
+@pytest.mark.parametrize("mode", ["graphs", "", None, ["hybrid"]])
 def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
-    with pytest.raises(SettingsError, match="hybrid, keywords, vector") as raised:
+    with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector") as raised:
         SEARCH.find("fox", k=5, mode=mode)
     assert raised.value.mode == mode
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keywords", "vector"])
+def test_a_time_is_refused_where_the_database_searches(mode: str) -> None:
+    with pytest.raises(SettingsError, match='mode="graph"'):
+        SEARCH.find("fox", k=5, mode=mode, since=datetime(2024, 5, 1, tzinfo=timezone.utc))

@@ -5,16 +5,31 @@ It knows the records only. The invariant: equal arguments make equal documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from neo4j import GraphDatabase, Query
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.types import DocumentGraph, DocumentRecord, InformationPoint, Matrix, Segment, Summarizes, make_id
+from memgraph_rag.types import (
+    DocumentGraph,
+    DocumentRecord,
+    InformationPoint,
+    Matrix,
+    Mention,
+    Segment,
+    Summarizes,
+    Title,
+    make_id,
+)
 
 EMBEDDER, DIMENSION = "fake", 8
+
+RECOGNIZER = "fake-recognizer"
+
+NAME = re.compile(r"\b[A-Z]\w*")
 
 MakeStore = Callable[..., GraphStore]
 
@@ -37,6 +52,32 @@ def random_units(count: int, *, seed: int = 0, dimension: int = DIMENSION) -> Ma
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
+def entity_id(namespace: str, name: str) -> str:
+    return make_id(namespace, "entity", name.casefold())
+
+
+def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tuple[Mention, ...]:
+    """A mention for each capitalised word; words that differ in case only name one entity."""
+    found = [(segment, match) for segment in segments for match in NAME.finditer(segment.text)]
+    return tuple(
+        Mention(
+            entity_id(namespace, match[0]),
+            match[0].casefold(),
+            kind,
+            match[0],
+            segment.id,
+            segment.start + match.start(),
+            segment.start + match.end(),
+        )
+        for segment, match in found
+    )
+
+
+def make_titles(namespace: str, title: str) -> tuple[Title, ...]:
+    names = dict.fromkeys(NAME.findall(title))
+    return tuple(Title(entity_id(namespace, name), name.casefold(), name) for name in names)
+
+
 def make_graph(
     namespace: str,
     key: str = "alice.txt",
@@ -47,13 +88,29 @@ def make_graph(
     embeddings: Matrix | None = None,
     levels: tuple[int, ...] = (),
     weights: Callable[[int], float] = lambda place: 1 / (place + 3),
+    kind: str = "NAME",
+    named: bool = True,
+    time: str = "",
     seed: int = 0,
 ) -> DocumentGraph:
-    """A document of these segments, and of as many points on level 1, 2 … as ``levels`` says."""
+    """A document of these segments, and of as many points on level 1, 2 … as ``levels`` says.
+
+    It mentions each capitalised word as something of this ``kind``, unless it is not ``named``.
+    """
     document_id = make_id(namespace, "document", key)
     starts = np.cumsum([0, *map(len, texts)]).tolist()
     segments = tuple(
-        Segment(make_id(namespace, "segment", key, index), document_id, index, text, start, start + len(text), 3)
+        Segment(
+            make_id(namespace, "segment", key, index),
+            document_id,
+            index,
+            text,
+            start,
+            start + len(text),
+            3,
+            "Ann",
+            time,
+        )
         for index, (text, start) in enumerate(zip(texts, starts, strict=False))
     )
     points: list[InformationPoint] = []
@@ -80,12 +137,20 @@ def make_graph(
         added_at="2026-11-21T10:00:00+00:00",
         characters=starts[-1],
         segments=len(segments),
-        layers=("points",) if levels else (),
+        layers=(*(["entities"] if named else []), *(["points"] if levels else [])),
         model="small" if levels else "",
         metadata=metadata or {},
+        recognizer=RECOGNIZER if named else "",
     )
     if embeddings is None:
         embeddings = random_units(len(segments), seed=seed)
     return DocumentGraph(
-        record, segments, embeddings, tuple(points), random_units(len(points), seed=seed + 1), tuple(edges)
+        record,
+        segments,
+        embeddings,
+        tuple(points),
+        random_units(len(points), seed=seed + 1),
+        tuple(edges),
+        make_mentions(namespace, segments, kind) if named else (),
+        make_titles(namespace, title) if named else (),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,13 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, SchemaMismatch, StoreError
 from memgraph_rag.types import Action, Summarizes, make_id
 
-EVERYTHING = {"Document": 1, "Segment": 3, "InformationPoint": 3, "HAS_SEGMENT": 3, "NEXT": 2, "SUMMARIZES": 5}
-NOTHING = dict.fromkeys(EVERYTHING, 0)
+EVERYTHING = {
+    "Document": 1, "Segment": 3, "InformationPoint": 3, "HAS_SEGMENT": 3, "NEXT": 2, "SUMMARIZES": 5, "MENTIONS": 3,
+    "TITLED": 1,
+}  # fmt: skip
+"""What the graph holds of a document titled "Alice", of the usual segments and points on two levels."""
+
+NOTHING = dict.fromkeys([*EVERYTHING, "Entity"], 0)
 
 HOSTILE = (
     'He said "it\'s" -- {curly} [square] (round) $dollar `tick` \\back \\u0041 \\n // no comment /* nor this */',
@@ -35,7 +41,21 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
         "successors": store.successors([node.id for node in nodes]),
         "similarities": store.similarities(unit(1), documents=ids),
         "statistics": store.statistics(),
+        "indexed": [
+            {**{name: getattr(row, name) for name in INDEXED}, "embedding": row.embedding.tolist()}
+            for row in store.indexed_segments(since=-1)
+        ],
+        "entities": store.entities(entities_of(store)),
     }
+
+
+INDEXED = ("id", "document_id", "index", "title", "text", "speaker", "time", "entities", "titles")
+
+
+def entities_of(store: GraphStore) -> list[str]:
+    """The ids of what segments and titles name."""
+    found = store.indexed_segments(since=-1)
+    return sorted({one for row in found for one in (*row.entities, *row.titles)})
 
 
 # ── schema ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -73,6 +93,9 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.similarities(unit(1), documents=["x"]) == []
     assert store.counts("x") == {}
     assert store.statistics() == NOTHING
+    assert store.entities([]) == store.entities(["x"]) == store.document_ids() == store.indexed_segments(since=-1) == []
+    assert (store.recognizer(), store.version(), store.count_documents()) == ("", 0, 0)
+    assert store.write_many([]) == []
 
 
 def test_what_is_written_is_read(store: GraphStore) -> None:
@@ -81,7 +104,8 @@ def test_what_is_written_is_read(store: GraphStore) -> None:
     receipt = store.write(graph)
 
     assert (receipt.document_id, receipt.key, receipt.action) == (graph.document.id, "alice.txt", Action.ADDED)
-    assert receipt.counts == store.counts(graph.document.id) == store.statistics() == EVERYTHING
+    assert receipt.counts == store.counts(graph.document.id) == EVERYTHING
+    assert store.statistics() == EVERYTHING | {"Entity": 3}
     assert store.documents() == store.documents([graph.document.id, "x"]) == [graph.document]
     assert store.document(graph.document.id) == store.document("alice.txt") == graph.document
     assert store.segments_of(graph.document.id) == list(graph.segments)
@@ -173,12 +197,12 @@ def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
 
     assert receipt.action is Action.REPLACED
     fresh.write(make_graph(fresh.namespace, levels=(1,), seed=7))
-    assert store.statistics() == fresh.statistics() == receipt.counts
+    assert store.statistics() == fresh.statistics() == NOTHING | receipt.counts | {"Entity": 3}
     assert [node.text for node in snapshot(store)["nodes"]] == [node.text for node in snapshot(fresh)["nodes"]]
 
 
 def test_forgetting_leaves_nothing(store: GraphStore) -> None:
-    alice, bob = make_graph(store.namespace, "a", levels=(2, 1)), make_graph(store.namespace, "b", levels=(2, 1))
+    alice, bob = (make_graph(store.namespace, key, levels=(2, 1), title="Alice") for key in "ab")
     store.write(alice)
     before = snapshot(store)
     store.write(bob)
@@ -207,8 +231,7 @@ def test_an_edge_out_of_the_document_is_refused(store: GraphStore) -> None:
     loose = Summarizes(graph.points[0].id, make_id(store.namespace, "segment", "elsewhere", 0), 0.5)
 
     with pytest.raises(StoreError, match="both ends"):
-        store.write(type(graph)(graph.document, graph.segments, graph.segment_embeddings, graph.points,
-                                graph.point_embeddings, (*graph.summarizes, loose)))  # fmt: skip
+        store.write(replace(graph, summarizes=(*graph.summarizes, loose)))
     assert store.statistics() == NOTHING
 
 
@@ -247,6 +270,7 @@ def test_what_is_written_is_there_when_opened_again(make_store: MakeStore) -> No
 def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
     mine, yours = make_store(), make_store()
     graphs = [make_graph(store.namespace, levels=(2, 1), title="Secret") for store in (mine, yours)]
+    entities = [mention.entity_id for mention in graphs[1].mentions]
     mine.write(graphs[0])
     yours.write(graphs[1])
     before = snapshot(yours)
@@ -261,7 +285,10 @@ def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
     )
     assert mine.similarities(unit(1), documents=[document_id]) == []
     assert mine.counts(document_id) == {}
-    assert mine.statistics() == EVERYTHING
+    assert mine.statistics() == EVERYTHING | {"Entity": 4}
+    assert mine.entities(entities) == []
+    assert {row.document_id for row in mine.indexed_segments(since=-1)} == {graphs[0].document.id}
+    assert mine.document_ids() == [graphs[0].document.id]
     own = {segment.id for segment in graphs[0].segments}
     assert {hit.node_id for hit in mine.nearest(unit(1), k=99)} == own
     assert {hit.node_id for hit in mine.matching("secret", k=99)} == own
@@ -411,6 +438,32 @@ def test_the_title_counts(store: GraphStore) -> None:
     store.write(make_graph(store.namespace, "b", ("He rose.",), title="Elsewhere"))
 
     assert [hit.node_id for hit in store.matching("wonderland", k=5)] == [wonder.segments[0].id]
+
+
+def test_a_word_of_the_title_weighs_more_than_one_of_the_text(store: GraphStore) -> None:
+    text = make_graph(store.namespace, "a", ("A rabbit ran.",), title="Meadow")
+    title = make_graph(store.namespace, "b", ("A meadow lay.",), title="Rabbit")
+    store.write_many([text, title])
+
+    assert [hit.node_id for hit in store.matching("rabbit", k=5)] == [title.segments[0].id, text.segments[0].id]
+    assert [hit.node_id for hit in store.matching("meadow", k=5)] == [text.segments[0].id, title.segments[0].id]
+
+
+def test_stems_match_only_where_they_are_asked_for(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    graph = make_graph(store.namespace, texts=("A happy marriage.", "They married.", "Nothing of it."))
+    store.write(graph)
+    other.write(make_graph(other.namespace, texts=("Many marriages.",)))
+    ids = [segment.id for segment in graph.segments]
+    documents = [graph.document.id]
+
+    assert store.matching("marriages", k=5) == []
+    assert [hit.node_id for hit in store.matching("marriages", k=5, stemming=True)] == ids[:1]
+    assert [hit.node_id for hit in store.matching("Marriages", k=5, stemming=True, documents=documents)] == ids[:1]
+    assert [hit.node_id for hit in store.matching("marry", k=5, stemming=True)] == ids[1:2]
+    assert store.matching("marriages", k=5, stemming=True, documents=[]) == []
+    store.forget(graph.document.id)
+    assert store.matching("marriages", k=5, stemming=True) == []
 
 
 def test_keywords_within_documents(store: GraphStore) -> None:

@@ -6,7 +6,9 @@ import math
 import os
 import sys
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from pypdf.errors import DependencyError
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text import pdf
 from memgraph_rag.text.loading import MAX_BYTES, MAX_KEY, load
-from memgraph_rag.types import Document, Message
+from memgraph_rag.types import Document, Message, Turn
 
 NESTED = 100_000
 
@@ -209,6 +211,68 @@ def test_chat_becomes_paragraphs():
     assert document.title == ""
 
 
+def test_messages_are_turns():
+    document = load(
+        [
+            Message("user", "Is it\n\nraining?", "2024-05-01T10:00Z"),
+            {"role": "assistant", "content": " No. \n", "time": datetime(2024, 5, 1, 10, 1)},
+            {"role": "user", "content": "Good.", "time": date(2024, 5, 1)},
+            {"role": "Ann Lee", "content": "Why?", "time": "two minutes later"},
+            {"role": "user", "content": "So."},
+        ]
+    )
+    assert [(document.text[turn.start : turn.end], turn.speaker, turn.time) for turn in document.turns] == [
+        ("user (2024-05-01T10:00Z): Is it\n\nraining?\n\n", "user", "2024-05-01T10:00:00+00:00"),
+        ("assistant (2024-05-01T10:01:00):  No. \n\n\n", "assistant", "2024-05-01T10:01:00"),
+        ("user (2024-05-01): Good.\n\n", "user", "2024-05-01"),
+        ("Ann Lee (two minutes later): Why?\n\n", "Ann Lee", ""),
+        ("user: So.", "user", ""),
+    ]
+    assert_turns_tile(document)
+
+
+anything = st.text(st.characters(blacklist_categories=()), min_size=1).filter(str.strip)
+
+
+@given(st.lists(st.builds(Message, anything, anything, st.none() | anything), min_size=1, max_size=8))
+@example([Message("a\x00", "\ud800\x00!", "\udfff"), Message("b", "c\x00", "2024-05-01")])
+def test_turns_hold_their_messages_after_what_cannot_be_stored_is_replaced(messages: list[Message]):
+    document = load(messages)
+    assert_turns_tile(document)
+    for message, turn in zip(messages, document.turns, strict=True):
+        stored = load(message.content).text
+        assert document.text[turn.start : turn.end].rstrip("\n").endswith(stored.rstrip("\n"))
+        assert turn.speaker == load(message.role).text
+        assert document.text.startswith(turn.speaker, turn.start)
+    assert load(document) == document
+
+
+def assert_turns_tile(document: Document) -> None:
+    cuts = [0, *(turn.end for turn in document.turns)]
+    assert [(turn.start, turn.end) for turn in document.turns] == list(pairwise(cuts))
+    assert cuts[-1] == len(document.text)
+
+
+def test_a_document_can_be_given_with_turns():
+    turns = (Turn(0, 4, "a"), Turn(4, 7, "b\x00", "2024-05-01 10:00Z"), Turn(7, 7, ""), Turn(7, 10, "a"))
+    document = load(Document("Why?\n\n\nNo.", "talk", turns=turns), title="Talk")
+    expected = replace(turns[1], speaker="b\ufffd", time="2024-05-01T10:00:00+00:00")
+    assert document.turns == (turns[0], expected, turns[2], turns[3])
+    assert load(Document("Why?\n\n\nNo.", "talk", turns=list(turns)), title="Talk") == document  # type: ignore[arg-type]
+
+
+def test_turns_are_content():
+    plain = Document("user: Why?\n\nuser: So.", "talk")
+    chat = load([Message("user", "Why?"), Message("user", "So.")])
+    assert chat.text == plain.text
+    assert len({plain.sha256, chat.sha256, replace(chat, turns=(Turn(0, 22, "user"),)).sha256}) == 3
+
+
+def test_without_turns_the_hash_is_what_it_was():
+    document = Document("Rain fell.", "rain", title="Rain", metadata={"year": 1901, "author": "Ann"})
+    assert document.sha256 == "865aae52e883dd48ba7079f7098833fe3a337804252836ae9931bfb16d0777ec"
+
+
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -245,6 +309,18 @@ def test_empty_text_is_refused(source: object):
         ([Message("user", " ")], "content of message 0"),
         ([{"role": "user", "content": "x", "time": 5}], "time of message 0"),
         (Document(b"x", "key"), "text of a document"),  # type: ignore[arg-type]
+        (Document("x", "key", turns=None), "tuple of Turn"),  # type: ignore[arg-type]
+        (Document("x", "key", turns=((0, 1, "user"),)), "turn 0 as a Turn"),  # type: ignore[arg-type]
+        (Document("x", "key", turns=(Turn(0, 1.0, "user"),)), "end of turn 0 as int"),  # type: ignore[arg-type]
+        (Document("x", "key", turns=(Turn(False, 1, "user"),)), "start of turn 0 as int"),
+        (Document("x", "key", turns=(Turn(0, 1, None),)), "speaker of turn 0 as str"),  # type: ignore[arg-type]
+        (Document("x", "key", turns=(Turn(0, 1, "user", None),)), "time of turn 0"),  # type: ignore[arg-type]
+        (Document("x", "key", turns=(Turn(0, 1, "user", "at noon"),)), "ISO 8601"),
+        (Document("two", "key", turns=(Turn(1, 3, "user"),)), "start at 0"),
+        (Document("two", "key", turns=(Turn(0, 2, "user"),)), "Expected the last turn to end"),
+        (Document("two", "key", turns=(Turn(0, 4, "user"),)), "got [0, 4)"),
+        (Document("two", "key", turns=(Turn(0, 1, "user"), Turn(2, 3, "user"))), "turn 1 to start at 1"),
+        (Document("two", "key", turns=(Turn(0, 2, "user"), Turn(2, 1, "user"))), "got [2, 1)"),
     ],
 )
 def test_what_is_no_source_is_refused(source: object, hint: str):

@@ -80,6 +80,21 @@ def test_sentences_tile_the_text_and_begin_with_a_word(text: str):
     assert not any(text[start].isspace() for start, _ in ranges[1:])
 
 
+@given(prose, st.integers(1, 40), st.sampled_from(COUNTERS), st.lists(st.integers(-2, 200)))
+@example("He came. She left.", 40, words, [4, 9, 9, 0, 18])
+@example("one  \n\n  two", 3, characters, [5])
+@example("a\n\n\n\nb", 40, words, [1, 5])
+def test_what_lies_between_cuts_is_split_by_itself(text: str, limit: int, count: TokenCounter, cuts: list[int]):
+    spans = split(text, count_tokens=count, max_tokens=limit, cuts=cuts)
+    edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)}), len(text)]
+    assert spans == [
+        Span(start + span.start, start + span.end, span.tokens)
+        for start, end in pairwise(edges)
+        for span in split(text[start:end], count_tokens=count, max_tokens=limit)
+    ]
+    assert set(edges) <= {0, *(span.end for span in spans)}
+
+
 @given(prose, st.integers(1, 40), st.sampled_from(COUNTERS))
 @example("a" + " " * 50 + "b", 7, characters)
 @example("ab  cd", 3, characters)
@@ -160,6 +175,25 @@ def test_the_counter_is_called_seldom():
 
     split("A dog ran home today. " * 2_000, count_tokens=counting, max_tokens=100)
     assert len(calls) <= 3
+
+    calls.clear()
+    split("Yes. \n" * 2_000, count_tokens=counting, max_tokens=100, cuts=range(0, 12_000, 6))
+    assert calls == [2_000, 2_000]
+
+
+def test_thousands_of_turns_take_no_time():
+    turn = "user (2024-05-01T10:00): Is it raining? Dr. Smith would like to know. Well, perhaps not.\n\n"
+    lengths = []
+
+    def known(texts: Sequence[str]) -> list[int]:
+        lengths.extend(map(len, texts))
+        return [1] * len(texts)
+
+    began = time.perf_counter()
+    spans = split(turn * 3_000, count_tokens=known, max_tokens=100, cuts=range(0, len(turn) * 3_000, len(turn)))
+    assert time.perf_counter() - began < 1
+    assert len(spans) == 3_000
+    assert sum(lengths) <= 2 * len(turn) * 3_000
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-// The words of the namespace's segments, from which keywords are indexed in memory.
-// params: namespace
+// The words of segments, from which keywords are indexed in memory, of documents that were written after a version.
+// params: namespace, since
 // returns: id, document_id, title, text
 // needs: -
-MATCH (s:Segment)
-WHERE s.namespace = $namespace
+MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
+WHERE d.namespace = $namespace AND d.version > $since
 RETURN s.id AS id, s.document_id AS document_id, s.title AS title, s.text AS text
 ORDER BY id

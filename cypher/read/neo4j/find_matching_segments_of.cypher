@@ -1,8 +1,8 @@
 // The segments of these documents that match a Lucene query.
-// params: namespace, document_ids, query, k
+// params: namespace, document_ids, index, query, k
 // returns: id, score
-// needs: index segment_text
-CALL db.index.fulltext.queryNodes('segment_text', $query)
+// needs: index segment_text, index segment_text_stemmed
+CALL db.index.fulltext.queryNodes($index, $query)
 YIELD node, score
 WHERE node.namespace = $namespace AND node.document_id IN $document_ids
 RETURN node.id AS id, score AS score

@@ -1,5 +1,5 @@
 // Store information points.
-// params: namespace, document_id, rows
+// params: namespace, rows
 // returns: -
 // needs: InformationPoint.id
 LOAD FROM $rows
@@ -7,7 +7,7 @@ CREATE (:InformationPoint {
   id: id,
   namespace: $namespace,
   name: name,
-  document_id: $document_id,
+  document_id: document_id,
   level: level,
   `index`: `index`,
   text: text,

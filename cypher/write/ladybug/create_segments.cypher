@@ -1,20 +1,22 @@
-// Store segments and tie them to their document.
-// params: namespace, document_id, title, rows
+// Store segments and tie them to their documents.
+// params: namespace, rows
 // returns: -
 // needs: Document.id, Segment.id
 LOAD FROM $rows
-MATCH (d:Document {id: $document_id})
+MATCH (d:Document {id: document_id})
 WHERE d.namespace = $namespace
 CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   id: id,
   namespace: $namespace,
   name: name,
-  document_id: $document_id,
-  title: $title,
+  document_id: document_id,
+  title: title,
   `index`: `index`,
   text: text,
   `start`: `start`,
   `end`: `end`,
   tokens: tokens,
-  embedding: embedding
+  embedding: embedding,
+  speaker: speaker,
+  time: time
 })

@@ -1,21 +1,23 @@
-// Store segments and tie them to their document.
-// params: namespace, namespace_id, document_id, title, rows
+// Store segments and tie them to their documents.
+// params: namespace, namespace_id, rows
 // returns: -
 // needs: Document.id, Segment.id
 UNWIND $rows AS row
-MATCH (d:Document {id: $document_id})
+MATCH (d:Document {id: row.document_id})
 WHERE d.namespace = $namespace
 CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   id: row.id,
   namespace: $namespace,
   namespace_id: $namespace_id,
   name: row.name,
-  document_id: $document_id,
-  title: $title,
+  document_id: row.document_id,
+  title: row.title,
   `index`: row.`index`,
   text: row.text,
   `start`: row.`start`,
   `end`: row.`end`,
   tokens: row.tokens,
-  embedding: row.embedding
+  embedding: row.embedding,
+  speaker: row.speaker,
+  time: row.time
 })

@@ -1,5 +1,5 @@
 // Store information points.
-// params: namespace, document_id, rows
+// params: namespace, rows
 // returns: -
 // needs: InformationPoint.id
 UNWIND $rows AS row
@@ -7,7 +7,7 @@ CREATE (:InformationPoint {
   id: row.id,
   namespace: $namespace,
   name: row.name,
-  document_id: $document_id,
+  document_id: row.document_id,
   level: row.level,
   `index`: row.`index`,
   text: row.text,

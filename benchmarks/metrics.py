@@ -1,0 +1,99 @@
+"""Metrics of retrieval, and how far a mean over questions may be off.
+
+It knows lists and numbers only. Shares are between 0 and 1; who shows them makes them percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import bootstrap
+
+__all__ = ["RESAMPLES", "SEED", "Interval", "coverage", "distinct", "interval", "recall", "within_budget"]
+
+SEED = 0
+RESAMPLES = 9_999
+
+T = TypeVar("T", bound=Hashable)
+
+Span = tuple[str, int, int]
+
+
+class Interval(NamedTuple):
+    """A mean, and where it lies with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+def distinct(items: Iterable[T]) -> list[T]:
+    """The items in order, each at its first rank.
+
+    >>> distinct("abacb")
+    ['a', 'b', 'c']
+    """
+    return list(dict.fromkeys(items))
+
+
+def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
+    """The share of the gold items that are among the first k.
+
+    >>> recall({"a", "b"}, ["a", "c", "b"], 2), recall({"a", "b"}, ["a", "c", "b"], 3)
+    (0.5, 1.0)
+    """
+    return len(set(gold).intersection(ranked[:k])) / len(set(gold))
+
+
+def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]:
+    """The spans, in order, that fit so many tokens; the one that goes beyond is cut, as if its tokens were alike.
+
+    Args:
+        pieces: each span with its number of tokens.
+    """
+    kept, left = [], budget
+    for (key, start, end), tokens in pieces:
+        if left <= 0:
+            break
+        kept.append((key, start, end if tokens <= left else start + (end - start) * left // tokens))
+        left -= tokens
+    return kept
+
+
+def coverage(gold: Sequence[Span], found: Iterable[Span]) -> float:
+    """The share of each gold span's characters that the found spans cover, averaged over the gold spans.
+
+    >>> coverage([("a", 0, 10), ("b", 0, 10)], [("a", 5, 20), ("a", 8, 9)])
+    0.25
+    """
+    listed = list(found)
+    shares = []
+    for key, start, end in gold:
+        covered = np.zeros(end - start, bool)
+        for other, first, last in listed:
+            if other == key:
+                covered[max(first - start, 0) : max(last - start, 0)] = True
+        shares.append(covered.mean())
+    return float(np.mean(shares))
+
+
+def interval(values: ArrayLike) -> Interval:
+    """The mean with its bootstrap percentile interval of 95 %, over questions.
+
+    Of two lists over the same questions, give the differences: that is the paired bootstrap. The seed is fixed.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
+    sample = np.asarray(values, float)
+    if len(sample) < 2:
+        raise ValueError(f"Expected at least 2 questions, got {len(sample)}: one says nothing of how far it is off.")
+    # "BCa" has no answer where all values are equal, which for a share of few questions happens.
+    result = bootstrap(
+        (sample,), np.mean, n_resamples=RESAMPLES, method="percentile", batch=1_000, rng=np.random.default_rng(SEED)
+    )
+    low, high = result.confidence_interval
+    return Interval(float(sample.mean()), float(low), float(high))

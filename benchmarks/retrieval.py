@@ -1,0 +1,346 @@
+"""How much of the evidence does a search find, and how fast?
+
+    python benchmarks/retrieval.py DIR… [--modes graph hybrid keywords vector] [--store PATH_OR_URL] [--limit N]
+                                        [--json FILE] [--k N N]
+
+Each DIR holds ``docs.jsonl`` and ``questions.jsonl``, perhaps ``turns.jsonl``. Its documents are added with the
+entities layer, without a language model; then each question is searched in each mode. Measured is, over the questions
+that have evidence:
+
+- conversations (``turns.jsonl``): turn recall@5 and @10, each question within its ``doc_ids``;
+- else ``evidence_doc_ids``: recall@2, recall@5 and all@5 over documents, each at the rank of its first segment;
+- else ``evidence_spans``: the share of their characters within the first 2,000 tokens of what was found.
+
+Printed: each figure with its bootstrap interval of 95 %, the paired differences of graph to the other modes, and what
+adding and searching cost; the tables are Markdown. With --store the documents stay there, in a namespace for each
+folder, and a second run adds nothing; a Neo4j's password comes from NEO4J_PASSWORD or MEMGRAPH_RAG_NEO4J_PASSWORD.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from folders import Folder, FolderError, Question, read_folder
+from machine import header, peak_memory
+from metrics import RESAMPLES, SEED, Interval, coverage, distinct, interval, recall, within_budget
+
+from memgraph_rag import Evidence, Failure, Memory
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.contracts import SearchMode
+from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.types import Action
+
+MODES: tuple[SearchMode, ...] = get_args(SearchMode)
+CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
+BUDGET_TOKENS = 2_000
+SEGMENTS = {"turn": 20, "document": 10, "span": 20}
+"""How many a timed search asks for; where these are too few, more are asked for, which is not timed."""
+
+COSTS = (
+    *("set", "segments", "added a second: segments · 100 words", "of that names · embedding · rest, s"),
+    *("first graph search, s", "index, MiB", "peak so far, MiB"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """What a run added of a folder, in how many seconds; ``held`` are the segments that are then there."""
+
+    held: int
+    segments: int
+    words: int
+    seconds: float
+    by_phase: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """The searches of one folder in one mode.
+
+    Attributes:
+        first_s: seconds of the first search, which reads what the later ones hold in memory.
+        seconds: (n,) of the later ones, one for each question.
+        shares: by metric, (n,) for the same questions.
+    """
+
+    first_s: float
+    seconds: np.ndarray
+    shares: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that was measured of one folder."""
+
+    dataset: str
+    adding: Adding
+    by_mode: Mapping[str, Searching]
+    index_bytes: int
+    peak_bytes: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each mode and metric, as they are written as JSON; shares in percent."""
+        return [
+            {"dataset": self.dataset, "mode": mode, "metric": metric, **interval(100 * shares)._asdict()}
+            | {"n": len(shares), **dict(zip(("ms_p50", "ms_p99"), _milliseconds(searching), strict=True))}
+            for mode, searching in self.by_mode.items()
+            for metric, shares in searching.shares.items()
+        ]
+
+
+class Stopwatch:
+    """A ``Progress`` of the library that draws nothing and adds up the seconds of each phase."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._started: dict[str, float] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """A phase lasts from its first word to the one that says that all is done."""
+        now = time.perf_counter()
+        self._started.setdefault(what, now)
+        if done >= total:
+            self.seconds[what] += now - self._started.pop(what)
+
+
+def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
+    """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
+    options = _options(arguments)
+    try:
+        folders = [read_folder(path).limited(options.limit) for path in options.directories]
+        _check(folders)
+        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
+            store = options.store or Path(temporary) / "retrieval.lbug"
+            reports: list[Report] = []
+            for folder in folders:
+                reports.append(measure(folder, store, options.modes, options.k, is_first=not reports, **given))
+                if options.json:
+                    _write(options.json, reports)  # after each, so that an interrupted run leaves what it had
+    except (FolderError, MemgraphRagError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    _print_tables(reports)
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--k", type=_counted, nargs=2, help="cut-offs of recall in place of 2 5 (turns: 5 10)")
+    return parser.parse_args(arguments)
+
+
+def _counted(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def _check(folders: Sequence[Folder]) -> None:
+    """Refuse what would only fail after the documents were added."""
+    for folder in folders:
+        if len(folder.questions) < 2:
+            raise FolderError(f"Expected at least 2 questions with evidence in {folder.name}, for an interval.")
+    names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        raise FolderError(f"Expected folders of different names, as each is a namespace, got {', '.join(names)}.")
+
+
+# ── one folder ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def measure(
+    folder: Folder,
+    store: str | Path,
+    modes: Sequence[SearchMode],
+    cutoffs: Sequence[int] | None = None,
+    *,
+    is_first: bool = True,
+    **given: Any,
+) -> Report:
+    """Add the folder to a namespace of its name, and search each question in each mode.
+
+    Raises:
+        FolderError: the namespace holds other documents than the folder's.
+        MemgraphRagError: the library failed.
+    """
+    stopwatch = Stopwatch()
+    opened = Memory(store, namespace=folder.name, layers=("entities",), progress=stopwatch, **given)
+    with Bars() as bars, opened as memory:
+        # The models load before anything is timed: their loading belongs to the process, not to adding or searching.
+        memory.embedder.embed(["warm"])
+        memory.recognizer.recognize(["Warm"])
+        if is_first:
+            print(f"{header(memory)}\nbootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
+        adding = _add(memory, folder, stopwatch, bars)
+        by_mode = {mode: _search_all(memory, folder, mode, cutoffs or CUTOFFS[folder.kind], bars) for mode in modes}
+        return Report(folder.name, adding, by_mode, memory._search.index.nbytes, peak_memory())
+
+
+def _add(memory: Memory, folder: Folder, stopwatch: Stopwatch, bars: Bars) -> Adding:
+    total, segments, words = len(folder.documents), 0, 0
+    started = time.perf_counter()
+    outcomes = zip(folder.documents, memory.add_many(folder.documents), strict=True)
+    for done, (document, outcome) in enumerate(outcomes, 1):
+        if isinstance(outcome, Failure):
+            raise outcome.error
+        if outcome.action is not Action.UNCHANGED:
+            segments += outcome.counts["Segment"]
+            words += len(document.text.split())
+        bars(f"adding {folder.name}", done, total)
+    seconds = time.perf_counter() - started
+    held = memory.documents()
+    if len(held) > total:
+        raise FolderError(
+            f"Expected the {total} documents of {folder.name} in the namespace of that name, got {len(held)}. "
+            "Name another --store."
+        )
+    return Adding(sum(record.segments for record in held), segments, words, seconds, dict(stopwatch.seconds))
+
+
+def _search_all(memory: Memory, folder: Folder, mode: SearchMode, cutoffs: Sequence[int], bars: Bars) -> Searching:
+    first_s = _timed(memory, folder.questions[0], mode, SEGMENTS[folder.kind])[1]
+    seconds, shares = [], defaultdict(list)
+    for done, question in enumerate(folder.questions, 1):
+        k = max(SEGMENTS[folder.kind], *cutoffs)
+        found, taken = _timed(memory, question, mode, k)
+        seconds.append(taken)
+        while len(found) >= k and not _suffices(folder, found, max(cutoffs)):
+            k *= 2
+            found = _timed(memory, question, mode, k)[0]
+        for metric, share in _shares(folder, question, found, cutoffs).items():
+            shares[metric].append(share)
+        bars(f"searching {folder.name}, {mode}", done, len(folder.questions))
+    return Searching(first_s, np.array(seconds), {metric: np.array(values) for metric, values in shares.items()})
+
+
+def _timed(memory: Memory, question: Question, mode: SearchMode, k: int) -> tuple[list[Evidence], float]:
+    started = time.perf_counter()
+    found = memory.search(question.text, k=k, mode=mode, documents=question.documents)
+    return found, time.perf_counter() - started
+
+
+def _suffices(folder: Folder, found: Sequence[Evidence], most: int) -> bool:
+    """Whether more segments would change no figure."""
+    if folder.kind == "span":
+        return sum(one.segment.tokens for one in found) >= BUDGET_TOKENS
+    return len(_ranked(folder, found)) >= most
+
+
+def _ranked(folder: Folder, found: Iterable[Evidence]) -> list[str]:
+    return distinct(folder.unit_of(one.document_key, one.segment) for one in found)
+
+
+def _shares(folder: Folder, question: Question, found: Sequence[Evidence], cutoffs: Sequence[int]) -> dict[str, float]:
+    """What one question adds to each metric, between 0 and 1."""
+    if folder.kind == "span":
+        pieces = (((one.document_key, one.segment.start, one.segment.end), one.segment.tokens) for one in found)
+        return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
+    ranked = _ranked(folder, found)
+    prefix = "turn " if folder.kind == "turn" else ""
+    shares = {f"{prefix}recall@{k}": recall(question.units, ranked, k) for k in sorted(cutoffs)}
+    if folder.kind == "document":
+        shares[f"all@{max(cutoffs)}"] = float(recall(question.units, ranked, max(cutoffs)) == 1)
+    return shares
+
+
+# ── what is told ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _milliseconds(searching: Searching) -> tuple[float, float]:
+    """The median and the 99th percentile of a search."""
+    p50, p99 = np.percentile(1000 * searching.seconds, [50, 99])
+    return round(float(p50), 2), round(float(p99), 2)
+
+
+def _write(path: Path, reports: Iterable[Report]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [row for report in reports for row in report.rows()]
+    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def _print_tables(reports: Sequence[Report]) -> None:
+    for metrics, group in _by_metrics(reports).items():
+        _print_table(
+            ["set (questions)", "mode", *metrics, "ms p50 · p99"],
+            (
+                [f"{report.dataset} ({len(searching.seconds)})", mode]
+                + [_shown(interval(100 * searching.shares[metric])) for metric in metrics]
+                + [" · ".join(f"{value:.0f}" for value in _milliseconds(searching))]
+                for report in group
+                for mode, searching in report.by_mode.items()
+            ),
+        )
+        others = [mode for mode in group[0].by_mode if mode != "graph"]
+        if "graph" in group[0].by_mode and others:
+            _print_differences(group, metrics, others)
+    _print_table(COSTS, map(_cost, reports))
+
+
+def _by_metrics(reports: Iterable[Report]) -> dict[tuple[str, ...], list[Report]]:
+    """The reports that share a table."""
+    groups: dict[tuple[str, ...], list[Report]] = defaultdict(list)
+    for report in reports:
+        groups[tuple(next(iter(report.by_mode.values())).shares)].append(report)
+    return groups
+
+
+def _print_differences(reports: Sequence[Report], metrics: Sequence[str], others: Sequence[str]) -> None:
+    """Graph less each other mode, paired by question; also over all sets together, where there are several."""
+
+    def differences(of: Sequence[Report], mode: str, metric: str) -> np.ndarray:
+        pairs = ((report.by_mode["graph"].shares[metric], report.by_mode[mode].shares[metric]) for report in of)
+        return np.concatenate([100 * (graph - other) for graph, other in pairs])
+
+    sets = [(report.dataset, [report]) for report in reports]
+    sets += [("all questions", list(reports))] if len(reports) > 1 else []
+    _print_table(
+        ["graph less", "mode", *metrics],
+        (
+            [name, mode, *(_shown(interval(differences(of, mode, metric)), "+") for metric in metrics)]
+            for name, of in sets
+            for mode in others
+        ),
+    )
+
+
+def _cost(report: Report) -> list[str]:
+    adding = report.adding
+    if adding.segments:
+        names, embedding = (adding.by_phase.get(phase, 0.0) for phase in ("finding names", "embedding"))
+        rate = f"{adding.segments / adding.seconds:.0f} · {adding.words / 100 / adding.seconds:.0f}"
+        parts = f"{names:.0f} · {embedding:.0f} · {adding.seconds - names - embedding:.0f}"
+    else:
+        rate = parts = "was there"
+    first = f"{report.by_mode['graph'].first_s:.2f}" if "graph" in report.by_mode else "–"
+    sizes = [f"{size / 2**20:.0f}" for size in (report.index_bytes, report.peak_bytes)]
+    return [report.dataset, str(adding.held), rate, parts, first, *sizes]
+
+
+def _shown(one: Interval, sign: str = "") -> str:
+    return f"{one.value:{sign}.1f} [{one.low:{sign}.1f}, {one.high:{sign}.1f}]"
+
+
+def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    for row in (columns, ["---"] * len(columns), *rows):
+        print(f"| {' | '.join(row)} |")
+    print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""How fast is a graph search over many segments, and what does it hold in memory?
+
+    python benchmarks/search_speed.py DIR [--segments 6000 100000] [--store PATH_OR_URL] [--questions 100] [--k 10]
+
+DIR holds ``docs.jsonl`` and ``questions.jsonl``. For each size a namespace is filled: with the folder's documents, as
+the library adds them (entities by the rules recognizer), then with copies. In copy 7 every name that was found, and
+every title, ends in 7, so the copy has entities of its own; its embeddings are the original's with noise, because
+to compute 100,000 takes long. So figures of quality mean nothing here, and an entity never occurs more often than in
+DIR. Questions name originals and copies alike.
+
+Measured, in one process and with models loaded: the first search, which reads the namespace into memory; later ones;
+the first one after one more ``add``; memory. With --store the namespaces stay, and a second run only searches; only
+then is the process's memory that of searching.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import count, islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from folders import Folder, FolderError, read_folder
+from machine import header, memory_now, peak_memory
+from metrics import SEED
+
+from memgraph_rag import Document, Failure, Memory
+from memgraph_rag.capitals import capitalised
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.names import is_name, normalise
+from memgraph_rag.stores import open_store
+from memgraph_rag.types import DocumentGraph, Receipt, Title, make_id
+
+NOISE = 0.3
+"""Length of the noise that is added to an embedding of length 1: the cosine to the original is then about 0.96."""
+
+TOGETHER = 64  # documents of one transaction
+
+COLUMNS = (
+    *("segments", "entities", "first search, s", "later: p50 · p99, ms", "one more add, ms", "search after it, ms"),
+    *("index, MiB", "process grown by the first search, MiB", "peak, MiB"),
+)
+
+
+def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
+    """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
+    options = _options(arguments)
+    given = {"layers": ("entities",), "recognizer": "rules", **given}
+    try:
+        folder = read_folder(options.directory)
+        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
+            store = options.store or Path(temporary) / "speed.lbug"
+            rows = []
+            originals: list[DocumentGraph] = []
+            for size in sorted(options.segments):
+                with Memory(store, namespace=f"{folder.name} of {size}", **given) as memory:
+                    if not rows:
+                        print(f"{header(memory)}\n{folder.name}, and copies with changed names; seed {SEED}\n")
+                    was_there = memory.stats()["counts"].get("Segment", 0) >= size
+                    if not was_there:
+                        originals = originals or _as_added(folder, max(options.segments), bars, given)
+                        _fill(memory._store, originals, size, bars)
+                    rows.append(_measured(memory, folder, options.questions, options.k, was_there=was_there))
+    except (FolderError, MemgraphRagError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):
+        print(f"| {' | '.join(row)} |")
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.add_argument("--segments", type=int, nargs="+", default=[6_000, 100_000])
+    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--k", type=int, default=10)
+    return parser.parse_args(arguments)
+
+
+# ── the corpus ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Recorder:
+    """A store that also keeps the graphs it is given."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self.graphs: list[DocumentGraph] = []
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def write(self, graph: DocumentGraph) -> Receipt:
+        """Keep it, then store it."""
+        return self.write_many([graph])[0]
+
+    def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+        """Keep them, then store them."""
+        self.graphs += graphs
+        return self._store.write_many(graphs)
+
+
+def _as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> list[DocumentGraph]:
+    """The graphs of the folder's first documents, as the library builds them; of about so many segments."""
+    documents = folder.documents[:most]  # each has at least one segment
+    recorder = Recorder(open_store(":memory:", namespace="originals"))
+    memory = Memory(recorder, **given)  # type: ignore[arg-type]
+    for done, outcome in enumerate(memory.add_many(documents), 1):
+        if isinstance(outcome, Failure):
+            raise outcome.error
+        bars(f"embedding {folder.name}", done, len(documents))
+    recorder.close()
+    return recorder.graphs
+
+
+def _fill(store: GraphStore, originals: Sequence[DocumentGraph], size: int, bars: Bars) -> None:
+    """Store originals, then copies, until there are that many segments. What was stored before is stored again."""
+    rng = np.random.default_rng(SEED)
+    copies = (copied(graph, number, store.namespace, rng) for number in count() for graph in originals)
+    segments = 0
+    while segments < size:
+        together = list(_until(copies, size - segments))
+        store.write_many(together)
+        segments += sum(len(graph.segments) for graph in together)
+        bars(f"writing {size:,} segments", min(segments, size), size)
+
+
+def _until(graphs: Iterator[DocumentGraph], most: int) -> Iterator[DocumentGraph]:
+    """The next graphs: one transaction's, and no more than are needed for so many segments."""
+    for graph in islice(graphs, TOGETHER):
+        yield graph
+        most -= len(graph.segments)
+        if most <= 0:
+            return
+
+
+def copied(graph: DocumentGraph, number: int, namespace: str, rng: np.random.Generator) -> DocumentGraph:
+    """The graph of a document in which each name ends in that number; number 0 is the document itself.
+
+    All ids are those of the given namespace, all offsets those of the longer text.
+    """
+    suffix = str(number) if number else ""
+    old = "".join(segment.text for segment in graph.segments)
+    ends = sorted({mention.end for mention in graph.mentions})
+    text = suffix.join(old[start:end] for start, end in pairwise([0, *ends, len(old)]))
+
+    def moved(at: int) -> int:
+        return at + len(suffix) * bisect_right(ends, at)
+
+    key = f"{graph.document.key}-{number}"
+    title = graph.document.title + (suffix if graph.document.title else "")
+    document_id = make_id(namespace, "document", key)
+    ids = {segment.id: make_id(namespace, "segment", document_id, segment.index) for segment in graph.segments}
+    segments = []
+    for segment in graph.segments:
+        start, end = moved(segment.start), moved(segment.end)
+        place = {"id": ids[segment.id], "document_id": document_id, "start": start, "end": end}
+        segments.append(replace(segment, text=text[start:end], **place))
+    mentions = []
+    for mention in graph.mentions:
+        start, end = moved(mention.start), moved(mention.end)
+        normal = normalise(text[start:end])
+        if is_name(normal):
+            entity_id = make_id(namespace, "entity", normal)
+            place = {"segment_id": ids[mention.segment_id], "start": start, "end": end, "surface": text[start:end]}
+            mentions.append(replace(mention, entity_id=entity_id, normal=normal, **place))
+    surfaces = [named.surface + suffix for named in graph.titles]
+    normals = [normalise(surface) for surface in surfaces]
+    vectors = graph.segment_embeddings
+    if number:
+        vectors = vectors + rng.normal(0.0, NOISE / np.sqrt(vectors.shape[1]), vectors.shape)
+        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    changes = {"id": document_id, "key": key, "title": title, "characters": len(text)}
+    return DocumentGraph(
+        document=replace(graph.document, sha256=Document(text, key=key, title=title).sha256, **changes),
+        segments=tuple(segments),
+        segment_embeddings=vectors,
+        mentions=tuple(mentions),
+        titles=tuple(
+            Title(make_id(namespace, "entity", normal), normal, surface)
+            for normal, surface in zip(normals, surfaces, strict=True)
+        ),
+    )
+
+
+# ── the searches ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _measured(memory: Memory, folder: Folder, questions: int, k: int, *, was_there: bool) -> list[str]:
+    """One row of the table. What filling gives back would hide how the process grows, so ``was_there`` decides."""
+    counts = memory.stats()["counts"]
+    asked = _asked(folder, questions, copies=1 + counts["Document"] // len(folder.documents))
+    memory.embedder.embed(["warm"])
+    before = memory_now()
+    first_s = _search(memory, asked[0], k)
+    after = memory_now()
+    grown = f"{(after - before) / 2**20:.0f}" if was_there and before is not None and after is not None else "–"
+    index_bytes = memory._search.index.nbytes
+    p50, p99 = np.percentile([1000 * _search(memory, question, k) for question in asked], [50, 99])
+    started = time.perf_counter()
+    memory.add(Document("Ann Lee of Warsaw keeps one more fox.", key="one more", title="One more fox"))
+    add_s = time.perf_counter() - started
+    next_s = _search(memory, asked[0], k)
+    memory.forget("one more")  # so that a kept namespace is the same for the next run
+    return [
+        f"{counts['Segment']:,}",
+        f"{counts['Entity']:,}",
+        f"{first_s:.2f}",
+        f"{p50:.0f} · {p99:.0f}",
+        f"{1000 * add_s:.0f}",
+        f"{1000 * next_s:.0f}",
+        f"{index_bytes / 2**20:.0f}",
+        grown,
+        f"{peak_memory() / 2**20:.0f}",
+    ]
+
+
+def _asked(folder: Folder, most: int, *, copies: int) -> list[str]:
+    """The folder's questions, over and over, each about a copy drawn at random."""
+    rng = np.random.default_rng(SEED)
+    asked = []
+    for place in range(most):
+        text, number = folder.questions[place % len(folder.questions)].text, int(rng.integers(copies))
+        cuts = [0, *(end for _, end in capitalised(text)), len(text)]
+        asked.append((str(number) if number else "").join(text[start:end] for start, end in pairwise(cuts)))
+    return asked
+
+
+def _search(memory: Memory, question: str, k: int) -> float:
+    started = time.perf_counter()
+    memory.search(question, k=k)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    sys.exit(main())

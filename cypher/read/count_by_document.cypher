@@ -1,0 +1,36 @@
+// How much the graph holds of each of these documents, by label and by relationship type. For several: on Ladybug it
+// reads the ids of all documents, where count_document finds one by its key.
+// params: namespace, document_ids
+// returns: document_id, name, count
+// needs: Document.id, InformationPoint.namespace and document_id
+MATCH (d:Document)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, 'Document' AS name, count(d) AS count
+UNION ALL
+MATCH (d:Document)-[:HAS_SEGMENT]->(n:Segment)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, 'Segment' AS name, count(n) AS count
+UNION ALL
+MATCH (d:Document)-[r:HAS_SEGMENT]->(:Segment)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, 'HAS_SEGMENT' AS name, count(r) AS count
+UNION ALL
+MATCH (d:Document)-[:HAS_SEGMENT]->(:Segment)-[r:NEXT]->(:Segment)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, 'NEXT' AS name, count(r) AS count
+UNION ALL
+MATCH (d:Document)-[:HAS_SEGMENT]->(:Segment)-[r:MENTIONS]->(:Entity)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, 'MENTIONS' AS name, count(r) AS count
+UNION ALL
+MATCH (d:Document)-[r:TITLED]->(:Entity)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, 'TITLED' AS name, count(r) AS count
+UNION ALL
+MATCH (p:InformationPoint)
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids
+RETURN p.document_id AS document_id, 'InformationPoint' AS name, count(p) AS count
+UNION ALL
+MATCH (p:InformationPoint)-[r:SUMMARIZES]->()
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids
+RETURN p.document_id AS document_id, 'SUMMARIZES' AS name, count(r) AS count

@@ -1,0 +1,13 @@
+// Store entities that are not there yet.
+// params: namespace, rows
+// returns: -
+// needs: Entity.id
+UNWIND $rows AS row
+CREATE (:Entity {
+  id: row.id,
+  namespace: $namespace,
+  normal: row.normal,
+  name: row.name,
+  kinds: row.kinds,
+  surfaces: row.surfaces
+})

@@ -1,0 +1,191 @@
+"""Names by capital letters alone: what can be found without any model, in every script that has case.
+
+It knows no room, no model and no language but a few English function words and European particles. Invariants:
+spans are exact, in order, do not overlap and are not empty; the time is linear in the text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["capitalised"]
+
+# Dotted initials (U.S, J.R.R), or letters and digits with their combining marks, held together by apostrophe or hyphen.
+_PART = r"[^\W_](?:[^\W_]|[\u0300-\u036f])*"
+_WORD = re.compile(rf"(?:[^\W\d_]\.)+[^\W\d_](?![^\W_])|{_PART}(?:['’-]{_PART})*")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_SENTENCE_END = re.compile(r"[.!?…。！？:;]|\n\s*\n")
+_OPENING = frozenset("\"“”„«»‘'([")
+_CLOSING = frozenset("\"“”»«’')]")
+_LINE_MARKS = frozenset("-–—*•#>|+ \t")
+
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr st prof gen col sgt lt capt rev hon mt ft jr sr mme mlle gov sen rep".split()  # noqa: SIM905
+)
+_PARTICLES = frozenset(
+    "of de la le du des del della di da do dos das van von der den zu zur el al bin ibn ben af av".split()  # noqa: SIM905
+)
+_MOST_PARTICLES = 2  # "of the", "van der"
+_MOST_WORDS = 8
+_LONGEST_WORD = 50
+_SHOUTED_WORDS = 4
+_LONGEST_NUMBER = 4
+
+# What begins a sentence, or a question, without naming anything.
+_FUNCTION_WORDS = frozenset(
+    """
+    a about above after again against all along already also although always am among an and another any anyone are
+    as at away be because been before being below besides between both but by can could did do does during each
+    either else even ever every everyone few finally first following for from further had has have having he hello
+    hence her here hers hey hi his how however i if in indeed inside instead into is it its itself just last later
+    let like many may maybe me meanwhile might more moreover most much must my name near neither never next no nobody
+    none nor not nothing now of oh ok okay on once one only or other others our ours out outside over perhaps please
+    rather said second several shall she should similarly since so some someone something soon sometimes still such
+    than thanks that the their theirs them then there therefore these they third this those though through thus to
+    today tomorrow too toward towards two under unlike until up upon us using was we well were what when whenever
+    where whereas whether which while who whom whose why will with within without would yes yesterday yet you your
+    yours
+    """.split()  # noqa: SIM905 (so many quoted words would be harder to read)
+)
+_NO_NAMES = frozenset("i i'm i'd i'll i've ok okay".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word, and how it stands."""
+
+    start: int
+    end: int
+    folded: str
+    is_capital: bool
+    is_number: bool
+    is_first: bool  # of a sentence, a line with a mark before it, or a quotation
+    is_quoted: bool  # it is first only because of a quotation mark or a bracket right before it
+    follows: bool  # only white space, at most one line end, lies between it and the word before
+
+
+def capitalised(text: str) -> list[tuple[int, int]]:
+    """The character spans of what is written like a name.
+
+    Words with a capital that follow one another are one name, with particles such as "of the" between them and a
+    number after them. The first word of a sentence is taken where another capitalised word follows, or where it is
+    capitalised inside a sentence elsewhere in the text; a function word there never is. In a sentence that is all
+    capitals only what is capitalised elsewhere is taken.
+
+    >>> text = "In London the Duke of York met Ann. Ann left. He stayed."
+    >>> [text[start:end] for start, end in capitalised(text)]
+    ['London', 'Duke of York', 'Ann', 'Ann']
+    """
+    words = _words(text)
+    shouted = _shouted(text, words)
+    known = {
+        word.folded
+        for word, loud in zip(words, shouted, strict=True)
+        if word.is_capital and not word.is_first and not loud
+    }
+    taken = [
+        word.is_capital
+        and len(word.folded) <= _LONGEST_WORD
+        and word.folded not in _NO_NAMES
+        and not (loud and word.folded not in known)
+        and not (word.is_first and word.folded in _FUNCTION_WORDS)
+        for word, loud in zip(words, shouted, strict=True)
+    ]
+    spans, place = [], 0
+    while place < len(words):
+        if not taken[place]:
+            place += 1
+            continue
+        first, last = words[place], _last_of_name(words, taken, place)
+        end = words[last].end
+        if last > place or not first.is_first or first.folded in known or (first.is_quoted and _is_closed(text, end)):
+            spans.append((first.start, end))
+        place = last + 1
+    return spans
+
+
+def _words(text: str) -> list[_Word]:
+    found: list[_Word] = []
+    end = 0
+    for match in _WORD.finditer(text):
+        gap, word = text[end : match.start()], match.group()
+        if found and gap.startswith(".") and _keeps_its_dot(text, found[-1]):
+            gap = gap[1:]
+        begins = not found or (gap != " " and (bool(_SENTENCE_END.search(gap)) or _begins_a_line(gap)))
+        opens = gap[-1:] in _OPENING and bool(gap)
+        found.append(
+            _Word(
+                match.start(),
+                match.end(),
+                word.casefold().replace("’", "'"),
+                is_capital=_is_capital(word),
+                is_number=word.isdigit() and len(word) <= _LONGEST_NUMBER,
+                is_first=begins or opens,
+                is_quoted=opens and not begins and "," not in gap,
+                follows=bool(found) and gap.isspace() and gap.count("\n") <= 1,
+            )
+        )
+        end = match.end()
+    return found
+
+
+def _is_capital(word: str) -> bool:
+    """Whether a word begins with a capital, or is one like "iPhone"."""
+    if word[0].isupper() or word[0].istitle():
+        return True
+    return word[0].islower() and not word.islower() and any(letter.isupper() for letter in word)
+
+
+def _begins_a_line(gap: str) -> bool:
+    """Whether the gap ends with a line end and a mark, such as a bullet."""
+    _, line_end, marks = gap.rpartition("\n")
+    return bool(line_end) and bool(marks.strip()) and _LINE_MARKS.issuperset(marks)
+
+
+def _is_closed(text: str, end: int) -> bool:
+    """Whether a quotation ends right here."""
+    return text[end : end + 1] in _CLOSING and end < len(text)
+
+
+def _keeps_its_dot(text: str, word: _Word) -> bool:
+    """Whether a dot after this word does not end a sentence."""
+    return word.folded in _ABBREVIATIONS or (
+        word.is_capital and word.folded != "i" and bool(_INITIALS.fullmatch(text, word.start, word.end))
+    )
+
+
+def _shouted(text: str, words: Sequence[_Word]) -> list[bool]:
+    """For each word whether its sentence is all capitals, and too long to be an abbreviation or a short name."""
+    loud: list[bool] = []
+    start = 0
+    for place in range(1, len(words) + 1):
+        if place < len(words) and not words[place].is_first:
+            continue
+        spelt = [text[word.start : word.end] for word in words[start:place] if not word.is_number]
+        is_loud = len(spelt) >= _SHOUTED_WORDS and all(word.isupper() for word in spelt)
+        loud += [is_loud] * (place - start)
+        start = place
+    return loud
+
+
+def _last_of_name(words: Sequence[_Word], taken: Sequence[bool], first: int) -> int:
+    """The place of the last word of the name that begins with ``first``."""
+    last = first
+    while last - first < _MOST_WORDS - 1:
+        place, particles = last + 1, 0
+        while particles < _MOST_PARTICLES and _is_particle(words, place, particles):
+            place, particles = place + 1, particles + 1
+        if place >= len(words) or not words[place].follows or words[place].is_first:
+            break
+        if not taken[place] and (particles or not words[place].is_number):
+            break
+        last = place
+    return last
+
+
+def _is_particle(words: Sequence[_Word], place: int, before: int) -> bool:
+    if place >= len(words) or not words[place].follows or words[place].is_capital:
+        return False
+    return words[place].folded in _PARTICLES or (before > 0 and words[place].folded == "the")

@@ -1,0 +1,188 @@
+"""The words of a text as keyword search counts them, and BM25 over them in memory.
+
+It knows no room and no query language. Invariants: a word holds letters, digits, and between them an apostrophe, a
+dot or a comma, nothing else, so it can be quoted into any query language and mean itself; the index is a cache, all
+of which stands in the texts that it was given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import date
+from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["K1", "STOP_WORDS", "TITLE_WEIGHT", "B", "KeywordIndex", "day_of", "keywords", "stem", "words"]
+
+K1, B = 0.9, 0.4
+"""How soon repetition stops to count, and how much long texts are held back: better here than 1.2 and 0.75."""
+
+TITLE_WEIGHT = 2
+"""How often a word of the title counts."""
+
+# One ideograph or hiragana is a word, as Unicode's text segmentation (UAX 29) has it; everything else runs on.
+SINGLE = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+RUN = rf"[^\W{SINGLE}]+"
+WORD = re.compile(rf"[{SINGLE}]|{RUN}(?:(?:['’.]|(?<=\d),(?=\d)){RUN})*")
+
+STOP_WORDS = frozenset(
+    """
+    a about after again against all also am an and any are as at be because been before being between both but by
+    can cannot could did do does doing down during each few for from further had has have having he her here hers
+    herself him himself his how i if in into is it its itself just me more most my myself no nor not now of off on
+    once only or other our ours ourselves out over own same she should so some such than that the their theirs them
+    themselves then there these they this those through to too under until up very was we were what when where
+    which while who whom whose why will with would you your yours yourself yourselves
+    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he's i'm isn't it's let's she's shouldn't
+    that's there's they're wasn't we're weren't what's where's who's won't wouldn't you're
+    """.split()  # noqa: SIM905 (120 quoted words would be harder to read)
+)
+"""English words that tell texts apart badly."""
+
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in lower case, in order.
+
+    >>> words("Mr. Collins's £1,000 — don't!")
+    ['mr', "collins's", '1,000', "don't"]
+    """
+    return [word.replace("’", "'") for word in WORD.findall(text.lower())]
+
+
+def keywords(text: str) -> list[str]:
+    """The words of a query that are worth looking for, each once, in order."""
+    return [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS]
+
+
+def day_of(moment: str) -> str:
+    """The day of a moment in ISO 8601 as people write and ask for it; empty where it is none.
+
+    >>> day_of("2023-05-08T13:56:00")
+    '8 May 2023'
+    """
+    try:
+        day = date.fromisoformat(moment[:10])
+    except ValueError:
+        return ""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+@lru_cache(maxsize=262_144)
+def stem(word: str) -> str:
+    """The word without its English ending, by Porter's algorithm.
+
+    >>> stem("marriages"), stem("marriage")
+    ('marriag', 'marriag')
+    """
+    return _stemmer()(word)
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    from Stemmer import Stemmer
+
+    return Stemmer("porter", 0).stemWord
+
+
+class KeywordIndex:
+    """BM25 over numbered rows, each a title and a text. Rows are appended and stay; who asks says which are meant.
+
+    Args:
+        stemming: whether "marriages" finds "marriage".
+
+    Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009; the idf is Lucene's, never below 0.
+    """
+
+    def __init__(self, *, stemming: bool = False) -> None:
+        self._form: Callable[[str], str] = stem if stemming else str
+        self._numbers: dict[str, int] = {}
+        self._terms = np.zeros(0, np.int32)  # of all rows, one after the other, each once in its row
+        self._counts = np.zeros(0, np.int32)
+        self._starts = np.zeros(1, np.int64)  # where each row's terms begin, and where the last ends
+        self._lengths = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, and about those of its vocabulary."""
+        arrays = (self._terms, self._counts, self._starts, self._lengths)
+        return sum(array.nbytes for array in arrays) + 150 * len(self._numbers)
+
+    def append(self, titles_and_texts: Iterable[tuple[str, str]]) -> None:
+        """Further rows, numbered from ``len``."""
+        terms: list[int] = []
+        counts: list[int] = []
+        starts: list[int] = []
+        lengths: list[int] = []
+        numbers = self._numbers
+        for title, text in titles_and_texts:
+            found = Counter(word for word in words(text) if word not in STOP_WORDS)
+            for word in words(title):
+                if word not in STOP_WORDS:
+                    found[word] += TITLE_WEIGHT
+            if self._form is stem:
+                found = _merged(found, stem)
+            terms += [numbers.setdefault(word, len(numbers)) for word in found]
+            counts += found.values()
+            starts.append(len(self._terms) + len(terms))
+            lengths.append(sum(found.values()))
+        self._terms = np.concatenate([self._terms, np.array(terms, np.int32)])
+        self._counts = np.concatenate([self._counts, np.array(counts, np.int32)])
+        self._starts = np.concatenate([self._starts, np.array(starts, np.int64)])
+        self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
+
+    def terms(self, query: str) -> NDArray[np.int32]:
+        """The numbers of the query's words that some row holds, each once, sorted."""
+        known = {self._numbers.get(self._form(word), -1) for word in keywords(query)}
+        return np.array(sorted(known - {-1}), np.int32)
+
+    def terms_of(self, row: int) -> NDArray[np.int32]:
+        """The numbers of a row's words, each once, sorted."""
+        return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
+
+    def scores(self, terms: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(len(rows),) BM25 of these rows, as if there were no others; 0 where a row holds none of the terms.
+
+        Args:
+            terms: as ``terms`` and ``terms_of`` give them, each once.
+            rows: numbers of rows, rising.
+        """
+        scores = np.zeros(len(rows))
+        if not len(terms) or not len(rows):
+            return scores
+        wanted = np.full(len(self._numbers), -1, np.int32)
+        wanted[terms] = np.arange(len(terms), dtype=np.int32)
+        term = wanted[self._terms]
+        hits = np.flatnonzero(term >= 0)
+        place = np.full(len(self), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        at = place[np.searchsorted(self._starts, hits, side="right") - 1]
+        hits, at = hits[at >= 0], at[at >= 0]
+        if not len(hits):
+            return scores
+        of, counts = term[hits], self._counts[hits].astype(np.float64)
+        holding = np.bincount(of, minlength=len(terms))
+        idf = np.log1p((len(rows) - holding + 0.5) / (holding + 0.5))
+        lengths = self._lengths[rows]
+        held_back = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0))
+        np.add.at(scores, at, idf[of] * counts / (counts + held_back[at]))
+        return scores
+
+
+def _merged(found: Counter[str], form: Callable[[str], str]) -> Counter[str]:
+    merged: Counter[str] = Counter()
+    for word, count in found.items():
+        merged[form(word)] += count
+    return merged

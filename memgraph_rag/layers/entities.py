@@ -1,0 +1,118 @@
+"""Entities: what segments, headings, titles and speakers name, as rows of mentions and titles.
+
+It knows no database and no model but the one that is given. Invariants: a mention's surface is what stands at its
+place in the document; what cannot name anything is counted, never raised; equal input gives equal rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from memgraph_rag.contracts import Models, Named, Progress, SplitDocument
+from memgraph_rag.names import is_name, normalise
+from memgraph_rag.types import LayerRows, Mention, Segment, Title, make_id
+
+__all__ = ["EntitiesLayer"]
+
+_MOST_MENTIONS = 256
+_MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<name>\S.*)$", re.MULTILINE)
+_UNDERLINED = re.compile(r"(?:\A|\n[ \t\r]*\n)(?P<name>[^\n]{1,200})\n {0,3}(?:={3,}|-{3,})[ \t\r]*(?=\n|\Z)")
+_NUMBER = r"(?:[ivxlcdm]{1,8}|\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b[.:]?"
+_CHAPTER = re.compile(
+    rf"^(?:chapter|book|part|act|scene|section|letter)[ \t]+{_NUMBER}"
+    r"(?:[ \t]+(?:[–—-][ \t]+)?(?P<beside>[^\s–—-][^\n]{0,99})$"
+    r"|[ \t\r]*\n(?:[ \t\r]*\n)?[ \t]*(?P<below>\S[^\n]{0,98}[^\s.!?,;:”\"])[ \t\r]*(?=\n[ \t\r]*\n|\s*\Z))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NUMBERING = re.compile(r"(?:\d{1,3}[.)])+(?:\d{1,3})?[ \t]+")
+_CLOSING_MARKS = re.compile(r"[ \t]#+[ \t\r]*$")
+_IN_PARENTHESES = re.compile(r"\([^()]*\)$")
+_ROLES = frozenset("user assistant system tool function developer human ai bot model agent chatbot unknown".split())  # noqa: SIM905
+
+
+class EntitiesLayer:
+    """Finds entities.
+
+    Args:
+        most_mentions: of one segment; what comes after them is counted and left out.
+    """
+
+    name = "entities"
+    needs_language = False
+
+    def __init__(self, *, most_mentions: int = _MOST_MENTIONS) -> None:
+        self._most_mentions = most_mentions
+
+    def build(
+        self,
+        documents: Sequence[SplitDocument],
+        *,
+        namespace: str,
+        models: Models,
+        progress: Progress | None = None,
+    ) -> list[LayerRows]:
+        """The mentions and titles of each document, in order; all segments are read in one batch."""
+        texts = [segment.text for document in documents for segment in document.segments]
+        if progress is not None and texts:
+            progress("finding names", 0, len(texts))
+        found = iter(models.recognizer.recognize(texts) if texts else [])
+        if progress is not None and texts:
+            progress("finding names", len(texts), len(texts))
+        return [self._rows(document, found, namespace) for document in documents]
+
+    def _rows(self, document: SplitDocument, found: Iterator[list[Named]], namespace: str) -> LayerRows:
+        notes: Counter[str] = Counter()
+        mentions: list[Mention] = []
+        for segment in document.segments:
+            named = sorted({*next(found), *_headings(segment.text), *_speaker(segment)})
+            of_segment = [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
+            mentions += of_segment[: self._most_mentions]
+            notes["mention beyond the limit"] += max(len(of_segment) - self._most_mentions, 0)
+        titles = tuple(_titles(document.title, namespace))
+        return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
+
+
+def _mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:
+    surface = segment.text[named.start : named.end]
+    normal = normalise(surface)
+    if not is_name(normal):
+        notes["name without a letter" if normal or len(surface) <= 100 else "name too long"] += 1
+        return None
+    start = segment.start + named.start
+    return Mention(
+        make_id(namespace, "entity", normal), normal, named.kind, surface, segment.id, start, start + len(surface)
+    )
+
+
+def _titles(title: str, namespace: str) -> Iterator[Title]:
+    """The entity of the whole title, and of the title without what is in parentheses at its end."""
+    whole = title.strip()
+    surfaces = {normalise(surface): surface for surface in (_IN_PARENTHESES.sub("", whole).strip(), whole)}
+    for normal, surface in reversed(surfaces.items()):
+        if is_name(normal):
+            yield Title(make_id(namespace, "entity", normal), normal, surface)
+
+
+def _headings(text: str) -> Iterator[Named]:
+    """The headings within a text, without their marks and numbers."""
+    for pattern in (_MARKDOWN, _UNDERLINED, _CHAPTER):
+        for match in pattern.finditer(text):
+            group = match.lastgroup or 0
+            start, end = match.span(group)
+            numbering = _NUMBERING.match(text, start, end)
+            start = numbering.end() if numbering else start
+            marks = _CLOSING_MARKS.search(text, start, end)
+            name = text[start : marks.start() if marks else end]
+            start += len(name) - len(name.lstrip())
+            if name.strip() and not (pattern is _CHAPTER and text[start].islower()):
+                yield Named(start, start + len(name.strip()), "heading")
+
+
+def _speaker(segment: Segment) -> Iterator[Named]:
+    """Where a chat message says by whom it is; roles are nobody's name."""
+    if segment.speaker and segment.speaker.casefold() not in _ROLES:
+        match = re.search(rf"(?<!\w){re.escape(segment.speaker)}(?!\w)", segment.text)
+        if match is not None:
+            yield Named(*match.span(), "speaker")

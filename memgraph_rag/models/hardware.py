@@ -1,0 +1,25 @@
+"""Where models compute, and in what numbers.
+
+It knows no model. Invariant: what is chosen, the hardware computes in by itself; nothing is emulated.
+"""
+
+from __future__ import annotations
+
+import torch
+
+__all__ = ["best_dtype", "find_device"]
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name; "auto" is a GPU where there is one."""
+    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
+
+
+def best_dtype(device: torch.device) -> torch.dtype:
+    """bfloat16 where the hardware computes in it, else float16 on a GPU and float32 elsewhere."""
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+    if device.type == "cpu":
+        capable = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        return torch.bfloat16 if capable else torch.float32
+    return torch.float32

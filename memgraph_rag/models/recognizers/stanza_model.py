@@ -1,0 +1,135 @@
+"""Names by stanza's models, where they were downloaded.
+
+It knows stanza's resource folder and its pipeline, no graph. Invariants: nothing is ever downloaded; a model counts
+as present only with everything it needs, its tokenizer and its character models included.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import runpy
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import platformdirs
+
+from memgraph_rag.contracts import Named
+from memgraph_rag.errors import ModelError
+from memgraph_rag.models.recognizers.texts import cleaned, pieces
+
+if TYPE_CHECKING:
+    from stanza.pipeline.core import Pipeline
+
+__all__ = ["StanzaRecognizer", "installed"]
+
+_BATCH = 256
+_FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one wants a transformer from a hub beside it
+
+
+def installed(language: str, package: str = "", *, folder: Path | None = None) -> StanzaRecognizer | None:
+    """The recognizer of a language, or of one of its NER packages; None where no model is complete.
+
+    Args:
+        folder: stanza's resource folder; by default each where stanza's releases keep it.
+    """
+    if find_spec("stanza") is None:
+        return None
+    for place in (folder,) if folder else _default_folders():
+        try:
+            resources = json.loads((place / "resources.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        code = resources.get(language, {}).get("alias", language)
+        known = resources.get(code, {})
+        for processors in _choices(known, package):
+            if all(path.is_file() for path in _files(known, processors, place / code)):
+                digest = known.get("ner", {}).get(processors["ner"], {}).get("md5", "")[:8] or "local"
+                name = f"stanza/{code}/{processors['ner']}-{digest}"
+                return StanzaRecognizer(place, code, processors, name=name)
+    return None
+
+
+class StanzaRecognizer:
+    """A recognizer that loads stanza's tokenizer and NER model at the first use.
+
+    Args:
+        folder: stanza's resource folder.
+        language: stanza's code of it.
+        processors: the package of each part of the pipeline: tokenize, perhaps mwt, ner.
+        name: what the store remembers it by.
+    """
+
+    def __init__(self, folder: Path, language: str, processors: Mapping[str, str], *, name: str) -> None:
+        self.name = name
+        self._folder = folder
+        self._language = language
+        self._processors = dict(processors)
+        self._lock = threading.Lock()
+        self._pipeline: Pipeline | None = None
+
+    def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
+        """The names in each text, by start."""
+        found: list[list[Named]] = [[] for _ in texts]
+        read = list(pieces(texts))
+        with self._lock:  # loading, and processors that keep state
+            for first in range(0, len(read), _BATCH):
+                batch = read[first : first + _BATCH]
+                documents = self._loaded().bulk_process([piece for _, _, piece in batch])
+                for (index, offset, _), document in zip(batch, documents, strict=True):
+                    found[index] += [
+                        Named(offset + span.start_char, offset + span.end_char, span.type) for span in document.ents
+                    ]
+        return [cleaned(text, of_text) for text, of_text in zip(texts, found, strict=True)]
+
+    def _loaded(self) -> Pipeline:
+        if self._pipeline is None:
+            from stanza.pipeline.core import DownloadMethod, Pipeline
+
+            no_other_parts: dict[str, Any] = {"package": None}
+            try:
+                self._pipeline = Pipeline(
+                    self._language, dir=str(self._folder), processors=self._processors, **no_other_parts,
+                    download_method=DownloadMethod.NONE, verbose=False,
+                )  # fmt: skip
+            except (OSError, ValueError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+                raise ModelError(
+                    f"Expected a stanza model that finds names in {self._folder / self._language}, but: {error}. "
+                    f"Get it again: python -c 'import stanza; stanza.download(\"{self._language}\")'.",
+                    name=self.name, folder=str(self._folder),
+                ) from error  # fmt: skip
+        return self._pipeline
+
+
+def _default_folders() -> Sequence[Path]:
+    """Where newer and where older releases of stanza keep models; told without importing it, and so torch."""
+    spec = find_spec("stanza")
+    if spec is None or spec.origin is None:
+        return ()
+    version = runpy.run_path(str(Path(spec.origin).with_name("_version.py"))).get("__resources_version__", "")
+    cache = platformdirs.user_cache_dir("stanza", "StanfordNLP", version)
+    return Path(cache) / "resources", Path.home() / "stanza_resources"
+
+
+def _choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]:
+    """The package of each processor, for each way to find names that stanza knows in a language, the best first."""
+    sets = {name: of_set for name, of_set in known.get("packages", {}).items() if "tokenize" in of_set}
+    order = sorted(sets, key=lambda name: (name != _FIRST_SET, name == _LAST_SET, name))
+    tokenizers = [{key: sets[name][key] for key in ("tokenize", "mwt") if key in sets[name]} for name in order]
+    own = [sets[name].get("ner", "") for name in order]
+    for ner in dict.fromkeys([*own, *sorted(known.get("ner", {}))]):
+        if ner and ner == (package or ner):
+            preferred = [one for one, of_set in zip(tokenizers, own, strict=True) if of_set == ner]
+            for processors in (*preferred, *tokenizers):
+                yield {**processors, "ner": ner}
+
+
+def _files(known: Mapping[str, Any], processors: Mapping[str, str], folder: Path) -> Iterator[Path]:
+    """Every file that these processors load."""
+    for processor, package in processors.items():
+        yield folder / processor / f"{package}.pt"
+        for needed in known.get(processor, {}).get(package, {}).get("dependencies") or ():
+            yield folder / needed["model"] / f"{needed['package']}.pt"

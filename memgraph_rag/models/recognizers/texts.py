@@ -1,0 +1,73 @@
+"""What every recognizer does to texts before its model, and to spans after it.
+
+It knows no model. Invariants: characters are replaced one for one, so that offsets in what the model reads are
+offsets in the text; a cleaned span is not empty, and holds no blank line and no white space or quotation mark at its
+ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from memgraph_rag.contracts import Named
+
+__all__ = ["NO_NAMES", "cleaned", "pieces", "readable"]
+
+NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})
+"""Kinds of OntoNotes that name nothing: as nodes they would join whatever happened in 1999."""
+
+_LONGEST_PIECE = 20_000
+_LONGEST_RUN = 1_000
+_LONG_RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_EDGES = " \t\n\r\f\v\xa0\"“”„‟«»‹›'‘’‚`´*_"
+
+
+def readable(text: str) -> str:
+    """The text with a blank in place of each character that no model has seen: controls, lone surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() or character in "\n\t" else " " for character in text)
+
+
+def pieces(texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """(index of the text, offset in it, piece) of all texts, in order; blank ones have no piece.
+
+    Models take time or memory beyond measure for very long texts and for very long runs without a blank, so
+    these are cut: at white space where there is some.
+    """
+    for index, text in enumerate(texts):
+        start = 0
+        while start < len(text):
+            end = _end_of_piece(text, start)
+            piece = readable(text[start:end])
+            if not piece.isspace():
+                yield index, start, piece
+            start = end
+
+
+def _end_of_piece(text: str, start: int) -> int:
+    end = min(len(text), start + _LONGEST_PIECE)
+    if end < len(text):
+        end = next((place for place in range(end, end - _LONGEST_RUN, -1) if text[place].isspace()), end)
+    run = _LONG_RUN.search(text, start, end)
+    return run.end() if run else end
+
+
+def cleaned(text: str, found: Iterable[Named]) -> list[Named]:
+    """The spans of names, without what surrounds them, in order, none over another; those of ``NO_NAMES`` left out."""
+    kept: list[Named] = []
+    for named in sorted(found):
+        if named.kind in NO_NAMES:
+            continue
+        start, end = max(named.start, kept[-1].end if kept else 0), min(named.end, len(text))
+        while start < end and text[start] in _EDGES:
+            start += 1
+        blank = _BLANK_LINE.search(text, start, end)
+        end = blank.start() if blank else end
+        while end > start and text[end - 1] in _EDGES:
+            end -= 1
+        if start < end:
+            kept.append(Named(start, end, named.kind))
+    return kept

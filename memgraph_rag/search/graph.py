@@ -1,0 +1,232 @@
+"""Finding segments by personalised PageRank over the graph, without a language model.
+
+It knows the namespace through its index, embeddings through the embedder, names through the recognizer. Invariants:
+the same question gives the same order, whatever store holds the graph and however it was read (scores are compared
+to nine digits, ties go by id); a search of some documents is as if there were no others.
+
+The recipe, chosen on the tuning sets (``docs/decisions.md``): reset = exp(3 s) on the segments, where s = z(cosine) +
+0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
+names; a second step starts from question and best segment together; the two walks and the second step's own list
+are fused, and the first two of the first walk stay first.
+
+Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer
+from memgraph_rag.keywords import words
+from memgraph_rag.names import names_in, ngrams
+from memgraph_rag.search.fusion import reciprocal_rank_fusion
+from memgraph_rag.search.index import NamespaceIndex, View, edges_of
+from memgraph_rag.search.pagerank import Scores, personalised_pagerank
+from memgraph_rag.types import Carrier, Vector, make_id
+
+__all__ = ["Found", "GraphSearch"]
+
+SHARPNESS = 3.0  # of the reset: how much better a segment must be to be e times as likely
+KEYWORDS = 0.5  # weight of the words beside the meaning
+NEIGHBOURS = 0.2  # weight of each neighbour in a segment's own scores
+ENTITIES = 0.85  # mass that starts on the question's entities, to 1 on the segments
+BEST_SEGMENT = 0.5  # weight of the best segment beside the question, where the second step starts
+SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion, beside 1 for the first walk
+KEPT = 2  # of the first walk, at the head of the result
+DAMPING = 0.7  # share of a segment's mass that comes over edges
+DAMPING_LONG = 0.3  # likewise, in a document of more segments than SHORT: its names spread more than they find
+SHORT = 3
+POOL = 200  # of each list that is fused
+
+_Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A segment as the walk found it, before the store is asked for its text.
+
+    ``ranks`` and ``carried`` are the ``why`` and ``path`` of ``types.Evidence``, with ids for names of entities.
+    """
+
+    id: str
+    score: float
+    ranks: dict[str, int]
+    carried: tuple[Carrier, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """One PageRank: its lists of places, best first, and its masses."""
+
+    by_vector: Scores
+    by_words: Scores
+    on_segments: Scores
+    on_entities: Scores
+
+
+class GraphSearch:
+    """Searches one namespace.
+
+    Args:
+        namespace: of the index; entity ids are made with it.
+    """
+
+    def __init__(
+        self, index: NamespaceIndex, *, namespace: str, embedder: Embedder, recognizer: EntityRecognizer
+    ) -> None:
+        self.index = index
+        self._namespace = namespace
+        self._embedder = embedder
+        self._recognizer = recognizer
+
+    def find(self, question: str, view: View, *, k: int) -> list[Found]:
+        """The k best segments of the view, best first, ties by id. The caller holds the index's lock."""
+        if not len(view.rows):
+            return []
+        seeds = self._seeds(question, view)
+        vector = self._embedder.embed([question])[0]
+        terms = self.index.keywords.terms(question)
+        first = self._walk(view, vector, terms, seeds)
+        lists = {
+            "vector": _ranked(first.by_vector, view),
+            "keywords": _ranked(first.by_words, view, positive=True),
+            "graph": _ranked(first.on_segments, view),
+        }
+        if view.incidence.nnz:
+            self._second_step(view, vector, terms, seeds, lists)
+        weights = {"graph": 1.0, "second step": SECOND_LIST, "second walk": SECOND_WALK}
+        fused = _fused({name: lists[name] for name in weights if name in lists}, view, weights)
+        head = lists["graph"][:KEPT].tolist()
+        order = [*head, *(place for place, _ in fused if place not in head)]
+        by_place = dict(fused)
+        if len(order) < k:  # beyond the pools by the first walk alone, so that the head does not depend on k
+            rest = (int(place) for place in _ranked(first.on_segments, view, count=len(view.rows)))
+            order += [place for place in rest if place not in by_place]
+            by_place |= {place: 0.0 for place in order if place not in by_place}
+        scores = np.maximum.accumulate([by_place[place] for place in order][::-1])[::-1]  # falling, the kept ones too
+        ranks = {name: {int(place): rank for rank, place in enumerate(places, 1)} for name, places in lists.items()}
+        return [
+            Found(
+                str(view.ids[place]),
+                float(score),
+                {name: of_list[place] for name, of_list in ranks.items() if place in of_list},
+                self._carried(view, first, place, seeds),
+            )
+            for place, score in zip(order[:k], scores[:k], strict=True)
+        ]
+
+    def _second_step(
+        self,
+        view: View,
+        vector: Vector,
+        terms: NDArray[np.int32],
+        seeds: Sequence[int],
+        lists: dict[str, _Places],
+    ) -> None:
+        """Start again from question and best segment together: what a chain of facts leads to next."""
+        best = int(lists["graph"][0])
+        farther = vector + BEST_SEGMENT * view.embeddings[best]
+        more_terms = np.union1d(terms, self.index.keywords.terms_of(int(view.rows[best]))).astype(np.int32)
+        second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds)
+        near = {
+            "vector": _ranked(second.by_vector, view),
+            "keywords": _ranked(second.by_words, view, positive=True),
+        }
+        lists["second step"] = np.array([place for place, _ in _fused(near, view)])
+        lists["second walk"] = _ranked(second.on_segments, view)
+
+    def _seeds(self, question: str, view: View) -> list[int]:
+        """The entities that the question names: by a name's exact normal form, or a title's anywhere in it.
+
+        A name within a longer one that is known too is none: "Warsaw" in "My Cousin from Warsaw".
+        """
+        column = self.index.column
+        named = {name: column(self._id(name)) for name in names_in(question, self._recognizer)}
+        titled = {gram: column(self._id(gram)) for gram in ngrams(question)}
+        named |= {gram: entity for gram, entity in titled.items() if entity is not None and self.index.is_title(entity)}
+        known = {name: entity for name, entity in named.items() if entity is not None and view.segments_with[entity]}
+        return sorted(known[name] for name in _longest(known))
+
+    def _id(self, normal: str) -> str:
+        return make_id(self._namespace, "entity", normal)
+
+    def _walk(self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int]) -> _Walk:
+        cosines = np.asarray(view.embeddings @ vector).astype(np.float64)
+        bm25 = self.index.keywords.scores(terms, view.rows)
+        score = _z(_smoothed(cosines, view)) + KEYWORDS * _z(_smoothed(bm25, view))
+        reset = np.exp(SHARPNESS * (score - score.max()))
+        entities = np.zeros(len(view.segments_with))
+        if seeds:
+            entities[list(seeds)] = 1.0 / view.segments_with[list(seeds)]
+            entities *= ENTITIES / entities.sum()
+        return _Walk(cosines, bm25, *personalised_pagerank(view, reset / reset.sum(), entities, damping=_damping(view)))
+
+    def _carried(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
+        """What the walk brought to a segment by each of its entities, as a share of all that it has."""
+        entities, weights = edges_of(view.incidence, place)
+        flows = _damping(view)[place] * weights * walk.on_entities[entities] / view.entity_degrees[entities]
+        shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
+        best = np.lexsort((entities, -shares))[:3]
+        return tuple(
+            Carrier(
+                self.index.entity_id(int(entities[one])),
+                round(float(shares[one]), 6),
+                int(entities[one]) in seeds,
+                self._source(view, walk, int(entities[one]), place) if int(entities[one]) not in seeds else "",
+            )
+            for one in best
+        )
+
+    def _source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
+        """The segment that passed most to the entity, beside that of ``place``; empty where no other names it."""
+        places, weights = edges_of(view.by_entity, entity)
+        flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
+        most = int(np.argmax(flows))
+        return "" if flows[most] < 0 else str(view.ids[places[most]])
+
+
+def _longest(names: Iterable[str]) -> list[str]:
+    """Those that are no part of another, by whole words."""
+    framed = {name: f" {' '.join(words(name))} " for name in names}
+    texts = set(framed.values())
+    return [name for name, text in framed.items() if not any(text in other and text != other for other in texts)]
+
+
+def _damping(view: View) -> Scores:
+    return np.where(view.siblings <= SHORT, DAMPING, DAMPING_LONG)
+
+
+def _z(scores: Scores) -> Scores:
+    """How many standard deviations above the mean; 0 everywhere where all are equal."""
+    deviation = scores.std()
+    return (scores - scores.mean()) / deviation if deviation > 1e-12 else np.zeros_like(scores)
+
+
+def _smoothed(scores: Scores, view: View) -> Scores:
+    """The mean with the neighbours in the document, each of which counts ``NEIGHBOURS``."""
+    sums, weights = scores.copy(), np.ones(len(scores))
+    for neighbour in (view.before, view.after):
+        there = np.flatnonzero(neighbour >= 0)
+        sums[there] += NEIGHBOURS * scores[neighbour[there]]
+        weights[there] += NEIGHBOURS
+    return sums / weights
+
+
+def _ranked(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
+    """The places of the best scores, at most ``count``, best first; to nine digits equal ones by id."""
+    largest = scores.max(initial=0.0)
+    rounded = np.round(scores / largest, 9) if largest > 0 else scores
+    count = min(count, len(scores))
+    least = np.partition(rounded, len(rounded) - count)[len(rounded) - count]
+    candidates = np.flatnonzero(rounded >= max(least, 1e-9) if positive else rounded >= least)
+    return candidates[np.lexsort((view.ids[candidates], -rounded[candidates]))][:count]
+
+
+def _fused(lists: dict[str, _Places], view: View, weights: dict[str, float] | None = None) -> list[tuple[int, float]]:
+    place_of = {str(view.ids[place]): int(place) for places in lists.values() for place in places}
+    rankings = {name: [str(view.ids[place]) for place in places] for name, places in lists.items()}
+    return [(place_of[one], score) for one, score in reciprocal_rank_fusion(rankings, weights=weights)]

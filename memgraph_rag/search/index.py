@@ -1,0 +1,300 @@
+"""What the graph search holds of a namespace in memory: vectors, words, and which segment names which entity.
+
+It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store
+held at some moment since the call began, whoever wrote it; it reads only documents written since the last time;
+what a forgotten document left here is never found and is dropped when it makes up half.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from memgraph_rag.contracts import GraphReader
+from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.keywords import KeywordIndex, day_of
+from memgraph_rag.types import IndexedSegment, Matrix
+
+__all__ = ["MENTION_WEIGHT", "TITLE_WEIGHT", "NamespaceIndex", "View", "edges_of"]
+
+MENTION_WEIGHT, TITLE_WEIGHT = 1.0, 4.0
+"""Of the edges between a segment and an entity that it mentions, or that its document's title names."""
+
+_BYTES_BESIDE = 700  # of a segment, beside its vector: id, place, words, edges (measured, docs/measurements.md)
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class View:
+    """Some rows of the index, as if there were no others. All arrays follow ``rows``, and places count within them.
+
+    Attributes:
+        rows: (n,) numbers in the index, rising.
+        ids: (n,) ids of segments.
+        embeddings: (n, d).
+        before: (n,) place of the segment that stands before this one in its document; -1 where there is none.
+        after: (n,) likewise, after.
+        siblings: (n,) how many rows its document has, itself counted.
+        incidence: (n, entities) weight of the edge between segment and entity. What is said in a conversation has
+            none, and where all rows are of one document there are none: there a walk over names spreads more than it
+            finds (``docs/decisions.md``).
+    """
+
+    rows: Rows
+    ids: NDArray[np.object_]
+    embeddings: Matrix
+    before: Rows
+    after: Rows
+    siblings: Rows
+    incidence: sparse.csr_matrix
+
+    @cached_property
+    def by_entity(self) -> sparse.csr_matrix:
+        """(entities, n): the same edges from the other side."""
+        return self.incidence.T.tocsr()
+
+    @cached_property
+    def segments_with(self) -> NDArray[np.int64]:
+        """(entities,) how many of the rows have an edge to each entity."""
+        return np.diff(self.by_entity.indptr).astype(np.int64)
+
+    @cached_property
+    def segment_degrees(self) -> NDArray[np.float64]:
+        """(n,) sum of the weights of each segment's edges; 1 where there is none, to divide by."""
+        return _divisors(self.incidence)
+
+    @cached_property
+    def lone_segments(self) -> NDArray[np.float64]:
+        """(n,) 1 for each segment without an edge, else 0."""
+        return (np.diff(self.incidence.indptr) == 0).astype(np.float64)
+
+    @cached_property
+    def lone_entities(self) -> NDArray[np.float64]:
+        """(entities,) likewise."""
+        return (np.diff(self.by_entity.indptr) == 0).astype(np.float64)
+
+    @cached_property
+    def entity_degrees(self) -> NDArray[np.float64]:
+        """(entities,) likewise."""
+        return _divisors(self.by_entity)
+
+
+class NamespaceIndex:
+    """The rows of one namespace, one for each segment.
+
+    Args:
+        stemming: whether words are compared by their stems.
+        most_bytes: about how much memory it may take.
+
+    One thread at a time: hold ``lock`` around ``refresh`` and the use of what it gives.
+    """
+
+    def __init__(self, graph: GraphReader, *, stemming: bool = False, most_bytes: int = 2 * 2**30) -> None:
+        self.lock = threading.RLock()
+        self._graph = graph
+        self._stemming = stemming
+        self._most_bytes = most_bytes
+        self._clear()
+
+    def _clear(self) -> None:
+        self._version = -1
+        self.keywords = KeywordIndex(stemming=self._stemming)
+        self._ids: list[str] = []
+        self._places: dict[str, range] = {}  # rows of each document that is there
+        self._live = np.zeros(0, bool)
+        self._document = np.zeros(0, np.int64)  # the number of the row where its document begins
+        self._times = np.zeros(0)
+        self._embeddings = np.zeros((0, 0), np.float32)
+        self._entities: dict[str, int] = {}
+        self._entity_ids: list[str] = []
+        self._titled: set[int] = set()
+        self._edges: list[NDArray[np.float64]] = []  # (row, entity, weight) triples
+        self._whole: View | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the rows take."""
+        edges = sum(triples.nbytes for triples in self._edges)
+        return self._embeddings.nbytes + self.keywords.nbytes + 3 * edges + 250 * (len(self._ids) + len(self._entities))
+
+    def __len__(self) -> int:
+        """How many segments can be found."""
+        return int(self._live.sum())
+
+    # ── keeping up ───────────────────────────────────────────────────────────────────────────────────────
+
+    def refresh(self) -> None:
+        """Take in what was written since the last time, by this process or another.
+
+        Raises:
+            SearchMemoryExceeded: the namespace does not fit ``most_bytes``.
+        """
+        version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
+        if version == self._version:
+            return
+        if self._version < 0:
+            self._check_memory()
+        changed = self._graph.indexed_segments(since=self._version)
+        self._append(changed)
+        if len(self._places) != self._graph.count_documents():
+            kept = set(self._graph.document_ids())
+            self._drop([document for document in self._places if document not in kept])
+        self._version, self._whole = version, None
+        if len(self) < len(self._ids) // 2:
+            self._clear()
+            self.refresh()
+
+    def _check_memory(self) -> None:
+        segments = self._graph.statistics().get("Segment", 0)
+        dimension = 384  # of the common small embedders; the estimate is rough anyway
+        needed = segments * (4 * dimension + _BYTES_BESIDE)
+        if needed > self._most_bytes:
+            raise SearchMemoryExceeded(
+                f"Expected a namespace whose graph search fits {self._most_bytes / 2**20:,.0f} MiB of memory; "
+                f"{segments:,} segments need about {needed / 2**20:,.0f} MiB. Raise search_memory_mib, or search with "
+                'mode="hybrid", which the database does itself.',
+                segments=segments,
+                needed_bytes=needed,
+            )
+
+    def _append(self, segments: Sequence[IndexedSegment]) -> None:
+        if not segments:
+            return
+        self._drop([document for document in {s.document_id for s in segments} if document in self._places])
+        first = len(self._ids)
+        start_of: dict[str, int] = {}
+        triples: list[tuple[int, int, float]] = []
+        for row, segment in enumerate(segments, first):
+            start_of.setdefault(segment.document_id, row)
+            if segment.speaker:
+                continue
+            edges = dict.fromkeys(segment.entities, MENTION_WEIGHT) | dict.fromkeys(segment.titles, TITLE_WEIGHT)
+            triples += [(row, self._number(entity), weight) for entity, weight in edges.items()]
+            self._titled.update(self._number(entity) for entity in segment.titles)
+        self._ids += [segment.id for segment in segments]
+        documents = np.array([start_of[segment.document_id] for segment in segments])
+        for (document, start), end in zip(
+            start_of.items(), [*list(start_of.values())[1:], len(self._ids)], strict=True
+        ):
+            self._places[document] = range(start, end)
+        self._document = np.concatenate([self._document, documents])
+        self._live = np.concatenate([self._live, np.ones(len(segments), bool)])
+        self._times = np.concatenate([self._times, [_seconds(segment.time) for segment in segments]])
+        vectors = np.stack([segment.embedding for segment in segments])
+        self._embeddings = np.concatenate([self._embeddings, vectors]) if first else vectors
+        self._edges.append(np.array(triples, np.float64).reshape(-1, 3))
+        self.keywords.append(_words_of(segments))
+
+    def _number(self, entity: str) -> int:
+        if entity not in self._entities:
+            self._entities[entity] = len(self._entity_ids)
+            self._entity_ids.append(entity)
+        return self._entities[entity]
+
+    def _drop(self, documents: Iterable[str]) -> None:
+        for document in documents:
+            self._live[self._places.pop(document)] = False
+
+    # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def view(
+        self,
+        *,
+        documents: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> View:
+        """The rows of these documents (ids; None is all) whose time lies in ``[since, until)``."""
+        if documents is None and since is None and until is None:
+            if self._whole is None:
+                self._whole = self._view(np.flatnonzero(self._live))
+            return self._whole
+        if documents is None:
+            rows = np.flatnonzero(self._live)
+        else:
+            places = sorted((self._places[one] for one in set(documents) if one in self._places), key=lambda r: r.start)
+            rows = np.concatenate([np.zeros(0, np.int64), *map(np.array, places)])
+        if since is not None:
+            rows = rows[self._times[rows] >= since.timestamp()]
+        if until is not None:
+            rows = rows[self._times[rows] < until.timestamp()]
+        return self._view(rows)
+
+    def entity_id(self, column: int) -> str:
+        """The id of the entity of that column of the incidence."""
+        return self._entity_ids[column]
+
+    def column(self, entity_id: str) -> int | None:
+        """The column of an entity in the incidence; None where no segment has it."""
+        return self._entities.get(entity_id)
+
+    def is_title(self, entity: int) -> bool:
+        """Whether some document's title names the entity of that column."""
+        return entity in self._titled
+
+    def _view(self, rows: Rows) -> View:
+        whole = len(rows) == len(self._ids)
+        previous = np.flatnonzero((np.diff(rows) == 1) & (np.diff(self._document[rows]) == 0)) if len(rows) else rows
+        before, after = np.full(len(rows), -1), np.full(len(rows), -1)
+        before[previous + 1], after[previous] = previous, previous + 1
+        edges = np.concatenate([np.zeros((0, 3)), *self._edges])
+        shape = (len(self._ids), len(self._entities))
+        places = (edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64))
+        if len(rows) and (self._document[rows] == self._document[rows[0]]).all():
+            edges, places = edges[:0], (places[0][:0], places[1][:0])
+        incidence = sparse.csr_matrix((edges[:, 2], places), shape=shape)
+        ids = np.array(self._ids, dtype=object)
+        return View(
+            rows=rows,
+            ids=ids if whole else ids[rows],
+            embeddings=self._embeddings if whole else self._embeddings[rows],
+            before=before,
+            after=after,
+            siblings=_numbers_of_equals(self._document[rows]),
+            incidence=incidence if whole else incidence[rows],
+        )
+
+
+def _numbers_of_equals(values: Rows) -> Rows:
+    """For each value how often it occurs."""
+    _, inverse, numbers = np.unique(values, return_inverse=True, return_counts=True)
+    return numbers[inverse]
+
+
+def edges_of(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The columns and the weights of one row's edges."""
+    start, end = (int(one) for one in np.asarray(matrix.indptr)[row : row + 2])
+    return np.asarray(matrix.indices[start:end], np.int64), np.asarray(matrix.data[start:end], np.float64)
+
+
+def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
+    """Title and words of each. What is said in a conversation counts twice, beside its neighbours and its day."""
+    for place, segment in enumerate(segments):
+        if not segment.speaker:
+            yield segment.title, segment.text
+            continue
+        around = (segments[one] for one in (place - 1, place + 1) if 0 <= one < len(segments))
+        said = [other.text for other in around if other.document_id == segment.document_id]
+        yield "", "\n".join([day_of(segment.time), segment.text, segment.text, *said])
+
+
+def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    return np.where(sums > 0, sums, 1.0)
+
+
+def _seconds(moment: str) -> float:
+    """A moment in ISO 8601 as seconds since 1970; without a zone it is taken as UTC. NaN where it is none."""
+    try:
+        parsed = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    except ValueError:
+        return float("nan")
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)).timestamp()

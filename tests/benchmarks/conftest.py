@@ -1,0 +1,13 @@
+"""The benchmarks are scripts that stand beside their own modules; here they are found in the same way."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+if BENCHMARKS.is_dir():
+    sys.path.insert(0, str(BENCHMARKS))
+else:  # in a source distribution, which has the tests only
+    collect_ignore_glob = ["test_*.py"]

@@ -1,0 +1,223 @@
+"""The retrieval benchmark: its metrics by hand, and a whole run over a made-up folder with fakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import folders
+import metrics
+import numpy as np
+import pytest
+import retrieval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+
+def write(folder: Path, **files: list[dict]) -> Path:
+    folder.mkdir()
+    for name, rows in files.items():
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def paragraphs(tmp_path: Path) -> Path:
+    titles = ("Ann Lee", "Tom Ray", "Oak Hill", "Red Fox", "Blue Mill")
+    docs = [
+        {"doc_id": f"d{number}", "title": title, "text": f"{title} is number {number} of a list."}
+        for number, title in enumerate(titles)
+    ]
+    docs[0]["text"] = "Ann Lee lived on a hill and was a painter. " * 6 + "She married Tom Ray."
+    questions = [
+        {"question": "Whom did Ann Lee marry?", "doc_ids": [], "evidence_doc_ids": ["d0", "d1"]},
+        {"question": "Where is Oak Hill?", "doc_ids": ["d2", "d3"], "evidence_doc_ids": ["d2"]},
+        {"question": "Who wrote it?", "doc_ids": [], "evidence_doc_ids": []},
+    ]
+    return write(tmp_path / "paragraphs", docs=docs, questions=questions)
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    """A conversation whose second turn has no word, and whose third has one only in the document's text."""
+    said = ["Ann: Rain again?", "Tom: ", "Tom: [shares a photo of a mill]", "Ann: Lovely. " + "The mill is old. " * 9]
+    starts = np.cumsum([0, *(len(line) + 1 for line in said)]).tolist()
+    date = "1:56 pm on 8 May, 2023"
+    turns = [
+        {"turn_id": f"t{place}", "doc_id": "s1", "start": start, "end": end - 1, "speaker": line[:3], "date": date}
+        for place, (line, start, end) in enumerate(zip(said, starts, starts[1:], strict=False))
+    ]
+    docs = [{"doc_id": "s1", "title": "Ann & Tom", "text": "\n".join(said), "date": date}]
+    questions = [
+        {"question": "What was on the photo?", "doc_ids": ["s1"], "evidence_turn_ids": ["t2"]},
+        {"question": "Is the mill old?", "doc_ids": ["s1"], "evidence_turn_ids": ["t3"]},
+    ]
+    return write(tmp_path / "talk", docs=docs, questions=questions, turns=turns)
+
+
+def run(*arguments: object) -> int:
+    return retrieval.main(
+        [str(argument) for argument in arguments],
+        model=FakeLanguageModel(),
+        embedder=FakeEmbedder(),
+        recognizer=FakeRecognizer(),
+        segment_tokens=20,
+    )
+
+
+# ── metrics ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_recall_counts_each_document_at_its_first_rank():
+    ranked = metrics.distinct(["b", "b", "a", "b", "c"])
+    assert ranked == ["b", "a", "c"]
+    assert [metrics.recall({"a", "c"}, ranked, k) for k in (1, 2, 3, 9)] == [0.0, 0.5, 1.0, 1.0]
+
+
+def test_coverage_is_averaged_over_spans_and_counts_no_character_twice():
+    gold = [("a", 0, 10), ("a", 20, 30), ("b", 0, 10)]
+    found = [("a", 0, 5), ("a", 3, 6), ("a", 25, 40), ("c", 0, 10)]
+    assert metrics.coverage(gold, found) == pytest.approx((0.6 + 0.5 + 0.0) / 3)
+
+
+def test_the_piece_that_goes_beyond_the_budget_is_cut():
+    pieces = [(("a", 0, 100), 30), (("b", 50, 90), 40), (("c", 0, 10), 5)]
+    assert metrics.within_budget(pieces, 50) == [("a", 0, 100), ("b", 50, 70)]
+    assert metrics.within_budget(pieces, 70) == [("a", 0, 100), ("b", 50, 90)]
+    assert metrics.within_budget(pieces, 99) == [span for span, _ in pieces]
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=12))
+def test_an_interval_holds_its_mean_and_is_the_same_each_time(values: list[float]):
+    one = metrics.interval(values)
+    assert one.low - 1e-9 <= one.value <= one.high + 1e-9
+    assert one == metrics.interval(values)
+
+
+def test_pairing_narrows_the_interval_of_a_difference():
+    rng = np.random.default_rng(7)
+    worse = rng.random(80)
+    better = worse + 0.1 + 0.01 * rng.random(80)
+    difference = metrics.interval(better - worse)
+    assert 0.1 < difference.low <= difference.high < 0.11
+    apart = metrics.interval(better).low, metrics.interval(worse).high
+    assert apart[0] < apart[1], "unpaired, the two intervals overlap"
+
+
+def test_one_question_has_no_interval():
+    with pytest.raises(ValueError, match="at least 2 questions"):
+        metrics.interval([1.0])
+
+
+# ── folders ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_turns_follow_the_order_of_the_messages_not_the_offsets_of_the_folder(talk: Path):
+    folder = folders.read_folder(talk)
+    (document,) = folder.documents
+    assert [turn.time for turn in document.turns] == ["2023-05-08T13:56:00"] * 3
+    said = {turn_id: document.text[start:] for start, turn_id in folder.turns["s1"]}
+    assert list(said) == ["t0", "t2", "t3"], "the turn without a word is left out"
+    assert said["t2"].startswith("Tom (2023-05-08T13:56): [shares a photo of a mill]\n\nAnn")
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("1:56 pm on 8 May, 2023", "2023-05-08T13:56"),
+        ("12:09 am on 13 September, 2023", "2023-09-13T00:09"),
+        ("2022/09/01 (Thu) 08:09", "2022-09-01T08:09"),
+        ("some day", None),
+    ],
+)
+def test_dates_of_conversations(text: str, iso: str | None):
+    assert folders.read_time(text) == iso
+
+
+def test_a_limit_takes_questions_at_even_distances():
+    questions = [folders.Question(str(number)) for number in range(10)]
+    folder = folders.Folder("ten", "document", [], questions, {})
+    assert [question.text for question in folder.limited(4).questions] == ["0", "2", "5", "7"]
+    assert folder.limited(None) is folder.limited(10) is folder
+
+
+# ── the whole ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_documents_are_measured_in_every_mode(paragraphs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    written = tmp_path / "results" / "retrieval.json"
+    assert run(paragraphs, "--json", written) == 0
+    rows = json.loads(written.read_text())
+    assert [(row["mode"], row["metric"]) for row in rows] == [
+        (mode, metric)
+        for mode in ("graph", "hybrid", "keywords", "vector")
+        for metric in ("recall@2", "recall@5", "all@5")
+    ]
+    assert {tuple(row) for row in rows} == {
+        ("dataset", "mode", "metric", "value", "low", "high", "n", "ms_p50", "ms_p99")
+    }
+    assert {(row["dataset"], row["n"]) for row in rows} == {("paragraphs", 2)}
+    assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 100 and row["ms_p50"] > 0 for row in rows)
+    graph = {row["metric"]: row["value"] for row in rows if row["mode"] == "graph"}
+    assert graph == {"recall@2": 100.0, "recall@5": 100.0, "all@5": 100.0}, "five documents, and a long one among them"
+    printed = capsys.readouterr().out
+    assert "| paragraphs (2) | graph | 100.0 [100.0, 100.0] |" in printed
+    assert "| paragraphs | hybrid | +" in printed
+    assert "fake-embedder, recognizer fake-recognizer" in printed
+
+
+def test_turns_are_measured_and_a_kept_store_is_used_again(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    arguments = (talk, "--store", tmp_path / "kept.lbug", "--modes", "graph", "keywords", "--k", 1, 3)
+    assert run(*arguments) == 0
+    first = capsys.readouterr().out
+    assert run(*arguments) == 0
+    second = capsys.readouterr().out
+    assert "| mode | turn recall@1 | turn recall@3 |" in first
+    (graph,) = (line for line in first.splitlines() if line.startswith("| talk (2) | graph |"))
+    assert graph.split(" | ")[3] == "100.0 [100.0, 100.0]", "there are three turns, one of several segments"
+    assert ("was there" in first, "was there" in second) == (False, True)
+
+
+def test_spans_are_measured_within_a_budget(tmp_path: Path):
+    text = "Ann Lee met Tom Ray at the mill. " * 40
+    spans = [{"doc_id": "d", "start": 0, "end": 33, "text": text[:33]}]
+    questions = [{"question": asked, "doc_ids": ["d"], "evidence_spans": spans} for asked in ("Who met?", "Where?")]
+    folder = write(tmp_path / "spans", docs=[{"doc_id": "d", "title": "", "text": text}], questions=questions)
+    assert run(folder, "--json", tmp_path / "out.json") == 0
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert {(row["metric"], row["value"]) for row in rows if row["mode"] != "keywords"} == {
+        ("span coverage@2000", 100.0)
+    }, "the whole document is within the budget"
+
+
+def test_what_cannot_be_measured_is_refused_in_a_sentence(
+    paragraphs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert run(empty) == 1
+    assert "there is no docs.jsonl" in capsys.readouterr().err
+    assert run(paragraphs, "--limit", 1) == 1
+    assert "at least 2 questions" in capsys.readouterr().err
+    assert run(paragraphs, paragraphs) == 1
+    assert "different names" in capsys.readouterr().err
+    asked = [{"question": "Why?", "doc_ids": []}]
+    bare = write(tmp_path / "bare", docs=[{"doc_id": "d", "title": "", "text": "Rain."}], questions=asked)
+    assert run(bare) == 1
+    assert "evidence_doc_ids" in capsys.readouterr().err
+
+
+def test_a_namespace_with_other_documents_is_refused(
+    paragraphs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    store = tmp_path / "kept.lbug"
+    assert run(paragraphs, "--store", store, "--modes", "vector") == 0
+    docs = (paragraphs / "docs.jsonl").read_text().splitlines()
+    (paragraphs / "docs.jsonl").write_text("\n".join(docs[:3]), encoding="utf-8")
+    assert run(paragraphs, "--store", store, "--modes", "vector") == 1
+    assert "got 5. Name another --store" in capsys.readouterr().err

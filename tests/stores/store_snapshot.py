@@ -1,0 +1,67 @@
+"""All that a database holds of a namespace, read past the store.
+
+It knows the engines' names for things, not how the store uses them. The invariant: two graphs are equal where every
+node and edge is, but for when and in which order they were written.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from store_samples import run_cypher
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.stores.ladybug_file import open_file
+
+LABELS = ("Document", "Segment", "InformationPoint", "Entity")
+TYPES = ("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED")
+WHEN = {"version", "added_at"}
+
+Lines = list[str]
+
+
+def whole_graph(store: GraphStore, place: dict[str, Any]) -> tuple[Lines, Lines]:
+    """Every node and every edge of the store's namespace, as sorted lines; without when they were written."""
+    nodes, edges = _ladybug(store, place) if "user" not in place else _neo4j(store, place)
+    return sorted(map(_line, nodes)), sorted(map(_line, edges))
+
+
+def _line(row: dict[str, Any]) -> str:
+    kept = {
+        name: value for name, value in row["of"].items() if name not in WHEN and name[0] != "_" and value is not None
+    }
+    return json.dumps({**row, "of": kept}, sort_keys=True, default=str)
+
+
+def _ladybug(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    file = open_file(str(place["address"]))
+    namespace = {"namespace": store.namespace}
+    nodes: list[dict[str, Any]] = []
+    edges: list[dict[str, Any]] = []
+    for label in LABELS:
+        text = f"MATCH (n:{label}) WHERE n.namespace = $namespace RETURN '{label}' AS label, n AS of"
+        nodes += file.read(text, namespace)
+    for kind in TYPES:
+        text = (
+            f"MATCH (a)-[r:{kind}]->(b) WHERE a.namespace = $namespace OR b.namespace = $namespace "
+            f"RETURN '{kind}' AS type, a.id AS source, b.id AS target, r AS of"
+        )
+        edges += file.read(text, namespace)
+    file.close()
+    return nodes, edges
+
+
+def _neo4j(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    nodes = run_cypher(
+        place,
+        "MATCH (n) WHERE n.namespace = $namespace AND NOT n:Namespace RETURN labels(n) AS label, properties(n) AS of",
+        namespace=store.namespace,
+    )
+    edges = run_cypher(
+        place,
+        "MATCH (a)-[r]->(b) WHERE a.namespace = $namespace OR b.namespace = $namespace "
+        "RETURN type(r) AS type, a.id AS source, b.id AS target, properties(r) AS of",
+        namespace=store.namespace,
+    )
+    return nodes, edges

@@ -1,0 +1,93 @@
+"""Stores of the schema before there were entities, brought up to date with what they hold."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from store_samples import DIMENSION, EMBEDDER, MakeStore, entity_id, make_graph, run_cypher
+
+from memgraph_rag.stores import queries
+from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.types import Action
+
+OLD = {"ladybug": 8, "neo4j": 10}
+"""The last step of each schema that knew no entity."""
+
+DOCUMENT = """
+CREATE (d:Document {id: $document_id, namespace: $namespace, name: 'a', key: 'a', title: '', source: '', sha256: '0',
+  added_at: '2026-01-01T00:00:00+00:00', characters: 9, segments: 1, layers: $layers, model: '', metadata: '{}'})
+CREATE (d)-[:HAS_SEGMENT]->(:Segment {id: $segment_id, namespace: $namespace, name: 's', document_id: $document_id,
+  title: 'a', `index`: 0, text: 'Some text', `start`: 0, `end`: 9, tokens: 2, embedding: $vector})
+"""
+
+
+@pytest.fixture
+def old_store(
+    engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """What a database of the old schema holds: the ids of its document and segment, and their namespace."""
+    held = {"namespace": f"old-{engine}", "document_id": f"document-{engine}", "segment_id": f"segment-{engine}"}
+    parameters = {**held, "layers": ["points"], "vector": [1.0] + [0.0] * (DIMENSION - 1)}
+    if engine == "ladybug":
+        steps = {number: step for number, step in queries.migrations("ladybug").items() if number <= OLD["ladybug"]}
+        with monkeypatch.context() as patch:
+            patch.setattr(queries, "migrations", lambda _: steps)
+            make_store(held["namespace"]).close()
+        file = open_file(str(place["address"]))
+        file.transaction(lambda execute: execute(DOCUMENT, parameters))
+        file.close()
+        return held
+    make_store(held["namespace"])
+    dialect: queries.Dialect = "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
+    for number, step in queries.migrations(dialect).items():
+        made = re.search(r"CREATE (CONSTRAINT|\w* ?INDEX) (\w+)", step.text)
+        if number > OLD["neo4j"] and made:
+            kind = "CONSTRAINT" if made[1] == "CONSTRAINT" else "INDEX"
+            run_cypher(place, f"DROP {kind} {made[2]} IF EXISTS")
+    run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=OLD["neo4j"])
+    run_cypher(place, DOCUMENT, **parameters)
+    return held
+
+
+def test_an_old_store_is_brought_up_with_what_it_holds(
+    old_store: dict[str, str], engine: str, make_store: MakeStore, place: dict[str, Any]
+) -> None:
+    store = make_store(old_store["namespace"], migrated=False)
+    assert store.schema["version"] == OLD["ladybug" if engine == "ladybug" else "neo4j"]
+
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+
+    assert store.schema["version"] > OLD["neo4j"]
+    assert store.document_ids() == [old_store["document_id"]]
+    assert store.documents()[0].recognizer == store.recognizer() == ""
+    assert [(one.speaker, one.time) for one in store.segments_of(old_store["document_id"])] == [("", "")]
+    found = store.indexed_segments(since=-1)
+    assert [(one.id, one.speaker, one.time, one.entities, one.titles) for one in found] == [
+        (old_store["segment_id"], "", "2026-01-01T00:00:00+00:00", (), ())
+    ]
+    assert store.indexed_segments(since=0) == []
+    graph = make_graph(old_store["namespace"], title="Alice")
+    assert store.write(graph).action is Action.ADDED
+    assert store.entities([entity_id(old_store["namespace"], "alice")])[0].kinds == ("NAME", "title")
+    assert {one.document_id for one in store.indexed_segments(since=0)} == {graph.document.id}
+    if engine == "ladybug":
+        file = open_file(str(place["address"]))
+        rows = file.read("MATCH (d:Document {id: $id}) RETURN d.version AS version", {"id": old_store["document_id"]})
+        file.close()
+        assert rows == [{"version": 0}]
+    else:
+        names = {row["name"] for row in run_cypher(place, "SHOW INDEXES YIELD name")}
+        assert {"entity_id", "document_version"} <= names
+    store.forget(old_store["document_id"])
+    assert store.statistics()["Document"] == 1
+
+
+def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_store: MakeStore) -> None:
+    store = make_store(old_store["namespace"])
+    before = (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema)
+
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+
+    assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
