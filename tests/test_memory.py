@@ -468,6 +468,8 @@ def test_both_stores_give_the_same_graph_and_the_same_trace(memory: Memory, tmp_
             assert [step.score for step in one.trace] == pytest.approx([step.score for step in two.trace], abs=1e-6)
             assert (one.text, one.stop_reason) == (two.text, two.stop_reason)
             assert [citation.quote for citation in one.citations] == [citation.quote for citation in two.citations]
+        for query in (QUESTION, "stone bridge", "What did Tom build for the fox?"):
+            assert memory.search(query, k=50) == other.search(query, k=50)
 
 
 def test_a_stream_is_steps_then_text_then_the_answer(memory: Memory) -> None:

@@ -30,7 +30,7 @@ from memgraph_rag.types import Carrier, Vector, make_id
 
 __all__ = ["Found", "GraphSearch"]
 
-SHARPNESS = 3.0  # of the reset: how much better a segment must be to be e times as likely
+SHARPNESS = 3.0  # of the reset: a third of a standard deviation makes a segment e times as likely
 KEYWORDS = 0.5  # weight of the words beside the meaning
 NEIGHBOURS = 0.2  # weight of each neighbour in a segment's own scores
 ENTITIES = 0.85  # mass that starts on the question's entities, to 1 on the segments

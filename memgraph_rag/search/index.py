@@ -91,14 +91,18 @@ class NamespaceIndex:
     """The rows of one namespace, one for each segment.
 
     Args:
+        dimension: length of an embedding.
         stemming: whether words are compared by their stems.
         most_bytes: about how much memory it may take.
 
     One thread at a time: hold ``lock`` around ``refresh`` and the use of what it gives.
     """
 
-    def __init__(self, graph: GraphReader, *, stemming: bool = False, most_bytes: int = 2 * 2**30) -> None:
+    def __init__(
+        self, graph: GraphReader, *, dimension: int, stemming: bool = False, most_bytes: int = 2 * 2**30
+    ) -> None:
         self.lock = threading.RLock()
+        self._dimension = dimension
         self._graph = graph
         self._stemming = stemming
         self._most_bytes = most_bytes
@@ -154,8 +158,7 @@ class NamespaceIndex:
 
     def _check_memory(self) -> None:
         segments = self._graph.statistics().get("Segment", 0)
-        dimension = 384  # of the common small embedders; the estimate is rough anyway
-        needed = segments * (4 * dimension + _BYTES_BESIDE)
+        needed = segments * (4 * self._dimension + _BYTES_BESIDE)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
                 f"Expected a namespace whose graph search fits {self._most_bytes / 2**20:,.0f} MiB of memory; "

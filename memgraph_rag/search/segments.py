@@ -45,7 +45,7 @@ class SegmentSearch:
         self._embedder = embedder
         self._recognizer = recognizer
         self._stemming = stemming
-        self.index = NamespaceIndex(graph, stemming=stemming, most_bytes=most_bytes)
+        self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
 
     @cached_property
     def _walk(self) -> GraphSearch:

@@ -82,7 +82,7 @@ def entity_ids(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def search_of(shelf: Shelf) -> GraphSearch:
-    index = NamespaceIndex(shelf)  # pyright: ignore[reportArgumentType]
+    index = NamespaceIndex(shelf, dimension=256)  # pyright: ignore[reportArgumentType]
     return GraphSearch(index, namespace="tests", embedder=EMBEDDER, recognizer=RECOGNIZER)
 
 
@@ -259,7 +259,7 @@ def test_what_was_forgotten_is_let_go_of() -> None:
 
 
 def test_a_namespace_beyond_the_limit_is_refused_with_the_way_out() -> None:
-    index = NamespaceIndex(films(), most_bytes=10_000)  # pyright: ignore[reportArgumentType]
+    index = NamespaceIndex(films(), dimension=256, most_bytes=10_000)  # pyright: ignore[reportArgumentType]
     with pytest.raises(SearchMemoryExceeded, match="hybrid"):
         index.refresh()
 
