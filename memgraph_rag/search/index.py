@@ -22,9 +22,9 @@ from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.keywords import KeywordIndex, day_of
 from memgraph_rag.types import IndexedSegment, Matrix
 
-__all__ = ["MENTION_WEIGHT", "TITLE_WEIGHT", "NamespaceIndex", "View", "edges_of"]
+__all__ = ["MENTION_EDGE", "TITLE_EDGE", "NamespaceIndex", "View", "edges_of"]
 
-MENTION_WEIGHT, TITLE_WEIGHT = 1.0, 4.0
+MENTION_EDGE, TITLE_EDGE = 1.0, 4.0
 """Of the edges between a segment and an entity that it mentions, or that its document's title names."""
 
 _BYTES_BESIDE = 700  # of a segment, beside its vector: id, place, words, edges (measured, docs/measurements.md)
@@ -121,7 +121,11 @@ class NamespaceIndex:
         self._entity_ids: list[str] = []
         self._titled: set[int] = set()
         self._edges: list[NDArray[np.float64]] = []  # (row, entity, weight) triples
+        self._forget_what_was_derived()
+
+    def _forget_what_was_derived(self) -> None:
         self._whole: View | None = None
+        self._incidence: sparse.csr_matrix | None = None
 
     @property
     def nbytes(self) -> int:
@@ -151,7 +155,8 @@ class NamespaceIndex:
         if len(self._places) != self._graph.count_documents():
             kept = set(self._graph.document_ids())
             self._drop([document for document in self._places if document not in kept])
-        self._version, self._whole = version, None
+        self._version = version
+        self._forget_what_was_derived()
         if len(self) < len(self._ids) // 2:
             self._clear()
             self.refresh()
@@ -179,7 +184,7 @@ class NamespaceIndex:
             start_of.setdefault(segment.document_id, row)
             if segment.speaker:
                 continue
-            edges = dict.fromkeys(segment.entities, MENTION_WEIGHT) | dict.fromkeys(segment.titles, TITLE_WEIGHT)
+            edges = dict.fromkeys(segment.entities, MENTION_EDGE) | dict.fromkeys(segment.titles, TITLE_EDGE)
             triples += [(row, self._number(entity), weight) for entity, weight in edges.items()]
             self._titled.update(self._number(entity) for entity in segment.titles)
         self._ids += [segment.id for segment in segments]
@@ -248,22 +253,25 @@ class NamespaceIndex:
         previous = np.flatnonzero((np.diff(rows) == 1) & (np.diff(self._document[rows]) == 0)) if len(rows) else rows
         before, after = np.full(len(rows), -1), np.full(len(rows), -1)
         before[previous + 1], after[previous] = previous, previous + 1
-        edges = np.concatenate([np.zeros((0, 3)), *self._edges])
-        shape = (len(self._ids), len(self._entities))
-        places = (edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64))
-        if len(rows) and (self._document[rows] == self._document[rows[0]]).all():
-            edges, places = edges[:0], (places[0][:0], places[1][:0])
-        incidence = sparse.csr_matrix((edges[:, 2], places), shape=shape)
-        ids = np.array(self._ids, dtype=object)
+        of_one = len(rows) > 0 and (self._document[rows] == self._document[rows[0]]).all()
+        incidence = sparse.csr_matrix((len(rows), len(self._entities))) if of_one else self._all_edges()
         return View(
             rows=rows,
-            ids=ids if whole else ids[rows],
+            ids=np.array(self._ids if whole else [self._ids[row] for row in rows], dtype=object),
             embeddings=self._embeddings if whole else self._embeddings[rows],
             before=before,
             after=after,
             siblings=_numbers_of_equals(self._document[rows]),
-            incidence=incidence if whole else incidence[rows],
+            incidence=incidence if whole or of_one else incidence[rows],
         )
+
+    def _all_edges(self) -> sparse.csr_matrix:
+        """(rows, entities): the edges of every row, gathered once after each change."""
+        if self._incidence is None:
+            edges = np.concatenate([np.zeros((0, 3)), *self._edges])
+            places = (edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64))
+            self._incidence = sparse.csr_matrix((edges[:, 2], places), shape=(len(self._ids), len(self._entities)))
+        return self._incidence
 
 
 def _numbers_of_equals(values: Rows) -> Rows:
