@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from memgraph_rag import moments
 from memgraph_rag.contracts import GraphStore, Layer, Models, Progress, SplitDocument, TokenCounter
 from memgraph_rag.errors import DocumentError, MemgraphRagError
-from memgraph_rag.text import moments
 from memgraph_rag.text.context import in_context
 from memgraph_rag.text.loading import Source, load
 from memgraph_rag.text.splitting import split

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from datetime import date
 from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "STOP_WORDS", "TITLE_WEIGHT", "B", "KeywordIndex", "day_of", "keywords", "stem", "words"]
+__all__ = ["K1", "STOP_WORDS", "TITLE_WEIGHT", "B", "KeywordIndex", "keywords", "stem", "words"]
 
 K1, B = 0.9, 0.4
 """How soon repetition stops to count, and how much long texts are held back: better here than 1.2 and 0.75."""
@@ -44,12 +43,6 @@ STOP_WORDS = frozenset(
 """English words that tell texts apart badly."""
 
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-
-
 def words(text: str) -> list[str]:
     """The words of a text, in lower case, in order.
 
@@ -62,19 +55,6 @@ def words(text: str) -> list[str]:
 def keywords(text: str) -> list[str]:
     """The words of a query that are worth looking for, each once, in order."""
     return [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS]
-
-
-def day_of(moment: str) -> str:
-    """The day of a moment in ISO 8601 as people write and ask for it; empty where it is none.
-
-    >>> day_of("2023-05-08T13:56:00")
-    '8 May 2023'
-    """
-    try:
-        day = date.fromisoformat(moment[:10])
-    except ValueError:
-        return ""
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 @lru_cache(maxsize=262_144)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timezone
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from typing import Any
 
 from typing_extensions import Self
 
+from memgraph_rag import moments
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -35,7 +36,6 @@ from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import DEFAULT, find_strategy
-from memgraph_rag.text import moments
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
     Answer,
@@ -493,18 +493,16 @@ class _Models:
 
 
 def _checked_time(name: str, value: str | date | None) -> datetime | None:
-    """A moment with a zone, UTC where it has none; a day is its first moment."""
     if value is None:
         return None
     text = value.isoformat() if isinstance(value, date) else value
-    moment = moments.read(text) if isinstance(text, str) else ""
-    if not moment:
+    instant = moments.instant(text) if isinstance(text, str) else None
+    if instant is None:
         raise SettingsError(
             f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {value!r}.",
             setting=name,
         )
-    parsed = datetime.fromisoformat(moment)
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+    return instant
 
 
 def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:

@@ -50,6 +50,7 @@ __all__ = [
     "Usage",
     "Vector",
     "as_line",
+    "entity_id",
     "make_id",
 ]
 
@@ -72,6 +73,11 @@ def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
     """
     framed = json.dumps([namespace, kind, *natural_key], ensure_ascii=False)
     return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def entity_id(namespace: str, normal: str) -> str:
+    """The id of the entity whose name has that normal form."""
+    return make_id(namespace, "entity", normal)
 
 
 def as_line(text: str) -> str:

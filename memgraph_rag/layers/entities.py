@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import Models, Named, Progress, SplitDocument
 from memgraph_rag.names import is_name, normalise
-from memgraph_rag.types import LayerRows, Mention, Segment, Title, make_id
+from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
 __all__ = ["EntitiesLayer"]
 
@@ -81,9 +81,7 @@ def _mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]
         notes["name without a letter" if normal or len(surface) <= 100 else "name too long"] += 1
         return None
     start = segment.start + named.start
-    return Mention(
-        make_id(namespace, "entity", normal), normal, named.kind, surface, segment.id, start, start + len(surface)
-    )
+    return Mention(entity_id(namespace, normal), normal, named.kind, surface, segment.id, start, start + len(surface))
 
 
 def _titles(title: str, namespace: str) -> Iterator[Title]:
@@ -92,7 +90,7 @@ def _titles(title: str, namespace: str) -> Iterator[Title]:
     surfaces = {normalise(surface): surface for surface in (_IN_PARENTHESES.sub("", whole).strip(), whole)}
     for normal, surface in reversed(surfaces.items()):
         if is_name(normal):
-            yield Title(make_id(namespace, "entity", normal), normal, surface)
+            yield Title(entity_id(namespace, normal), normal, surface)
 
 
 def _headings(text: str) -> Iterator[Named]:

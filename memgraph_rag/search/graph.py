@@ -26,7 +26,7 @@ from memgraph_rag.names import names_in, ngrams
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
-from memgraph_rag.types import Carrier, Vector, make_id
+from memgraph_rag.types import Carrier, Vector, entity_id
 
 __all__ = ["Found", "GraphSearch"]
 
@@ -152,7 +152,7 @@ class GraphSearch:
         return sorted(known[name] for name in _longest(known))
 
     def _id(self, normal: str) -> str:
-        return make_id(self._namespace, "entity", normal)
+        return entity_id(self._namespace, normal)
 
     def _walk(self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int]) -> _Walk:
         cosines = np.asarray(view.embeddings @ vector).astype(np.float64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,8 @@ from scipy import sparse
 
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.keywords import KeywordIndex, day_of
+from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.moments import day_of, instant
 from memgraph_rag.types import IndexedSegment, Matrix
 
 __all__ = ["MENTION_EDGE", "TITLE_EDGE", "NamespaceIndex", "View", "edges_of"]
@@ -303,9 +304,6 @@ def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:
 
 
 def _seconds(moment: str) -> float:
-    """A moment in ISO 8601 as seconds since 1970; without a zone it is taken as UTC. NaN where it is none."""
-    try:
-        parsed = datetime.fromisoformat(moment.replace("Z", "+00:00"))
-    except ValueError:
-        return float("nan")
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)).timestamp()
+    """A moment as seconds since 1970; NaN where it is none."""
+    at = instant(moment)
+    return float("nan") if at is None else at.timestamp()

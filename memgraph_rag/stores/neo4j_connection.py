@@ -21,6 +21,7 @@ from memgraph_rag.stores import queries
 
 __all__ = ["Execute", "Neo4jConnection", "connect"]
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
@@ -99,21 +100,15 @@ class Neo4jConnection:
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, in one reading transaction; it may be called again after a lost connection."""
         with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(_unit_of_work(operation, READ_TIMEOUT_S, work))
+            return session.execute_read(_unit_of_work(operation, READ_TIMEOUT_S, work, _as_it_is))
 
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
         """The rows of one statement, each made into what it is to be as soon as it arrives."""
-
-        def work(transaction: neo4j.ManagedTransaction) -> list[T]:
-            result = transaction.run(text, dict(parameters))  # pyright: ignore[reportArgumentType]
-            columns = result.keys()
-            return [row(dict(zip(columns, record.values(), strict=True))) for record in result]
-
         with self._session(neo4j.READ_ACCESS) as session:
             return session.execute_read(
-                neo4j.unit_of_work(metadata={"app": APPLICATION, "op": operation}, timeout=WRITE_TIMEOUT_S)(work)
+                _unit_of_work(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
             )
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
@@ -122,7 +117,7 @@ class Neo4jConnection:
         It may be called again after a lost connection or a deadlock.
         """
         with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, work))
+            return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, work, _as_it_is))
 
     def close(self) -> None:
         """Let go of the server."""
@@ -140,16 +135,27 @@ class Neo4jConnection:
 
 
 def _unit_of_work(
-    operation: str, timeout_s: float, work: Callable[[Execute], T]
+    operation: str,
+    timeout_s: float,
+    work: Callable[[Callable[[str, Mapping[str, Any]], list[R]]], T],
+    row: Callable[[dict[str, Any]], R],
 ) -> Callable[[neo4j.ManagedTransaction], T]:
+    """A transaction's function: ``work``, given what runs a statement and makes each row as soon as it arrives."""
+
     @neo4j.unit_of_work(metadata={"app": APPLICATION, "op": operation}, timeout=timeout_s)
     def run(transaction: neo4j.ManagedTransaction) -> T:
-        def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-            return [dict(record) for record in transaction.run(text, dict(parameters))]  # pyright: ignore[reportArgumentType]
+        def execute(text: str, parameters: Mapping[str, Any]) -> list[R]:
+            result = transaction.run(text, dict(parameters))  # pyright: ignore[reportArgumentType]
+            columns = result.keys()
+            return [row(dict(zip(columns, record.values(), strict=True))) for record in result]
 
         return work(execute)
 
     return run
+
+
+def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+    return row
 
 
 @contextmanager

@@ -23,16 +23,8 @@ __all__ = [
     "StoredGraph",
     "counts",
     "counts_of",
-    "documents",
-    "named_documents",
-    "nodes",
     "numbers",
     "score",
-    "segments_of",
-    "similarities",
-    "statistics",
-    "successors",
-    "top_nodes",
 ]
 
 NO_LIMIT = 2**31 - 1
@@ -64,7 +56,11 @@ class StoredGraph(ABC):
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         """All documents, or those of these ids that exist; by key."""
-        return documents(self._run, ids)
+        if ids is None:
+            return [rows.decode_document(row) for row in self._run("read/list_documents")]
+        wanted = list(dict.fromkeys(ids))
+        found = self._run("read/find_documents", document_ids=wanted) if wanted else []
+        return [rows.decode_document(row) for row in found]
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """The document with that id, or else that key; None where there is none."""
@@ -72,27 +68,48 @@ class StoredGraph(ABC):
 
     def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         """For each name the document with that id, or else that key; None where there is none."""
-        return named_documents(self._run, names)
+        found = self._run("read/find_named_documents", names=list(dict.fromkeys(names))) if names else []
+        records = [rows.decode_document(row) for row in found]
+        by_key = {record.key: record for record in records}
+        by_id = {record.id: record for record in records}
+        return [by_id.get(name) or by_key.get(name) for name in names]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""
-        return nodes(self._run, node_ids)
+        wanted = list(dict.fromkeys(node_ids))
+        segments = self._run("read/find_segments", node_ids=wanted) if wanted else []
+        found: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
+        missing = [node_id for node_id in wanted if node_id not in found]
+        points = self._run("read/find_points", node_ids=missing) if missing else []
+        found |= {row["id"]: rows.decode_point(row) for row in points}
+        return [found[node_id] for node_id in node_ids if node_id in found]
 
     def segments_of(self, document_id: str) -> list[Segment]:
         """All segments of a document, by index."""
-        return segments_of(self._run, document_id)
+        return [rows.decode_segment(row) for row in self._run("read/list_segments", document_ids=[document_id])]
 
     def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
         """The highest level of each document, in the order given, by index."""
-        return top_nodes(self._run, document_ids)
+        wanted = list(dict.fromkeys(document_ids))
+        if not wanted:
+            return []
+        tops = _by_document(map(rows.decode_point, self._run("read/list_top_points", document_ids=wanted)))
+        flat = [document_id for document_id in wanted if document_id not in tops]
+        if flat:
+            tops |= _by_document(map(rows.decode_segment, self._run("read/list_segments", document_ids=flat)))
+        return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
-        return successors(self._run, node_ids)
+        wanted = list(dict.fromkeys(node_ids))
+        found = self._run("read/list_successors", node_ids=wanted) if wanted else []
+        return [rows.decode_summarizes(row) for row in found]
 
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         """The exact cosine of every segment and point of these documents, best first."""
-        return similarities(self._run, vector, documents=documents)
+        segments = _scored(self._run, "read/score_segments", vector, documents, NO_LIMIT)
+        points = _scored(self._run, "read/score_points", vector, documents, NO_LIMIT)
+        return sorted(segments + points, key=lambda hit: (-hit.score, hit.node_id))
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
         """The entities of these ids that exist, in the order of ``entity_ids``."""
@@ -123,58 +140,7 @@ class StoredGraph(ABC):
 
     def statistics(self) -> Mapping[str, int]:
         """Counts of the namespace by label and by relationship type."""
-        return statistics(self._run)
-
-
-def documents(run: Run, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-    """All documents, or those of these ids, by key."""
-    if ids is None:
-        return [rows.decode_document(row) for row in run("read/list_documents")]
-    wanted = list(dict.fromkeys(ids))
-    found = run("read/find_documents", document_ids=wanted) if wanted else []
-    return [rows.decode_document(row) for row in found]
-
-
-def named_documents(run: Run, names: Sequence[str]) -> list[DocumentRecord | None]:
-    """For each name the document with that id, or else that key."""
-    found = run("read/find_named_documents", names=list(dict.fromkeys(names))) if names else []
-    records = [rows.decode_document(row) for row in found]
-    by_key = {record.key: record for record in records}
-    by_id = {record.id: record for record in records}
-    return [by_id.get(name) or by_key.get(name) for name in names]
-
-
-def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
-    """The nodes of these ids that exist, in the order of the ids."""
-    wanted = list(dict.fromkeys(node_ids))
-    found: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in _if_any(run, "read/find_segments", wanted)}
-    missing = [node_id for node_id in wanted if node_id not in found]
-    found |= {row["id"]: rows.decode_point(row) for row in _if_any(run, "read/find_points", missing)}
-    return [found[node_id] for node_id in node_ids if node_id in found]
-
-
-def segments_of(run: Run, document_id: str) -> list[Segment]:
-    """All segments of a document, by index."""
-    return [rows.decode_segment(row) for row in run("read/list_segments", document_ids=[document_id])]
-
-
-def top_nodes(run: Run, document_ids: Sequence[str]) -> list[Node]:
-    """The highest level of each document, in the order given, by index."""
-    wanted = list(dict.fromkeys(document_ids))
-    if not wanted:
-        return []
-    points = map(rows.decode_point, run("read/list_top_points", document_ids=wanted))
-    tops = _by_document(points)
-    flat = [document_id for document_id in wanted if document_id not in tops]
-    if flat:
-        tops |= _by_document(map(rows.decode_segment, run("read/list_segments", document_ids=flat)))
-    return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
-
-
-def successors(run: Run, node_ids: Sequence[str]) -> list[Summarizes]:
-    """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
-    wanted = list(dict.fromkeys(node_ids))
-    return [rows.decode_summarizes(row) for row in _if_any(run, "read/list_successors", wanted)]
+        return dict.fromkeys(rows.COUNTED, 0) | rows.counts(self._run("read/count_namespace"))
 
 
 def numbers(vector: Vector) -> list[float]:
@@ -196,13 +162,6 @@ def score(run: Run, vector: Vector, *, documents: Sequence[str], k: int = NO_LIM
     return _scored(run, "read/score_segments", vector, documents, k)
 
 
-def similarities(run: Run, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
-    """The cosine of every segment and point of these documents, best first."""
-    segments = _scored(run, "read/score_segments", vector, documents, NO_LIMIT)
-    points = _scored(run, "read/score_points", vector, documents, NO_LIMIT)
-    return sorted(segments + points, key=lambda hit: (-hit.score, hit.node_id))
-
-
 def counts(run: Run, document_id: str) -> Mapping[str, int]:
     """What the graph holds of a document, by label and by relationship type; nothing is not named."""
     return rows.counts(run("read/count_document", document_id=document_id))
@@ -215,20 +174,11 @@ def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, i
     return rows.counts_by_document(run("read/count_by_document", document_ids=list(document_ids)))
 
 
-def statistics(run: Run) -> Mapping[str, int]:
-    """Counts of the namespace, by label and by relationship type."""
-    return dict.fromkeys(rows.COUNTED, 0) | rows.counts(run("read/count_namespace"))
-
-
 def _scored(run: Run, name: str, vector: Vector, documents: Sequence[str], k: int) -> list[Hit]:
     if not documents:
         return []
     found = run(name, vector=numbers(vector), document_ids=list(documents), k=k)
     return rows.decode_hits(found)
-
-
-def _if_any(run: Run, name: str, node_ids: list[str]) -> list[dict[str, Any]]:
-    return run(name, node_ids=node_ids) if node_ids else []
 
 
 def _by_document(found: Iterable[Node]) -> dict[str, list[Node]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -59,6 +59,8 @@ __all__ = [
     "writings",
 ]
 
+T = TypeVar("T")
+
 Row = Mapping[str, Any]
 
 Columns = dict[str, Sequence[Any] | Matrix]
@@ -95,6 +97,14 @@ def caption(text: str) -> str:
     return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
 
 
+def _owned(
+    graphs: Sequence[DocumentGraph], rows_of: Callable[[DocumentGraph], Sequence[T]]
+) -> tuple[list[str], list[T]]:
+    """(ids of documents, rows) of these documents' rows: each row's owner beside it."""
+    pairs = [(graph.document.id, row) for graph in graphs for row in rows_of(graph)]
+    return [document_id for document_id, _ in pairs], [row for _, row in pairs]
+
+
 def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """The documents' own nodes."""
     records = [graph.document for graph in graphs]
@@ -118,13 +128,12 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """The segments of the documents, each with the title that its document has, or else its key."""
     titles = {graph.document.id: graph.document.title or graph.document.key for graph in graphs}
-    pairs = [(graph.document.id, segment) for graph in graphs for segment in graph.segments]
-    segments = [segment for _, segment in pairs]
+    owners, segments = _owned(graphs, lambda graph: graph.segments)
     return {
         "id": [segment.id for segment in segments],
-        "document_id": [document_id for document_id, _ in pairs],
+        "document_id": owners,
         "name": [caption(segment.text) for segment in segments],
-        "title": [titles[document_id] for document_id, _ in pairs],
+        "title": [titles[document_id] for document_id in owners],
         "index": [segment.index for segment in segments],
         "text": [segment.text for segment in segments],
         "start": [segment.start for segment in segments],
@@ -138,11 +147,10 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """The information points of the documents."""
-    pairs = [(graph.document.id, point) for graph in graphs for point in graph.points]
-    points = [point for _, point in pairs]
+    owners, points = _owned(graphs, lambda graph: graph.points)
     return {
         "id": [point.id for point in points],
-        "document_id": [document_id for document_id, _ in pairs],
+        "document_id": owners,
         "name": [caption(point.text) for point in points],
         "level": [point.level for point in points],
         "index": [point.index for point in points],
@@ -171,10 +179,9 @@ def link_columns(edges: Iterable[Summarizes]) -> Columns:
 
 def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """MENTIONS edges."""
-    pairs = [(graph.document.id, mention) for graph in graphs for mention in graph.mentions]
-    mentions = [mention for _, mention in pairs]
+    owners, mentions = _owned(graphs, lambda graph: graph.mentions)
     return {
-        "document_id": [document_id for document_id, _ in pairs],
+        "document_id": owners,
         "segment_id": [mention.segment_id for mention in mentions],
         "entity_id": [mention.entity_id for mention in mentions],
         "surface": [mention.surface for mention in mentions],
@@ -186,11 +193,11 @@ def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """TITLED edges."""
-    pairs = [(graph.document.id, title) for graph in graphs for title in graph.titles]
+    owners, titles = _owned(graphs, lambda graph: graph.titles)
     return {
-        "document_id": [document_id for document_id, _ in pairs],
-        "entity_id": [title.entity_id for _, title in pairs],
-        "surface": [title.surface for _, title in pairs],
+        "document_id": owners,
+        "entity_id": [title.entity_id for title in titles],
+        "surface": [title.surface for title in titles],
     }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
-from memgraph_rag.types import Action, DocumentGraph, Receipt, make_id
+from memgraph_rag.types import Action, DocumentGraph, Receipt, entity_id
 
 __all__ = ["Create", "WrittenGraph", "check", "extend", "remove", "replace", "size"]
 
@@ -133,10 +133,10 @@ def _check_distinct(graphs: Sequence[DocumentGraph]) -> None:
 def _check_names(graph: DocumentGraph, namespace: str) -> None:
     segments = {segment.id: segment for segment in graph.segments}
     for named in (*graph.mentions, *graph.titles):
-        if named.entity_id != make_id(namespace, "entity", named.normal):  # else two namespaces might share an entity
+        if named.entity_id != entity_id(namespace, named.normal):  # else two namespaces might share an entity
             raise StoreError(
                 f"expected the id of entity {named.normal!r} to be made of namespace {namespace!r} and that name; came "
-                f'{named.entity_id} in document {graph.document.key!r}. Use make_id(namespace, "entity", normal).',
+                f"{named.entity_id} in document {graph.document.key!r}. Use entity_id(namespace, normal).",
                 entity_id=named.entity_id,
                 normal=named.normal,
             )

@@ -11,8 +11,8 @@ from datetime import date
 from itertools import accumulate, pairwise
 from typing import Any
 
+from memgraph_rag import moments
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text import moments
 from memgraph_rag.types import Message, Turn
 
 __all__ = ["render"]

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from memgraph_rag import moments
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text import moments
 from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
 from memgraph_rag.types import Document, Message, MetadataValue, Turn

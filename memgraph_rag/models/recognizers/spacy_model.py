@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models.recognizers.texts import cleaned, pieces
+from memgraph_rag.models.recognizers.texts import recognized
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -56,17 +56,16 @@ class SpacyRecognizer:
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """The names in each text, by start."""
-        found: list[list[Named]] = [[] for _ in texts]
-        read = list(pieces(texts))
         with self._lock:  # a pipeline's vocabulary is not made for several threads
-            pipeline = self._loaded()
-            with pipeline.memory_zone():
-                documents = pipeline.pipe((piece for _, _, piece in read), batch_size=_BATCH)
-                for (index, offset, _), document in zip(read, documents, strict=True):
-                    found[index] += [
-                        Named(offset + span.start_char, offset + span.end_char, span.label_) for span in document.ents
-                    ]
-        return [cleaned(text, of_text) for text, of_text in zip(texts, found, strict=True)]
+            return recognized(texts, self._find)
+
+    def _find(self, read: Sequence[str]) -> list[list[Named]]:
+        pipeline = self._loaded()
+        with pipeline.memory_zone():  # left before this returns: a generator might be let go within it
+            return [
+                [Named(span.start_char, span.end_char, span.label_) for span in document.ents]
+                for document in pipeline.pipe(read, batch_size=_BATCH)
+            ]
 
     def _loaded(self) -> Language:
         if self._pipeline is None:

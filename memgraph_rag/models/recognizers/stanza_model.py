@@ -19,7 +19,7 @@ import platformdirs
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models.recognizers.texts import cleaned, pieces
+from memgraph_rag.models.recognizers.texts import recognized
 
 if TYPE_CHECKING:
     from stanza.pipeline.core import Pipeline
@@ -73,17 +73,13 @@ class StanzaRecognizer:
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """The names in each text, by start."""
-        found: list[list[Named]] = [[] for _ in texts]
-        read = list(pieces(texts))
         with self._lock:  # loading, and processors that keep state
-            for first in range(0, len(read), _BATCH):
-                batch = read[first : first + _BATCH]
-                documents = self._loaded().bulk_process([piece for _, _, piece in batch])
-                for (index, offset, _), document in zip(batch, documents, strict=True):
-                    found[index] += [
-                        Named(offset + span.start_char, offset + span.end_char, span.type) for span in document.ents
-                    ]
-        return [cleaned(text, of_text) for text, of_text in zip(texts, found, strict=True)]
+            return recognized(texts, self._find)
+
+    def _find(self, read: Sequence[str]) -> Iterator[list[Named]]:
+        for first in range(0, len(read), _BATCH):
+            for document in self._loaded().bulk_process(list(read[first : first + _BATCH])):
+                yield [Named(span.start_char, span.end_char, span.type) for span in document.ents]
 
     def _loaded(self) -> Pipeline:
         if self._pipeline is None:

@@ -8,11 +8,11 @@ ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memgraph_rag.contracts import Named
 
-__all__ = ["NO_NAMES", "cleaned", "pieces", "readable"]
+__all__ = ["NO_NAMES", "cleaned", "pieces", "readable", "recognized"]
 
 NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})
 """Kinds of OntoNotes that name nothing: as nodes they would join whatever happened in 1999."""
@@ -71,3 +71,12 @@ def cleaned(text: str, found: Iterable[Named]) -> list[Named]:
         if start < end:
             kept.append(Named(start, end, named.kind))
     return kept
+
+
+def recognized(texts: Sequence[str], find: Callable[[Sequence[str]], Iterable[Iterable[Named]]]) -> list[list[Named]]:
+    """The cleaned names in each text, by start, where ``find`` tells those of each piece by offsets in the piece."""
+    found: list[list[Named]] = [[] for _ in texts]
+    read = list(pieces(texts))
+    for (index, offset, _), of_piece in zip(read, find([piece for _, _, piece in read]), strict=True):
+        found[index] += [Named(offset + named.start, offset + named.end, named.kind) for named in of_piece]
+    return [cleaned(text, of_text) for text, of_text in zip(texts, found, strict=True)]

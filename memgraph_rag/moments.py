@@ -1,19 +1,19 @@
 """Moments as ISO 8601: the one place that reads them.
 
-It knows no clock and no time zone's rules: a moment without an offset stays one without. Invariant: a string is the
-same moment on every Python (``fromisoformat`` reads more with each release, so it gets one form only), and a moment
-that was read is read again as itself.
+It knows no clock and no time zone's rules: a moment without an offset stays one without, and is UTC only as an
+instant. Invariant: a string is the same moment on every Python (``fromisoformat`` reads more with each release, so it
+gets one form only), and a moment that was read is read again as itself.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 
 from memgraph_rag.types import MetadataValue
 
-__all__ = ["named_in", "read"]
+__all__ = ["day_of", "instant", "named_in", "read"]
 
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
@@ -23,6 +23,10 @@ _FORM = re.compile(
     re.ASCII,
 )
 _NAMES = ("time", "date")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def read(text: str) -> str:
@@ -46,6 +50,32 @@ def read(text: str) -> str:
         return datetime.fromisoformat(f"{day}T{clock}{east}").isoformat()
     except ValueError:  # the 30th of February
         return ""
+
+
+def instant(text: str) -> datetime | None:
+    """The instant of a moment, in UTC where it has no offset; a day is its first instant. None where it is none.
+
+    >>> instant("2024-05-01")
+    datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    moment = read(text)
+    if not moment:
+        return None
+    parsed = datetime.fromisoformat(moment)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+
+
+def day_of(text: str) -> str:
+    """The day of a moment as people write and ask for it; empty where it is none.
+
+    >>> day_of("2023-05-08T13:56:00")
+    '8 May 2023'
+    """
+    moment = read(text)
+    if not moment:
+        return ""
+    day = date.fromisoformat(moment[:10])
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 def named_in(metadata: Mapping[str, MetadataValue]) -> str:

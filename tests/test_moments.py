@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.text import moments
+from memgraph_rag import moments
 
 
 @pytest.mark.parametrize(
