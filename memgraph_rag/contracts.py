@@ -34,6 +34,7 @@ from memgraph_rag.types import (
 )
 
 __all__ = [
+    "Calibration",
     "Embedder",
     "EntityRecognizer",
     "GraphReader",
@@ -108,8 +109,27 @@ class LanguageModel(Protocol):
         ...
 
 
+class Calibration(Protocol):
+    """What labelled questions told of a language model's signals."""
+
+    @property
+    def yes_threshold(self) -> float:
+        """A probability of Yes above this one most often means that what was read is enough."""
+        ...
+
+    @property
+    def attention_weight(self) -> float:
+        """How far attention may be trusted to rank nodes: from 0, not at all, to 1."""
+        ...
+
+
 class ReadingSession(Protocol):
     """The model's KV cache with a question and the nodes read so far. A context manager."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The model's, if it has one: the attention that ``append`` returns then does not fall with distance."""
+        ...
 
     @property
     def usage(self) -> Usage:
@@ -124,6 +144,8 @@ class ReadingSession(Protocol):
     def append(self, texts: Sequence[str]) -> Vector:
         """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
 
+        With a ``calibration`` it is relative to what is usual at that distance; else it falls with distance.
+
         Raises:
             WindowExceeded: they do not fit; nothing was read.
         """
@@ -131,6 +153,20 @@ class ReadingSession(Protocol):
 
     def probability_of_yes(self) -> float:
         """P(Yes) / (P(Yes) + P(No)) that what was read answers the question; leaves the cache as it was."""
+        ...
+
+    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
+        """Read nodes, at least one, in one pass; (n,) attention as ``append`` gives, and (n,) P(Yes) after each.
+
+        Just what ``append`` and ``probability_of_yes`` would give for one after another.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        ...
+
+    def take_back(self, nodes: int) -> None:
+        """Forget the last of the nodes that were read ahead, as if they had never been read."""
         ...
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:

@@ -156,13 +156,19 @@ class Memory:
         """The language model; its weights load when they are first needed."""
         if self._given_model is not None:
             return self._given_model
-        from memgraph_rag.models.catalogue import find_language_model
+        from memgraph_rag.models.catalogue import find_calibration, find_language_model
         from memgraph_rag.models.language_model import TransformersModel
 
         settings = self.settings
         name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
+        found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
         return TransformersModel(
-            folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
+            folder,
+            name=name,
+            window=settings.window,
+            device=settings.device,
+            dtype=settings.dtype,
+            calibration=found[0] if found else None,
         )
 
     @cached_property

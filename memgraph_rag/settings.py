@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     neo4j_database: str | None = Field(None, validation_alias=_named("NEO4J_DATABASE", "NEO4J_DATABASE"))
 
     model: str = Field("auto", description="Name, folder or GGUF file of the language model.")
+    calibration: str = Field(
+        "auto", min_length=1, description='Of the language model: "auto" finds it, "none", or a file.'
+    )
     embedder: str = Field("auto", description="Name or folder of the sentence-transformers model.")
     recognizer: str = Field("auto", description="What finds names: auto, stanza, spacy or rules.")
     stanza_dir: Path | None = Field(

@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Named, Progress
+from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
@@ -63,6 +63,7 @@ class FakeLanguageModel:
             and nothing at all where none shares one.
         window: how many tokens it may hold at once.
         name: what receipts and documents call it.
+        calibration: what its sessions say of themselves; it changes none of their numbers.
 
     >>> model = FakeLanguageModel(replies=["* Tom ran."])
     >>> (generation,) = model.generate([Prompt("Summarise.", ("Tom ran home.", "It rained."))], max_tokens=50)
@@ -80,8 +81,10 @@ class FakeLanguageModel:
         answer: str | None = None,
         window: int = 8192,
         name: str = "fake-language-model",
+        calibration: Calibration | None = None,
     ) -> None:
         self.name = name
+        self.calibration = calibration
         self.window = window
         self._replies = deque(replies)
         self._yes = tuple(yes)
@@ -135,7 +138,9 @@ class FakeLanguageModel:
                 "Ask a shorter question.",
                 tokens=tokens, window=self.window,
             )  # fmt: skip
-        return FakeSession(question, window=self.window, yes=self._yes, answer=self._answer)
+        return FakeSession(
+            question, window=self.window, yes=self._yes, answer=self._answer, calibration=self.calibration
+        )
 
 
 class FakeSession:
@@ -153,12 +158,23 @@ class FakeSession:
     'Ann found a fox.'
     """
 
-    def __init__(self, question: str, *, window: int, yes: Sequence[float] = (), answer: str | None = None) -> None:
+    def __init__(
+        self,
+        question: str,
+        *,
+        window: int,
+        yes: Sequence[float] = (),
+        answer: str | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
+        self.calibration = calibration
         self._question = _content(question)
         self._window = window
         self._yes = deque(yes)
         self._answer = answer
         self._read: list[str] = []
+        self._costs: list[int] = []
+        self._given: list[float] = []
         self._held = len(_TOKEN.findall(question))
         self.usage = Usage(prompt_tokens=self._held, model_calls=1)
 
@@ -182,6 +198,7 @@ class FakeSession:
             )  # fmt: skip
         self._read += texts
         self._held += cost
+        self._costs.append(cost)
         self.usage += Usage(prompt_tokens=cost, model_calls=1)
         shares = [sum(token in self._question for token in of_text) / max(len(of_text), 1) for of_text in tokens]
         return np.array(shares, np.float32) + np.float32(_EPSILON)
@@ -190,9 +207,34 @@ class FakeSession:
         """What was scripted, else the share of the question's words that occur in what was read."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if self._yes:
-            return self._yes.popleft()
+            self._given.append(self._yes.popleft())
+            return self._given[-1]
         seen = {token for text in self._read for token in _tokens(text)}
         return len(self._question & seen) / len(self._question) if self._question else 0.0
+
+    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
+        """Read nodes one after another; (n,) attention of each, (n,) P(Yes) after each.
+
+        Raises:
+            WindowExceeded: they do not all fit; nothing was read.
+        """
+        attention, p_yes = [], []
+        try:
+            for text in texts:
+                attention.append(self.append([text]))
+                p_yes.append(self.probability_of_yes())
+        except WindowExceeded:
+            self.take_back(len(attention))
+            raise
+        return np.concatenate(attention), np.array(p_yes, np.float32)
+
+    def take_back(self, nodes: int) -> None:
+        """Forget the last nodes that were read ahead; what was scripted for them comes again."""
+        for _ in range(nodes):
+            self._read.pop()
+            self._held -= self._costs.pop()
+            if self._given:
+                self._yes.appendleft(self._given.pop())
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         """What was scripted, else the read sentence that shares most words with the question, token by token."""

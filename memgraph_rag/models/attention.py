@@ -1,10 +1,11 @@
 """How much each token looks at each span of others, measured while the model runs.
 
-The model's attention function is replaced by one that computes the same output and, where a measurement is on, a
-second product of the same attention probabilities with indicator columns instead of values: the column of a
-span then holds the probability mass that falls on it. No attention matrix is ever kept. It knows nothing of
-documents, prompts or caches. Invariant: a measurement equals the mean over layers and heads of what
-``output_attentions=True`` would give, summed over the span (tested against it).
+The model's attention function is replaced by one that gives the same output and, where a measurement is on, adds up
+the probability mass that falls on each span. No attention matrix of a whole pass is ever kept: few queries are
+computed by plain products, whose probabilities are at hand; many by a fused kernel, whose log-sum-exp turns the
+scores of the wanted keys alone into probabilities (``span_mass.py``). It knows nothing of documents or prompts.
+Invariant: a measurement equals the mean over layers and heads of what ``output_attentions=True`` would give, summed
+over the span (tested against ``plain.py`` on each architecture).
 
 Source: PECAN, section 3.1 (attention averaged over all layers and heads, accumulated layer by layer).
 """
@@ -16,118 +17,287 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, PreTrainedModel
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+from transformers.masking_utils import AttentionMaskInterface
 
 from memgraph_rag.errors import ModelError, SpanError
+from memgraph_rag.models.span_mass import span_mass
 
-__all__ = ["IMPLEMENTATION", "AttentionMeter", "require_attention_interface", "span_indicators"]
+__all__ = ["IMPLEMENTATION", "AttentionMeter", "Spans", "Visibility", "require_attention_interface"]
 
 IMPLEMENTATION = "measured"
 """The name under which the attention function and its mask are registered with transformers.
 
 Neutral on purpose: transformers branches on names that contain "sdpa" or "flash"."""
 
+_FEW_QUERIES = 96  # up to here plain products beat the fused kernel, which has to read a mask
+_BLOCK_SCORES = 1 << 24  # scores of plain products held at once: 64 MB
+
 Span = tuple[int, int]
 
 
-class AttentionMeter:
-    """Sums attention mass per span over the layers of one forward pass.
+class Spans:
+    """Half-open spans of key positions, one list for each row of a batch.
 
     Args:
-        indicators: (B, Tk, S), 1 where a key position belongs to a span; later key positions belong to none.
-    """
-
-    def __init__(self, indicators: Tensor) -> None:
-        self._indicators = indicators
-        self._tokens = indicators.sum(dim=1, dtype=torch.float32).clamp_min(1.0)
-        self._sum: Tensor | None = None
-        self._layers = 0
-
-    def observe(self, module: torch.nn.Module, query: Tensor, key: Tensor, mask: Tensor | None, kwargs: Any) -> None:
-        """Add one layer: query (B, H, Tq, D), key (B, Hkv, Tk, D)."""
-        width = query.shape[-1]  # the fused kernels want values as wide as keys
-        masses = []
-        for chunk in self._indicators.split(width, dim=2):
-            columns = key.new_zeros(chunk.shape[0], 1, key.shape[2], width)
-            columns[:, 0, : chunk.shape[1], : chunk.shape[2]] = chunk
-            values = columns.expand(-1, key.shape[1], -1, -1)
-            mass, _ = sdpa_attention_forward(module, query, key, values, mask, **kwargs)  # (B, Tq, H, D)
-            masses.append(mass[..., : chunk.shape[2]].float().mean(dim=2))
-        layer = torch.cat(masses, dim=2)
-        self._sum = layer if self._sum is None else self._sum + layer
-        self._layers += 1
-
-    def mean(self) -> Tensor:
-        """(B, Tq, S) float32: attention of each query token to each span, mean over layers, heads and span tokens."""
-        if self._sum is None:
-            raise ModelError(
-                "Expected the model to call the measured attention, but no layer did. Use a causal model whose "
-                "attention goes through transformers' AttentionInterface."
-            )
-        return self._sum / self._layers / self._tokens[:, None, :]
-
-
-def span_indicators(
-    spans: Sequence[Sequence[Span]], *, length: int, dtype: torch.dtype, device: torch.device
-) -> Tensor:
-    """(B, length, S) indicator columns of half-open token spans, one list of spans per batch row.
-
-    Rows with fewer spans than the longest list get empty columns.
+        spans: those of each row; they do not overlap. Rows may have fewer than the longest list.
+        length: no span reaches past this position.
 
     Raises:
         SpanError: a span is empty, or reaches past ``length``.
     """
-    columns = torch.zeros(len(spans), length, max(map(len, spans)), dtype=dtype, device=device)
-    for row, row_spans in enumerate(spans):
-        for column, (start, end) in enumerate(row_spans):
-            if not 0 <= start < end <= length:
-                raise SpanError(
-                    f"Expected token spans within 0..{length} that hold a token, got ({start}, {end}).",
-                    start=start, end=end, length=length,
-                )  # fmt: skip
-            columns[row, start:end, column] = 1
-    return columns
+
+    def __init__(self, spans: Sequence[Sequence[Span]], *, length: int, device: torch.device) -> None:
+        self.count = max(map(len, spans))
+        owner = torch.full((len(spans), length), -1, dtype=torch.int32)
+        tokens = torch.ones(len(spans), self.count)
+        for row, of_row in enumerate(spans):
+            for number, (start, end) in enumerate(of_row):
+                if not 0 <= start < end <= length:
+                    raise SpanError(
+                        f"Expected token spans within 0..{length} that hold a token, got ({start}, {end}).",
+                        start=start, end=end, length=length,
+                    )  # fmt: skip
+                owner[row, start:end] = number
+                tokens[row, number] = end - start
+        self.owner = owner.to(device)  # (B, length): the span of each position, -1 where it has none
+        self.tokens = tokens.to(device)  # (B, S)
+        self._indicators = (self.owner[:, :, None] == torch.arange(self.count, device=device)).float()
+
+    def pool(self, probabilities: Tensor) -> Tensor:
+        """(B, Tq, S) mass on each span from (B, Tq, Tk) float32 probabilities."""
+        length = min(probabilities.shape[-1], self._indicators.shape[1])
+        return probabilities[..., :length] @ self._indicators[:, :length]
+
+
+class AttentionMeter:
+    """Adds up the attention to spans over the layers of one forward pass.
+
+    Args:
+        spans: what is looked at.
+        by_head: keep each head's mass, at the price of (L, B, H, Tq, S) numbers.
+    """
+
+    def __init__(self, spans: Spans, *, by_head: bool = False) -> None:
+        self.spans = spans
+        self.is_by_head = by_head
+        self._sum: Tensor | None = None
+        self._of_heads: list[Tensor] = []
+        self._layers = 0
+
+    def add_probabilities(self, probabilities: Tensor, queries: slice, total: int) -> None:
+        """Part of a layer: (B, H, tq, Tk) float32 probabilities of these of its ``total`` queries."""
+        if self.is_by_head:
+            rows, heads, some, keys = probabilities.shape
+            mass = self.spans.pool(probabilities.reshape(rows, heads * some, keys)).view(rows, heads, some, -1)
+        else:
+            mass = self.spans.pool(probabilities.mean(dim=1))[:, None]
+        if some_of_them := queries.stop - queries.start < total:
+            whole = mass.new_zeros(mass.shape[0], mass.shape[1], total, mass.shape[3])
+            whole[:, :, queries] = mass
+            mass = whole
+        self._add(mass, is_new_layer=not some_of_them or queries.start == 0)
+
+    def add_mass(self, mass: Tensor) -> None:
+        """One layer: (B, H, Tq, S) float32 mass on the spans."""
+        self._add(mass if self.is_by_head else mass.mean(dim=1, keepdim=True), is_new_layer=True)
+
+    def _add(self, mass: Tensor, *, is_new_layer: bool) -> None:
+        self._layers += is_new_layer
+        if not self.is_by_head:
+            self._sum = mass if self._sum is None else self._sum + mass
+        elif is_new_layer:
+            self._of_heads.append(mass)
+        else:
+            self._of_heads[-1] = self._of_heads[-1] + mass
+
+    def mean(self) -> Tensor:
+        """(B, Tq, S) float32: attention of each query to each span, mean over layers, heads and the span's tokens."""
+        if not self._layers:
+            raise ModelError(
+                "Expected the model to call the measured attention, but no layer did. Use a causal model whose "
+                "attention goes through transformers' AttentionInterface."
+            )
+        total = torch.stack([mass.mean(dim=1) for mass in self._of_heads]).sum(dim=0) if self.is_by_head else self._sum
+        assert total is not None
+        return total.reshape(total.shape[0], -1, self.spans.count) / self._layers / self.spans.tokens[:, None]
+
+    def of_heads(self) -> Tensor:
+        """(L, H, B, Tq, S) float32: as ``mean``, each head of each layer for itself."""
+        return torch.stack(self._of_heads).transpose(1, 2) / self.spans.tokens[:, None]
+
+
+class Visibility:
+    """Which keys each new token sees; a token sees itself and what its row held before, unless told otherwise.
+
+    Args:
+        held: how many tokens each row held before the pass; the new ones lie behind them.
+        among: (t, t) bool, which of the new tokens a new token sees; those up to itself where it is None.
+    """
+
+    def __init__(self, held: Sequence[int], *, among: Tensor | None = None) -> None:
+        self._held = held
+        self._among = among
+        self._masks: dict[int | None, Tensor | None] = {}
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether all rows are equally long, and each token sees all before it."""
+        return self._among is None and min(self._held) == max(self._held)
+
+    def is_square(self, queries: int, window: int | None) -> bool:
+        """Whether nothing was held, and each token sees all up to itself: what kernels call causal."""
+        return self.is_causal and self._held[0] == 0 and not self._reaches(queries, window)
+
+    def mask(self, queries: int, window: int | None, device: torch.device) -> Tensor | None:
+        """(B or 1, Tq, Tk) bool, True where a query sees a key; None where all see all. The same for many layers.
+
+        Args:
+            window: a token sees only so many, itself included.
+        """
+        if window not in self._masks:
+            self._masks[window] = self._made(queries, window, device)
+        return self._masks[window]
+
+    def _reaches(self, queries: int, window: int | None) -> bool:
+        return window is not None and max(self._held) + queries > window
+
+    def _made(self, queries: int, window: int | None, device: torch.device) -> Tensor | None:
+        longest = max(self._held)
+        reached = self._reaches(queries, window)
+        if self.is_causal and queries == 1 and not reached:
+            return None
+        held = torch.tensor([longest] if self.is_causal else list(self._held), device=device)[:, None, None]
+        keys = torch.arange(longest + queries, device=device)
+        order = keys - held  # (B, 1, Tk): number among the new tokens, negative before
+        number = torch.arange(queries, device=device)[:, None]
+        if self._among is None:
+            seen, distance = order <= number, number - order
+        else:
+            inside = order.expand(-1, queries, -1).clamp(0, queries - 1)
+            among = self._among.to(device).expand(len(held), -1, -1).gather(2, inside)
+            seen = (order < 0) | (among & (order < queries))
+            depth = self._among.to(device).sum(dim=1) - 1  # how many new tokens each has before it
+            distance = depth[:, None] - torch.where(order < 0, order, depth[inside[:, :1]])
+        return seen & (distance < window) if window is not None and reached else seen
 
 
 def require_attention_interface(model: PreTrainedModel) -> None:
     """Check that the model's attention can be measured.
 
     Raises:
-        ModelError: its architecture does not go through ``AttentionInterface``, or caps its logits.
+        ModelError: its architecture does not go through ``AttentionInterface``.
     """
     name = type(model).__name__
     if not getattr(model, "_supports_attention_backend", False):
         raise ModelError(
             f"Expected an architecture whose attention goes through transformers' AttentionInterface, got {name}. "
-            "Llama, Qwen and Mistral models do.",
-            architecture=name,
-        )
-    if getattr(model.config, "attn_logit_softcapping", None) is not None:
-        raise ModelError(
-            f"Expected plain softmax attention, got {name} with capped attention logits, which the fused kernel "
-            "cannot compute. Use a Llama, Qwen or Mistral model.",
+            "Llama, Qwen, Gemma, Mistral, Phi and gpt-oss models do.",
             architecture=name,
         )
 
 
 def _measured_attention(
-    module: torch.nn.Module,
+    module: torch.nn.Module,  # noqa: ARG001 - what transformers calls it with
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attention_mask: Tensor | None,
+    attention_mask: Tensor | None,  # noqa: ARG001 - ``visibility`` says what it would say
     *,
+    visibility: Visibility,
     meter: AttentionMeter | None = None,
-    **kwargs: Any,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
+    **_: Any,
 ) -> tuple[Tensor, None]:
-    """Scaled dot-product attention; tells ``meter`` (a keyword of the model's forward) what it looked at."""
-    output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
-    if meter is not None:
-        meter.observe(module, query, key, attention_mask, kwargs)
-    return output, None
+    """Attention of (B, H, Tq, D) queries to (B, Hkv, Tk, D) keys; tells ``meter`` what was looked at.
+
+    ``visibility`` and ``meter`` are keywords of the model's forward; the others are what architectures give: Gemma 2
+    caps its scores, gpt-oss has a sink, a score of each head's own (H,) that takes its share and gives nothing.
+    """
+    queries = query.shape[2]
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    if queries > _FEW_QUERIES and softcap is None and visibility.is_causal and _has_kernel(query, meter, s_aux):
+        is_square = visibility.is_square(queries, sliding_window)
+        mask = None if is_square else visibility.mask(queries, sliding_window, query.device)
+        output, lse = _fused(query, key, value, mask, scale)
+        if s_aux is not None:
+            with_sink = torch.logaddexp(lse, s_aux.float()[:, None])
+            output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
+            lse = with_sink
+        if meter is not None:
+            spans = meter.spans
+            meter.add_mass(
+                span_mass(query, key, lse, _widened(spans.owner, key), spans.count, scale=scale, window=sliding_window)
+            )
+    else:
+        mask = visibility.mask(queries, sliding_window, query.device)
+        output = _plain(query, key, value, mask, scale, softcap, s_aux, meter)
+    return output.transpose(1, 2), None
+
+
+def _has_kernel(query: Tensor, meter: AttentionMeter | None, sinks: Tensor | None) -> bool:
+    """Whether a fused kernel gives what is needed here: with a meter or sinks, the log-sum-exp."""
+    return query.device.type == "cpu" or (meter is None and sinks is None)
+
+
+def _fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
+    """(B, H, Tq, D) output, and on a CPU the (B, H, Tq) float32 log-sum-exp of the scores; no mask is a causal one."""
+    if query.device.type != "cpu":
+        seen = None if mask is None else mask[:, None]
+        output = scaled_dot_product_attention(
+            query, key, value, attn_mask=seen, is_causal=seen is None, scale=scale, enable_gqa=True
+        )
+        return output, query[..., 0]
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    if mask is None:
+        return kernel(query, key, value, 0.0, True, scale=scale)
+    hidden = torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, float("-inf"))
+    return kernel(query, key, value, 0.0, False, attn_mask=hidden[:, None], scale=scale)
+
+
+def _plain(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scale: float,
+    softcap: float | None,
+    sinks: Tensor | None,
+    meter: AttentionMeter | None,
+) -> Tensor:
+    """(B, H, Tq, D) output by plain products, heads of one key head packed together, in blocks of queries."""
+    rows, heads, total, width = query.shape
+    shared, keys = key.shape[1], key.shape[2]
+    block = max(1, _BLOCK_SCORES // (rows * heads * keys))
+    outputs = []
+    for start in range(0, total, block):
+        some = slice(start, min(start + block, total))
+        packed = query[:, :, some].reshape(rows, shared, -1, width)
+        scores = (packed @ key.transpose(-1, -2)).float().mul_(scale).view(rows, heads, -1, keys)
+        if softcap is not None:
+            scores = scores.div_(softcap).tanh_().mul_(softcap)
+        if mask is not None:
+            scores = scores.masked_fill_(~mask[:, None, some], float("-inf"))
+        if sinks is not None:
+            sink = sinks.float()[:, None, None].expand(rows, -1, scores.shape[2], 1)
+            probabilities = torch.softmax(torch.cat([scores, sink], dim=-1), dim=-1)[..., :-1]
+        else:
+            probabilities = torch.softmax(scores, dim=-1)
+        if meter is not None:
+            meter.add_probabilities(probabilities, some, total)
+        output = probabilities.to(value.dtype).reshape(rows, shared, -1, keys) @ value
+        outputs.append(output.view(rows, heads, -1, value.shape[-1]))
+    return torch.cat(outputs, dim=2) if len(outputs) > 1 else outputs[0]
+
+
+def _widened(owner: Tensor, key: Tensor) -> Tensor:
+    """(B, Tk) owners where positions behind the last span belong to none."""
+    return torch.nn.functional.pad(owner, (0, key.shape[2] - owner.shape[1]), value=-1)
 
 
 AttentionInterface.register(IMPLEMENTATION, _measured_attention)
-AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
+AttentionMaskInterface.register(IMPLEMENTATION, lambda **_: None)

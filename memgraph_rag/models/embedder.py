@@ -5,12 +5,12 @@ It knows nothing of the graph. Invariant: rows have length 1, so that a dot prod
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SentenceEmbedder"]
 
-_BATCH = 16
-_TASK = 64  # texts that one core embeds at a time
+_FEW = 16  # texts up to which float32 costs nothing
+_TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
 
 
 class SentenceEmbedder:
@@ -46,6 +46,7 @@ class SentenceEmbedder:
         self._dtype = dtype
         self._loading = threading.Lock()
         self._network: SentenceTransformer | None = None
+        self._halved: SentenceTransformer | None = None
         self._dimension = _declared_dimension(Path(folder))
 
     @property
@@ -76,17 +77,31 @@ class SentenceEmbedder:
         """(n, d) float32, rows L2-normalised."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        if len(texts) <= _TASK or self.network.device.type != "cpu":
-            return self._encode(texts)
+        network = self.network if len(texts) < _FEW else self._fast_network()
         # Texts of one length together, so that little is padding; tasks beside one another, each on a core of its own:
         # cores that share one product wait for each other, the more so when something else runs.
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-        tasks = [order[start : start + _TASK] for start in range(0, len(order), _TASK)]
+        tasks = list(_tasks(order, texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        encoded = self._workers.map(self._encode, ([texts[place] for place in task] for task in tasks))
+        run = self._workers.map if len(tasks) > 1 and network.device.type == "cpu" else map
+        encoded = run(partial(_encode, network), ([texts[place] for place in task] for task in tasks))
         for task, of_task in zip(tasks, encoded, strict=True):
             vectors[task] = of_task
         return vectors
+
+    def _fast_network(self) -> SentenceTransformer:
+        """The network in what the hardware computes fastest in."""
+        import torch
+
+        from memgraph_rag.models.hardware import best_dtype
+
+        network = self.network
+        dtype = best_dtype(network.device) if self._dtype == "auto" else getattr(torch, self._dtype)
+        if dtype == torch.float32:
+            return network
+        with self._loading:
+            halved = self._halved = self._halved or copy.deepcopy(network).to(dtype)
+            return halved
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
@@ -95,35 +110,30 @@ class SentenceEmbedder:
         # The number of threads of a product is a setting of the thread that calls it.
         return ThreadPoolExecutor(torch.get_num_threads(), "embedder", lambda: torch.set_num_threads(1))
 
-    def _encode(self, texts: Sequence[str]) -> Matrix:
-        with self._precision(len(texts)):
-            encoded = self.network.encode(
-                list(texts),
-                batch_size=_BATCH,
-                normalize_embeddings=True,
-                convert_to_numpy=True,
-                show_progress_bar=False,
-            )
-        vectors = np.asarray(encoded, np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-    def _precision(self, texts: int) -> AbstractContextManager[object]:
-        import torch
-
-        from memgraph_rag.models.hardware import best_dtype
-
-        device = self.network.device
-        dtype = best_dtype(device) if self._dtype == "auto" else getattr(torch, self._dtype)
-        if texts < _BATCH or dtype == torch.float32:  # the weights are cast at each call, which takes 5 ms
-            return nullcontext()
-        return torch.autocast(device.type, dtype=dtype)
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
         if not texts:
             return []
         return [len(ids) for ids in self.network.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+
+
+def _tasks(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    """Consecutive places, longest text first, that one pass embeds."""
+    task: list[int] = []
+    for place in order:
+        if task and (len(task) + 1) * len(texts[task[0]]) > _TASK_CHARACTERS:
+            yield task
+            task = []
+        task.append(place)
+    if task:
+        yield task
+
+
+def _encode(network: SentenceTransformer, texts: Sequence[str]) -> Matrix:
+    import torch
+
+    encoded = network.encode(list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+    return torch.nn.functional.normalize(encoded.float()).cpu().numpy()
 
 
 def _declared_dimension(folder: Path) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -18,12 +19,13 @@ import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
-from transformers.cache_utils import Cache
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, WindowExceeded
-from memgraph_rag.models import attention, cache
-from memgraph_rag.models.attention import AttentionMeter, span_indicators
+from memgraph_rag.models import attention
+from memgraph_rag.models.attention import AttentionMeter, Spans, Visibility
+from memgraph_rag.models.cache import RowCache
+from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.tokens import Tokens
@@ -31,8 +33,9 @@ from memgraph_rag.types import Generation, Prompt, Usage
 
 __all__ = ["TransformersModel"]
 
-_MOST_ROWS = 16  # decode speed on two cores no longer grows beyond
-_MOST_BATCH_TOKENS = 65_536  # of KV cache, padding included: 1.8 GB with the 1.5B model in bf16
+_MOST_ROWS = 48  # on two cores 95 tokens a second, 33 with 16
+_MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
+_WORTH_SHARING = 16  # tokens of a common beginning
 
 
 @dataclass(eq=False)
@@ -42,11 +45,10 @@ class _Row:
     prompt: Prompt
     ids: list[int]
     spans: list[tuple[int, int]]
-    cache: Cache
-    written: list[int]
+    written: list[int] = field(default_factory=list)
     attention: list[np.ndarray] = field(default_factory=list)
     finish: str = ""
-    seconds: float = 0.0  # its share of the batch's time
+    seconds: float = 0.0  # its share of the time of the passes it took part in
 
 
 class TransformersModel:
@@ -58,13 +60,22 @@ class TransformersModel:
         window: most tokens held at once; the model's own limit where that is smaller.
         device: "auto" takes a GPU where there is one.
         dtype: "auto" is bfloat16 where the hardware computes in it, else float32.
+        calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
     """
 
     def __init__(
-        self, folder: str | Path, *, name: str = "", window: int = 8192, device: str = "auto", dtype: str = "auto"
+        self,
+        folder: str | Path,
+        *,
+        name: str = "",
+        window: int = 8192,
+        device: str = "auto",
+        dtype: str = "auto",
+        calibration: HeadCalibration | None = None,
     ) -> None:
         self._folder = str(folder)
         self.name = name or Path(folder).name
+        self.calibration = calibration
         self._loading = threading.Lock()
         self._network: PreTrainedModel | None = None
         try:
@@ -117,30 +128,37 @@ class TransformersModel:
     def forward(
         self,
         ids: Sequence[Sequence[int]],
-        past: Cache,
+        past: RowCache,
         *,
-        lengths: Tensor | None = None,
         meter: AttentionMeter | None = None,
+        among: Tensor | None = None,
+        logits_of: Sequence[int] = (-1,),
     ) -> Tensor:
-        """Read tokens on top of a cache; (B, V) logits after the last one.
+        """Read tokens on top of a cache; (B, len(logits_of), V) logits.
 
         Args:
-            ids: B rows of equally many new tokens.
-            past: grows by these tokens.
-            lengths: (B,) how many tokens of ``past`` are real in each row; the others, on the left, are padding.
+            ids: B rows of t new tokens each.
+            past: B rows; grows by these tokens.
             meter: told what each new token attends to.
+            among: (t, t) bool, which of the new tokens each of them sees, itself included; all up to itself by default.
+                A token's position is the number of tokens that it sees.
+            logits_of: after which of the new tokens, as indices into them.
         """
         network = self.network
         tokens = torch.tensor(ids, device=self.device)
-        extra: dict[str, Tensor] = {}
-        if lengths is not None:
-            held, new = past.get_seq_length(), tokens.shape[1]
-            places = torch.arange(held + new, device=self.device)
-            extra["attention_mask"] = (places >= held - lengths[:, None]).long()
-            extra["position_ids"] = lengths[:, None] + torch.arange(new, device=self.device)
-        keywords = {"meter": meter} if meter is not None else {}
-        output = network(tokens, past_key_values=past, use_cache=True, logits_to_keep=1, **extra, **keywords)
-        return output.logits[:, -1]
+        new = tokens.shape[1]
+        depth = torch.arange(new) if among is None else among.sum(dim=1) - 1
+        output = network(
+            tokens,
+            past_key_values=past,
+            use_cache=True,
+            position_ids=(torch.tensor(past.lengths)[:, None] + depth).to(self.device),
+            logits_to_keep=torch.tensor(logits_of, device=self.device) % new,
+            visibility=Visibility(past.lengths, among=among),
+            meter=meter,
+        )
+        past.advance(new)
+        return output.logits
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -154,8 +172,8 @@ class TransformersModel:
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
-        Each prompt is prefilled alone (no padding, the causal kernel), then the rows decode together; a finished
-        row leaves the batch.
+        What all prompts begin with is read once. Each prompt is read alone (no padding, the causal kernel), then the
+        rows write together; a row that is finished leaves at once, and the next prompt takes its place.
 
         Args:
             max_tokens: most tokens written to one prompt.
@@ -165,106 +183,117 @@ class TransformersModel:
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
         """
-        encoded = [(prompt, *self._encode(prompt)) for prompt in prompts]
-        for _, ids, _ in encoded:
-            if len(ids) + max_tokens > self.window:
+        rows = [_Row(prompt, *self.tokens.prompt(prompt)) for prompt in prompts]
+        for row in rows:
+            if len(row.ids) + max_tokens > self.window:
                 raise WindowExceeded(
                     f"Expected a prompt of at most {self.window - max_tokens} tokens (window {self.window}, "
-                    f"{max_tokens} kept for the output), got {len(ids)}. Give fewer inputs at once.",
-                    tokens=len(ids), window=self.window,
+                    f"{max_tokens} kept for the output), got {len(row.ids)}. Give fewer inputs at once.",
+                    tokens=len(row.ids), window=self.window,
                 )  # fmt: skip
-        done, generations = 0, []
         if progress is not None:
             progress("summarising", 0, len(prompts))
-        for group in _groups(encoded, max_tokens):
-            rows = [self._prefill(*item) for item in group]
-            for _ in self._decode(rows, max_tokens, stop):
-                done += 1
-                if progress is not None:
-                    progress("summarising", done, len(prompts))
-            generations += [self._generation(row) for row in rows]
-        return generations
+        for done, _ in enumerate(self._written(rows, max_tokens, stop), 1):
+            if progress is not None:
+                progress("summarising", done, len(prompts))
+        return [self._generation(row) for row in rows]
 
-    def _encode(self, prompt: Prompt) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids of a whole prompt, and the token span of each input."""
-        text, characters = prompt.instruction + "\n\n", []
-        for line in prompt.inputs:
-            characters.append((len(text), len(text) + len(line)))
-            text += line + "\n"
-        content = self.tokens.encode(text)
-        before = len(self.tokens.turns.opening)
-        spans = [content.span(*span) for span in characters]
-        ids = [*self.tokens.turns.opening, *content.ids, *self.tokens.turns.reply]
-        return ids, [(before + start, before + end) for start, end in spans]
+    def _written(
+        self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None
+    ) -> Iterator[_Row]:
+        """Write all rows to their ends, yielding each as it finishes."""
+        waiting = deque(rows)
+        prefix = self._common_prefix(rows)
+        active: list[_Row] = []
+        past = RowCache(rows=0)
+        spans: Spans | None = None
+        while waiting or active:
+            while waiting and _has_room(active, waiting[0], max_tokens):
+                row = waiting.popleft()
+                read = self._read(row, prefix, max_tokens, stop)
+                if row.finish:  # it had nothing to say
+                    yield row
+                    continue
+                past.add_row(read)
+                active.append(row)
+                spans = None
+            if not active:
+                break
+            if spans is None:
+                held = max(len(row.ids) for row in active)
+                spans = Spans([row.spans for row in active], length=held, device=self.device)
+            self._write_one_token(active, past, spans, max_tokens, stop)
+            for place in reversed([place for place, row in enumerate(active) if row.finish]):
+                yield active[place]
+                past.remove_row(place)
+                active[place] = active[-1]
+                active.pop()
+                spans = None
 
-    def _prefill(self, prompt: Prompt, ids: list[int], spans: list[tuple[int, int]]) -> _Row:
+    def _common_prefix(self, rows: Sequence[_Row]) -> RowCache:
+        """A cache that holds what all prompts begin with: the template and the instruction."""
+        past = RowCache()
+        before_inputs = (row.ids[: row.spans[0][0]] if row.spans else row.ids[:-1] for row in rows)
+        equal = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*before_inputs, strict=False))
+        shared = [tokens[0] for tokens in equal]
+        if len(rows) > 1 and len(shared) >= _WORTH_SHARING:
+            self.forward([shared], past)
+        return past
+
+    def _read(
+        self, row: _Row, prefix: RowCache, max_tokens: int, stop: Callable[[Prompt, str], bool] | None
+    ) -> RowCache:
+        """A cache that holds the row's prompt; its first token is then written, or the row is finished."""
         started = time.perf_counter()
-        past = cache.new_cache()
-        logits = self.forward([ids], past)
-        return _Row(prompt, ids, spans, past, [int(logits[0].argmax())], seconds=time.perf_counter() - started)
+        past = RowCache(rows=0)
+        past.add_row(prefix)
+        logits = self.forward([row.ids[past.lengths[0] :]], past)
+        self._take(row, int(logits[0, -1].argmax()), max_tokens, stop)
+        row.seconds += time.perf_counter() - started
+        return past
 
-    def _decode(self, rows: list[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> Iterator[_Row]:
-        """Write all rows to their ends, yielding each row as it finishes."""
-        active = list(rows)
-        past = cache.join([row.cache for row in rows])
-        for row in rows:
-            row.cache = past  # the one-row caches are copied; let them go
-        longest = past.get_seq_length()
-        indicators = self._indicators(rows, longest)
-        while active:
-            started = time.perf_counter()
-            lengths = torch.tensor([len(row.ids) + len(row.written) - 1 for row in active], device=self.device)
-            meter = AttentionMeter(indicators)
-            logits = self.forward([[row.written[-1]] for row in active], past, lengths=lengths, meter=meter)
-            measured = meter.mean()[:, 0].cpu().numpy()
-            following = logits.argmax(dim=-1).tolist()
-            for row, attended, token in zip(active, measured, following, strict=True):
-                row.attention.append(attended[: len(row.spans)])
-                row.finish = self._finish(row, token, max_tokens, stop)
-                if not row.finish:
-                    row.written.append(token)
-            share = (time.perf_counter() - started) / len(active)
-            for row in active:
-                row.seconds += share
-            kept = [index for index, row in enumerate(active) if not row.finish]
-            if len(kept) < len(active):
-                yield from (row for row in active if row.finish)
-                active = [active[index] for index in kept]
-                if active:
-                    cache.select(past, kept)
-                    indicators = indicators[kept]
+    def _write_one_token(
+        self,
+        active: Sequence[_Row],
+        past: RowCache,
+        spans: Spans,
+        max_tokens: int,
+        stop: Callable[[Prompt, str], bool] | None,
+    ) -> None:
+        """Feed back each row's last token: what it attends to is measured, and the next one is found."""
+        started = time.perf_counter()
+        meter = AttentionMeter(spans)
+        logits = self.forward([[row.written[-1]] for row in active], past, meter=meter)
+        measured = meter.mean()[:, 0].cpu().numpy()
+        following = logits[:, -1].argmax(dim=-1).tolist()
+        for row, attended, token in zip(active, measured, following, strict=True):
+            row.attention.append(attended[: len(row.spans)])
+            self._take(row, token, max_tokens, stop)
+        share = (time.perf_counter() - started) / len(active)
+        for row in active:
+            row.seconds += share
 
-    def _indicators(self, rows: list[_Row], longest: int) -> Tensor:
-        shifted = [
-            [(start + longest - len(row.ids), end + longest - len(row.ids)) for start, end in row.spans] for row in rows
-        ]
-        return span_indicators(shifted, length=longest, dtype=self.dtype, device=self.device)
-
-    def _finish(self, row: _Row, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> str:
+    def _take(self, row: _Row, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> None:
+        """Add the next token to what is written, or say why the row is finished."""
         if token in self.tokens.ends:
-            return "end"
-        if len(row.written) >= max_tokens:
-            return "length"
-        if stop is not None and "\n" in self.tokens.decode(row.written[-1:]):
-            return "stopped" if stop(row.prompt, self.tokens.decode(row.written)) else ""
-        return ""
+            row.finish = "end"
+        elif len(row.written) >= max_tokens:
+            row.finish = "length"
+        elif stop is not None and row.written and "\n" in self.tokens.decode(row.written[-1:]):
+            row.finish = "stopped" if stop(row.prompt, self.tokens.decode(row.written)) else ""
+        if not row.finish:
+            row.written.append(token)
 
     def _generation(self, row: _Row) -> Generation:
-        written = list(takewhile(lambda token: token not in self.tokens.ends, row.written))
-        text, offsets = self.tokens.decode_with_offsets(written)
-        measured = np.array(row.attention[: len(written)], np.float32).reshape(len(written), len(row.spans))
+        text, offsets = self.tokens.decode_with_offsets(row.written)
+        measured = np.array(row.attention, np.float32).reshape(len(row.written), len(row.spans))
         usage = Usage(len(row.ids), len(row.written), 1, row.seconds)
-        return Generation(text, offsets, measured, row.finish or "end", usage)  # type: ignore[arg-type]
+        return Generation(text, offsets, measured, row.finish, usage)  # type: ignore[arg-type]
 
 
-def _groups(encoded: list, max_tokens: int) -> Iterator[list]:
-    """Consecutive prompts that decode together within the limits on rows and on padded tokens."""
-    group: list = []
-    for item in encoded:
-        longest = max(len(ids) for _, ids, _ in [*group, item]) + max_tokens
-        if group and (len(group) == _MOST_ROWS or longest * (len(group) + 1) > _MOST_BATCH_TOKENS):
-            yield group
-            group = []
-        group.append(item)
-    if group:
-        yield group
+def _has_room(active: Sequence[_Row], row: _Row, max_tokens: int) -> bool:
+    """Whether a row may join these within the limits on rows and on tokens."""
+    if not active:
+        return True
+    longest = max(len(one.ids) for one in (*active, row)) + max_tokens
+    return len(active) < _MOST_ROWS and longest * (len(active) + 1) <= _MOST_BATCH_TOKENS

@@ -11,24 +11,53 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 from typing_extensions import Self
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
-from memgraph_rag.models import cache, prompts
-from memgraph_rag.models.attention import AttentionMeter, span_indicators
+from memgraph_rag.models.attention import AttentionMeter, Spans
+from memgraph_rag.models.cache import RowCache
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
+    from memgraph_rag.models.calibration import HeadCalibration
     from memgraph_rag.models.language_model import TransformersModel
 
 __all__ = ["KVSession"]
 
 _ANSWER_ROOM = 256  # tokens kept free for the answer turn
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the nodes of one pass attended to.
+
+    Attributes:
+        spans: each node's tokens among those of the pass.
+        depths: tokens from the question's end to the middle of each node.
+    """
+
+    meter: AttentionMeter
+    spans: list[tuple[int, int]]
+    depths: list[float]
+
+    def mean(self) -> Vector:
+        """(n,) over all layers and heads."""
+        attended = self.meter.mean()[0, :, 0]
+        return np.array([float(attended[first:last].mean()) for first, last in self.spans], np.float32)
+
+    def by_head(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """(n, L, H) by layer and head, and the (n,) depths."""
+        attended = self.meter.of_heads()[:, :, 0, :, 0].cpu()  # (L, H, T)
+        of_nodes = [attended[..., first:last].mean(dim=2) for first, last in self.spans]
+        return torch.stack(of_nodes).numpy(), np.array(self.depths)
 
 
 class KVSession:
@@ -37,72 +66,130 @@ class KVSession:
     def __init__(self, model: TransformersModel, question: str) -> None:
         self._model = model
         self._tokens = model.tokens
-        self._cache = cache.new_cache()
-        request = self._tokens.encode(prompts.answer_request(question)).ids
-        self._answer_turn = [*self._tokens.turns.next_user, *request, *self._tokens.turns.reply]
-        self._room = _ANSWER_ROOM + len(self._answer_turn) + len(self._tokens.turns.reply) + 1
+        self._text = question
+        self._cache = RowCache()
+        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, p_yes=0.0))
+        self._stages: list[tuple[int, float | None]] = []  # tokens held and P(Yes), after the question and each reading
         self.usage = Usage()
-        self._last_p_yes = 0.0
 
-        text, (start, end) = prompts.question_head(question)
-        head = self._tokens.encode(text)
-        before = len(self._tokens.turns.opening)
-        ids = [*self._tokens.turns.opening, *head.ids]
-        first, last = head.span(start, end)
+        ids, self._question = self._tokens.question(question)
+        first, last = self._question
         if len(ids) + self._room > model.window:
             raise QuestionError(
                 f"Expected a question that fits the model's window of {model.window} tokens, got {last - first} "
                 "tokens. Ask a shorter question, or use a model with a larger window.",
                 tokens=last - first, window=model.window,
             )  # fmt: skip
-        self._question = (before + first, before + last)
         self._forward(ids)
+        self._stages.append((len(ids), None))
 
     @property
     def tokens_left(self) -> int:
         """How many tokens of nodes still fit, with room kept for the probe and the answer."""
         return self._model.window - self._cache.get_seq_length() - self._room
 
-    def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
+    @property
+    def calibration(self) -> HeadCalibration | None:
+        """The model's; where there is one, ``append`` has the distance taken out."""
+        return self._model.calibration
 
-        Mean over layers, heads, the node's tokens and the question's tokens; the bullet mark is not counted.
+    def append(self, texts: Sequence[str]) -> Vector:
+        """Read nodes; (n,) attention of each new node's tokens to the question's tokens.
+
+        Mean over layers, heads, the node's tokens and the question's tokens; the bullet mark is not counted. With a
+        calibration, mean over its heads of each one's attention divided by what is usual at that distance. The
+        probe is read in the same pass: ``probability_of_yes`` costs nothing then.
 
         Raises:
             WindowExceeded: they do not fit; nothing was read.
         """
-        ids: list[int] = []
-        spans: list[tuple[int, int]] = []
-        for text in texts:
-            line, characters = prompts.node_line(text)
-            encoded = self._tokens.encode(line)
-            first, last = encoded.span(*characters)
-            spans.append((len(ids) + first, len(ids) + max(last, first + 1)))
-            ids += encoded.ids
-        if not ids:
-            return np.zeros(0, np.float32)
-        if len(ids) > self.tokens_left:
-            raise WindowExceeded(
-                f"Expected at most {self.tokens_left} more tokens in this session, got {len(ids)}.",
-                tokens=len(ids), window=self._model.window,
-            )  # fmt: skip
-        indicators = span_indicators(
-            [[self._question]], length=self._question[1], dtype=self._model.dtype, device=self._model.device
-        )
-        meter = AttentionMeter(indicators)
-        self._forward(ids, meter)
-        attended = meter.mean()[0, :, 0]
-        return np.array([float(attended[first:last].mean()) for first, last in spans], np.float32)
+        return self._attention(self._read([texts])) if texts else np.zeros(0, np.float32)
+
+    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
+        """Read nodes in one pass, each with a probe of its own; (n,) attention as ``append`` gives, (n,) P(Yes).
+
+        Just what ``append`` and ``probability_of_yes`` would give for one after another; see ``take_back``.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        read = self._read([[text] for text in texts])
+        return self._attention(read), np.array([p_yes for _, p_yes in self._stages[-len(texts) :]], np.float32)
+
+    def take_back(self, nodes: int) -> None:
+        """Forget the last of the nodes that were read ahead, as if they had never been read."""
+        if nodes:
+            del self._stages[-nodes:]
+            self._cache.take_back(self._cache.get_seq_length() - self._stages[-1][0])
+
+    def read_by_head(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Read nodes as ``append`` does; each one's attention by layer and head, and its depth.
+
+        Returns:
+            (n, L, H) attention, and (n,) tokens from the question's end to the middle of each node.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        return self._read([texts], by_head=True).by_head()
 
     def probability_of_yes(self) -> float:
         """P(Yes) / (P(Yes) + P(No)) over all token spellings, that what was read answers the question."""
-        logits = self._forward(self._tokens.turns.reply)
-        cache.crop(self._cache, len(self._tokens.turns.reply))
+        held, p_yes = self._stages[-1]
+        if p_yes is None:  # nothing was read yet
+            probe = self._tokens.turns.reply
+            p_yes = self._share_of_yes(self._forward(probe)[0])
+            self._cache.take_back(len(probe))
+            self._stages[-1] = held, p_yes
+        return p_yes
+
+    def _attention(self, read: _Reading) -> Vector:
+        return read.mean() if self.calibration is None else self.calibration.relative(*read.by_head())
+
+    def _read(self, groups: Sequence[Sequence[str]], *, by_head: bool = False) -> _Reading:
+        """Read groups of nodes in one pass, with a probe behind each group; the probes are taken back.
+
+        No node sees a probe, and no probe another: each token stands where it would stand one group after another.
+        """
+        question = Spans([[self._question]], length=self._question[1], device=self._model.device)
+        reading = _Reading(AttentionMeter(question, by_head=by_head or self.calibration is not None), [], [])
+        encoded = [self._tokens.nodes(group) for group in groups]
+        cost = sum(len(ids) for ids, _ in encoded)
+        if cost > self.tokens_left:
+            raise WindowExceeded(
+                f"Expected at most {self.tokens_left} more tokens in this session, got {cost}.",
+                tokens=cost, window=self._model.window,
+            )  # fmt: skip
+        held, probe = self._cache.get_seq_length(), self._tokens.turns.reply
+        packed: list[int] = []
+        group_of: list[int] = []
+        is_node: list[bool] = []
+        ends: list[int] = []  # tokens held after each group
+        for number, (ids, spans) in enumerate(encoded):
+            before = ends[-1] if ends else held
+            for first, last in spans:
+                reading.spans.append((len(packed) + first, len(packed) + last))
+                reading.depths.append(before + (first + last) / 2 - self._question[1])
+            packed += [*ids, *probe]
+            group_of += [number] * (len(ids) + len(probe))
+            is_node += [True] * len(ids) + [False] * len(probe)
+            ends.append(before + len(ids))
+        last_of = [group_of.index(number + 1) - 1 for number in range(len(encoded) - 1)]
+        logits = self._forward(
+            packed,
+            reading.meter,
+            among=_visible(group_of, is_node) if len(encoded) > 1 else None,
+            logits_of=[*last_of, len(packed) - 1],
+        )
+        self._cache.keep([*range(held), *(held + place for place, kept in enumerate(is_node) if kept)])
+        self._stages += zip(ends, map(self._share_of_yes, logits), strict=True)
+        return reading
+
+    def _share_of_yes(self, logits: Tensor) -> float:
         probabilities = torch.softmax(logits.float(), dim=-1)
         yes = float(probabilities[self._tokens.yes].sum())
         no = float(probabilities[self._tokens.no].sum())
-        self._last_p_yes = yes / (yes + no) if yes + no > 0 else 0.0
-        return self._last_p_yes
+        return yes / (yes + no) if yes + no > 0 else 0.0
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         """The answer in pieces, from what was read; leaves the cache as it was.
@@ -110,27 +197,34 @@ class KVSession:
         The probe's own turn stands before it, answered as the model would: the second turn of PECAN's prompt.
         """
         held = self._cache.get_seq_length()
-        verdict = prompts.PROBE_YES if self._last_p_yes > 0.5 else prompts.PROBE_NO
-        turn = [*self._tokens.turns.reply, *self._tokens.encode(verdict).ids, *self._answer_turn]
+        turn = self._tokens.answer_turn(self._text, p_yes=self.probability_of_yes())
         max_tokens = min(max_tokens, self._model.window - held - len(turn))
         written: list[int] = []
         shown = ""
         try:
-            logits = self._forward(turn)
+            logits = self._forward(turn)[0]
             while len(written) < max_tokens and (token := int(logits.argmax())) not in self._tokens.ends:
                 written.append(token)
                 text = self._tokens.decode(written)
                 if not text.endswith("\ufffd"):
                     yield text[len(shown) :]
                     shown = text
-                logits = self._forward([token], written=1)
+                logits = self._forward([token], written=1)[0]
         finally:
-            cache.crop(self._cache, self._cache.get_seq_length() - held)
+            self._cache.take_back(self._cache.get_seq_length() - held)
 
-    def _forward(self, ids: Sequence[int], meter: AttentionMeter | None = None, *, written: int = 0) -> torch.Tensor:
-        """(V,) logits after these tokens; counts what it cost."""
+    def _forward(
+        self,
+        ids: Sequence[int],
+        meter: AttentionMeter | None = None,
+        *,
+        among: Tensor | None = None,
+        logits_of: Sequence[int] = (-1,),
+        written: int = 0,
+    ) -> Tensor:
+        """(n, V) logits after n of these tokens, the last by default; counts what it cost."""
         started = time.perf_counter()
-        logits = self._model.forward([ids], self._cache, meter=meter)[0]
+        logits = self._model.forward([ids], self._cache, meter=meter, among=among, logits_of=logits_of)[0]
         self.usage += Usage(len(ids) - written, written, 1, time.perf_counter() - started)
         return logits
 
@@ -140,4 +234,10 @@ class KVSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cache = cache.new_cache()
+        self._cache = RowCache()
+
+
+def _visible(group_of: Sequence[int], is_node: Sequence[bool]) -> Tensor:
+    """(t, t) bool: nodes are seen from then on, the tokens of a probe by that probe only."""
+    group = torch.tensor(group_of)
+    return (torch.tensor(is_node) | (group[:, None] == group)).tril()

@@ -1,7 +1,8 @@
 """Text to tokens and back, with character offsets, around a chat template.
 
-It knows the tokenizer and its template; no weights, no cache. Invariant: text that came from outside is never
-read as a control token: ``<|im_end|>`` in a document is seven ordinary characters to the model.
+It knows the tokenizer, its template, and which words of ``prompts.py`` go where in it; no weights, no cache.
+Invariant: text that came from outside is never read as a control token: ``<|im_end|>`` in a document is seven
+ordinary characters to the model.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from transformers import AutoTokenizer
+
+from memgraph_rag.models import prompts
+from memgraph_rag.types import Prompt
 
 __all__ = ["Encoded", "Tokens", "Turns"]
 
@@ -95,6 +99,46 @@ class Tokens:
                     anchor, shown = index, self.decode(ids[index : index + 1])
             offsets.append((start, len(text)))
         return text, np.array(offsets, np.int64).reshape(-1, 2)
+
+    # ── what the model is told, as tokens ────────────────────────────────────────────────────────────────
+
+    def prompt(self, prompt: Prompt) -> tuple[list[int], list[tuple[int, int]]]:
+        """A whole prompt up to where the assistant writes, and the tokens of each input, half open."""
+        text, characters = prompt.instruction + "\n\n", []
+        for line in prompt.inputs:
+            characters.append((len(text), len(text) + len(line)))
+            text += line + "\n"
+        content = self.encode(text)
+        before = len(self.turns.opening)
+        spans = [content.span(*span) for span in characters]
+        ids = [*self.turns.opening, *content.ids, *self.turns.reply]
+        return ids, [(before + start, before + end) for start, end in spans]
+
+    def question(self, question: str) -> tuple[list[int], tuple[int, int]]:
+        """Everything before the first node, and the tokens of it that are the question, half open."""
+        text, characters = prompts.question_head(question)
+        head = self.encode(text)
+        before = len(self.turns.opening)
+        start, end = head.span(*characters)
+        return [*self.turns.opening, *head.ids], (before + start, before + end)
+
+    def nodes(self, texts: Sequence[str]) -> tuple[list[int], list[tuple[int, int]]]:
+        """Nodes as bullet lines, and the tokens of each node's text, half open; at least one, the mark left out."""
+        ids: list[int] = []
+        spans: list[tuple[int, int]] = []
+        for text in texts:
+            line, characters = prompts.node_line(text)
+            encoded = self.encode(line)
+            start, end = encoded.span(*characters)
+            spans.append((len(ids) + start, len(ids) + max(end, start + 1)))
+            ids += encoded.ids
+        return ids, spans
+
+    def answer_turn(self, question: str, *, p_yes: float) -> list[int]:
+        """The end of the probe's turn, its verdict, and the second turn of PECAN's prompt, up to the answer."""
+        verdict = self.encode(prompts.PROBE_YES if p_yes > 0.5 else prompts.PROBE_NO).ids
+        request = self.encode(prompts.answer_request(question)).ids
+        return [*self.turns.reply, *verdict, *self.turns.next_user, *request, *self.turns.reply]
 
     def _take_template_apart(self) -> Turns:
         if not self._tokenizer.chat_template:

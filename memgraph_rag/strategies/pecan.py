@@ -9,6 +9,9 @@ Source: PECAN / GARLIC, section 3.2; what the paper leaves open is decided in ``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from itertools import accumulate
 from typing import Literal
 
 from memgraph_rag.contracts import Embedder, GraphReader, ReadingSession, Search
@@ -24,12 +27,16 @@ class Pecan:
     """The attention-driven walk.
 
     Args:
-        yes_threshold: the model's Yes counts above this probability (t_p).
+        yes_threshold: the model's Yes counts above this probability (t_p); by default the calibration's, else 0.5.
         yes_needed: reading ends with this many Yes in all (t_n).
-        position: attention to the question falls with distance; "linear" multiplies the n-th node's by n + 1.
+        position: attention to the question falls with distance; "linear" multiplies the n-th node's by n + 1. By
+            default "none" with a calibration, which takes the distance out itself, else "linear".
+        attention_weight: weight of the walk's own score; by default the calibration's, else 1.
         similarity_weight: weight of the embedding similarity beside the walk's own score.
         start_tokens: most tokens of the start set; half the window where that is less. The papers' figures give a
             start set of about 1K tokens for a text of 79K.
+        ahead: nodes read in one pass, of which those are kept that would have been read one by one; the result is the
+            same. Worth it where a pass over many tokens takes no longer than over few, as on a GPU.
     """
 
     name = "pecan"
@@ -37,17 +44,21 @@ class Pecan:
     def __init__(
         self,
         *,
-        yes_threshold: float = 0.5,
+        yes_threshold: float | None = None,
         yes_needed: int = 1,
-        position: Literal["linear", "none"] = "linear",
+        position: Literal["linear", "none"] | None = None,
+        attention_weight: float | None = None,
         similarity_weight: float = 1.0,
         start_tokens: int = 1024,
+        ahead: int = 1,
     ) -> None:
         self._yes_threshold = yes_threshold
         self._yes_needed = yes_needed
         self._position = position
+        self._attention_weight = attention_weight
         self._similarity_weight = similarity_weight
         self._start_tokens = start_tokens
+        self._ahead = ahead
 
     def read(
         self,
@@ -61,26 +72,37 @@ class Pecan:
         documents: Sequence[str] | None = None,
     ) -> Iterator[tuple[Step, ...]]:
         """Read all top-level nodes, then node after node; see ``Strategy.read``."""
+        signals = self._signals(session)
         scope = self._scope(question, graph, search, documents)
         similarity = {
             hit.node_id: hit.score for hit in graph.similarities(embedder.embed([question])[0], documents=scope)
         }
-        walk = _Walk(similarity, self._similarity_weight)
-        chosen = _start_set(graph.top_nodes(scope), similarity, session, budget, self._start_tokens)
-        scores = [0.0] * len(chosen)
-        said_yes = 0
-        while chosen:
-            attention = session.append([as_line(node.text) for node in chosen])
-            p_yes = session.probability_of_yes()
-            said_yes += p_yes > self._yes_threshold
-            self._follow(walk, chosen, attention.tolist(), graph)
-            following, score = walk.best()
-            next_nodes = graph.nodes([following]) if following else []
-            stop = self._stop(said_yes, next_nodes, session)
-            yield _steps(chosen, scores, attention.tolist(), p_yes, stop)
+        walk = _Walk(similarity, signals, self._similarity_weight, graph)
+        start = _start_set(graph.top_nodes(scope), similarity, session, budget, self._start_tokens)
+        if not start:
+            return
+        attention = session.append([as_line(node.text) for node in start]).tolist()
+        p_yes = session.probability_of_yes()
+        steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
+        steps[-1] = replace(steps[-1], p_yes=p_yes)
+        said_yes = int(p_yes > signals.yes_threshold)
+        walk.read(start, attention)
+        while True:
+            ahead = self._ahead_of(walk, graph, session, budget)
+            stop = self._stop(said_yes, walk, ahead)
+            yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
                 return
-            chosen, scores = next_nodes, [score]
+            steps = []
+            attentions, p_yeses = session.read_ahead([as_line(node.text) for node in ahead])
+            for node, attended, p_yes in zip(ahead, attentions.tolist(), p_yeses.tolist(), strict=True):
+                (best, score), *_ = walk.ranked(1) or [(None, 0.0)]
+                if best != node.id or said_yes >= self._yes_needed:
+                    session.take_back(len(ahead) - len(steps))
+                    break
+                walk.read([node], [attended])
+                said_yes += p_yes > signals.yes_threshold
+                steps.append(Step(node, score, attended, p_yes))
 
     def _scope(
         self, question: str, graph: GraphReader, search: Search, documents: Sequence[str] | None
@@ -94,59 +116,87 @@ class Pecan:
         found = search.find(question, k=_HITS)
         return list(dict.fromkeys(evidence.segment.document_id for evidence in found))[:_MOST_DOCUMENTS]
 
-    def _follow(self, walk: _Walk, nodes: Sequence[Node], attention: list[float], graph: GraphReader) -> None:
-        """Let what was read raise the score of what it summarises: z += r E (step 3)."""
-        carried = {}
-        for node, attended in zip(nodes, attention, strict=True):
-            walk.read(node.id)
-            factor = walk.count + 1 if self._position == "linear" else 1  # the question is 1, the first node 2
-            carried[node.id] = attended * factor
-        for edge in graph.successors([node.id for node in nodes]):
-            walk.raise_score(edge.target_id, carried[edge.source_id] * edge.weight)
+    def _signals(self, session: ReadingSession) -> _Signals:
+        """What was given, else what the session's calibration says, else the paper's."""
+        known = session.calibration
+        threshold, weight = (known.yes_threshold, known.attention_weight) if known else (0.5, 1.0)
+        return _Signals(
+            threshold if self._yes_threshold is None else self._yes_threshold,
+            weight if self._attention_weight is None else self._attention_weight,
+            self._position == "linear" or (self._position is None and known is None),
+        )
 
-    def _stop(self, said_yes: int, following: Sequence[Node], session: ReadingSession) -> StopReason | None:
+    def _ahead_of(self, walk: _Walk, graph: GraphReader, session: ReadingSession, budget: Budget) -> list[Node]:
+        """The nodes that are read in the next pass, best first: those that would be read next if none changed that."""
+        most = self._ahead if budget.max_nodes is None else min(self._ahead, budget.max_nodes - walk.count)
+        nodes = graph.nodes([node_id for node_id, _ in walk.ranked(max(most, 1))])
+        room = accumulate((_cost(node) for node in nodes), initial=0)
+        return [node for node, before in zip(nodes, room, strict=False) if _fits(node, session.tokens_left - before)]
+
+    def _stop(self, said_yes: int, walk: _Walk, ahead: Sequence[Node]) -> StopReason | None:
         if said_yes >= self._yes_needed:
             return StopReason.ANSWERABLE
-        if not following:
+        best = walk.ranked(1)
+        if not best:
             return StopReason.EXHAUSTED
-        if not _fits(following[0], session.tokens_left):
+        if not ahead or ahead[0].id != best[0][0]:
             return StopReason.WINDOW
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Signals:
+    """How a session's attention and Yes are to be taken."""
+
+    yes_threshold: float
+    attention_weight: float
+    is_linear: bool
 
 
 class _Walk:
     """The scores of all nodes that can still be read (steps 3 to 5)."""
 
-    def __init__(self, similarity: dict[str, float], similarity_weight: float) -> None:
+    def __init__(
+        self, similarity: dict[str, float], signals: _Signals, similarity_weight: float, graph: GraphReader
+    ) -> None:
         self._similarity = {node_id: max(cosine, 0.0) for node_id, cosine in similarity.items()}
+        self._signals = signals
         self._similarity_weight = similarity_weight
+        self._graph = graph
         self._z: dict[str, float] = {}
         self.count = 0
 
-    def read(self, node_id: str) -> None:
-        """The node is read: it is no candidate any more."""
-        self._similarity.pop(node_id, None)
-        self._z.pop(node_id, None)
-        self.count += 1
+    def read(self, nodes: Sequence[Node], attention: Sequence[float]) -> None:
+        """Nodes are read: they are no candidates any more, and raise what they summarise: z += r E (step 3)."""
+        carried = {}
+        for node, attended in zip(nodes, attention, strict=True):
+            self._similarity.pop(node.id, None)
+            self._z.pop(node.id, None)
+            self.count += 1
+            factor = self.count + 1 if self._signals.is_linear else 1  # the question is 1, the first node 2
+            carried[node.id] = attended * factor
+        for edge in self._graph.successors([node.id for node in nodes]):
+            if edge.target_id in self._similarity:
+                raised = carried[edge.source_id] * edge.weight
+                self._z[edge.target_id] = self._z.get(edge.target_id, 0.0) + raised
 
-    def raise_score(self, node_id: str, amount: float) -> None:
-        """Add to an unread node's z."""
-        if node_id in self._similarity:
-            self._z[node_id] = self._z.get(node_id, 0.0) + amount
+    def ranked(self, most: int) -> list[tuple[str, float]]:
+        """The unread nodes of the highest scores, and the scores; ties go to the smaller id.
 
-    def best(self) -> tuple[str | None, float]:
-        """The unread node of the highest score, and the score; ties go to the smaller id.
-
-        z and the similarity are each scaled to sum 1 over the unread nodes, then added.
+        z and the similarity are each scaled to sum 1 over the unread nodes, then added with their weights.
         """
         z_sum = sum(self._z.values()) or 1.0
         similarity_sum = sum(self._similarity.values()) or 1.0
-        best, best_score = None, float("-inf")
-        for node_id, similarity in self._similarity.items():
-            score = self._z.get(node_id, 0.0) / z_sum + self._similarity_weight * similarity / similarity_sum
-            if score > best_score or (score == best_score and best is not None and node_id < best):
-                best, best_score = node_id, score
-        return best, best_score
+        attention_weight = self._signals.attention_weight
+        scores = (
+            (
+                node_id,
+                attention_weight * self._z.get(node_id, 0.0) / z_sum
+                + self._similarity_weight * similarity / similarity_sum,
+            )
+            for node_id, similarity in self._similarity.items()
+        )
+        return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
 
 
 def _start_set(
@@ -167,14 +217,6 @@ def _start_set(
             kept.add(node.id)
             room -= _cost(node)
     return [node for node in nodes if node.id in kept]
-
-
-def _steps(
-    nodes: Sequence[Node], scores: Sequence[float], attention: Sequence[float], p_yes: float, stop: StopReason | None
-) -> tuple[Step, ...]:
-    """One step a node; the model was asked after the last."""
-    steps = [Step(node, score, attended) for node, score, attended in zip(nodes[:-1], scores, attention, strict=False)]
-    return (*steps, Step(nodes[-1], scores[-1], attention[-1], p_yes, stop))
 
 
 def _cost(node: Node) -> int:

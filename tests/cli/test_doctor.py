@@ -7,7 +7,17 @@ import pytest
 from memgraph_rag.errors import ModelNotFound, StoreLocked
 
 SMALL = "qwen2.5-coder-0.5b-instruct"
-PARTS = ["Python", "packages", "cache", "embedder", "recognizer", "language model", "store", "local Neo4j"]
+PARTS = [
+    "Python",
+    "packages",
+    "cache",
+    "embedder",
+    "recognizer",
+    "language model",
+    "calibration",
+    "store",
+    "local Neo4j",
+]
 
 
 @pytest.fixture

@@ -1,11 +1,18 @@
-"""Real weights for the tests of this room: the packaged 0.5B model, in float32, where equality means something."""
+"""Models for the tests of this room, in float32, where equality means something.
+
+The packaged 0.5B model, and tiny random ones of many architectures, each in the fast engine and in its plain twin.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from architectures import ARCHITECTURES, write_checkpoint
 
 from memgraph_rag.models.catalogue import find_language_model
 from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.plain import PlainModel
 from memgraph_rag.settings import Settings
 
 SMALL = "qwen2.5-coder-0.5b-instruct"
@@ -47,3 +54,19 @@ def plain_greedy():
         return [token for token in written if token not in ends]
 
     return write
+
+
+@pytest.fixture(scope="session", params=ARCHITECTURES)
+def checkpoint(request, tmp_path_factory) -> Path:
+    """A tiny random checkpoint of each architecture."""
+    return write_checkpoint(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="session")
+def fast(checkpoint: Path) -> TransformersModel:
+    return TransformersModel(checkpoint, dtype="float32", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def twin(checkpoint: Path) -> PlainModel:
+    return PlainModel(checkpoint, dtype="float32", device="cpu")

@@ -35,12 +35,12 @@ def generations(small):
 @pytest.fixture(scope="module")
 def greedy(small, eager, plain_greedy) -> list[list[int]]:
     """What transformers' own ``generate`` writes to each prompt with plain attention."""
-    return [plain_greedy(eager, small._encode(prompt)[0], MOST, small.tokens.ends) for prompt in PROMPTS]
+    return [plain_greedy(eager, small.tokens.prompt(prompt)[0], MOST, small.tokens.ends) for prompt in PROMPTS]
 
 
 def _plain_attention(eager, small, prompt: Prompt, written: list[int]) -> np.ndarray:
     """PECAN 3.1 as written: one teacher-forced pass, mean over layers, heads and tokens."""
-    ids, spans = small._encode(prompt)
+    ids, spans = small.tokens.prompt(prompt)
     with torch.inference_mode():
         output = eager(torch.tensor([ids + written]), output_attentions=True)
     attention = torch.stack(output.attentions).mean(dim=(0, 2))[0]  # (T, T)
@@ -77,7 +77,7 @@ def test_offsets_tile_the_text(generations):
 
 def test_usage_counts_tokens_read_and_written(small, generations):
     for prompt, generation in zip(PROMPTS, generations, strict=True):
-        assert generation.usage.prompt_tokens == len(small._encode(prompt)[0])
+        assert generation.usage.prompt_tokens == len(small.tokens.prompt(prompt)[0])
         assert generation.usage.generated_tokens == len(generation.offsets)
 
 

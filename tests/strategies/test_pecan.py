@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -17,6 +17,14 @@ from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
 QUESTION = "Where is the fox?"
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a session says of itself."""
+
+    yes_threshold: float = 0.5
+    attention_weight: float = 1.0
+
+
 @dataclass
 class World:
     """A graph with all its numbers: cosine, attention and probes."""
@@ -27,6 +35,7 @@ class World:
     attention: dict[str, float] = field(default_factory=dict)
     yes: Sequence[float] = ()
     window: int = 1_000_000
+    calibration: Known | None = None
 
     @property
     def graph(self) -> HandMadeGraph:
@@ -35,7 +44,9 @@ class World:
     @property
     def session(self) -> HandMadeSession:
         tokens = {node.id: node.tokens for node in self.nodes}
-        return HandMadeSession(self.attention, yes=self.yes, window=self.window, tokens=tokens)
+        return HandMadeSession(
+            self.attention, yes=self.yes, window=self.window, tokens=tokens, calibration=self.calibration
+        )
 
     def passes(
         self, pecan: Pecan | None = None, *, budget: Budget | None = None, documents: Sequence[str] | None = None
@@ -157,15 +168,17 @@ def worlds(draw: st.DrawFn) -> World:
     st.integers(1, 3),
     st.booleans(),
     st.sampled_from([0.0, 0.5, 1.0]),
+    st.integers(1, 4),
 )
-def test_the_walk_is_that_of_the_plain_reference(
-    world: World, threshold: float, needed: int, linear: bool, similarity_weight: float
+def test_the_walk_is_that_of_the_plain_reference_however_far_it_reads_ahead(
+    world: World, threshold: float, needed: int, linear: bool, similarity_weight: float, ahead: int
 ) -> None:
     pecan = Pecan(
         yes_threshold=threshold,
         yes_needed=needed,
         position="linear" if linear else "none",
         similarity_weight=similarity_weight,
+        ahead=ahead,
     )
     expected = plain_walk(world, threshold=threshold, needed=needed, linear=linear, similarity_weight=similarity_weight)
     steps = world.walk(pecan)
@@ -244,6 +257,36 @@ def test_a_yes_must_be_above_the_threshold() -> None:
     assert example(yes=[0.5]).walk()[-1].stop is StopReason.EXHAUSTED
     assert len(example(yes=[0.51]).walk()) == 2
     assert len(example(yes=[0.51]).walk(Pecan(yes_threshold=0.98))) == 5
+
+
+# ── calibration ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_threshold_is_the_calibrations_unless_one_is_given() -> None:
+    world = example(yes=[0.6], calibration=Known(yes_threshold=0.7))
+    assert world.walk()[-1].stop is StopReason.EXHAUSTED
+    assert len(world.walk(Pecan(yes_threshold=0.55))) == 2
+    assert len(example(yes=[0.4], calibration=Known(yes_threshold=0.3)).walk()) == 2
+
+
+def test_the_position_factor_is_left_out_where_attention_does_not_fall() -> None:
+    plain = example(
+        attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p0", "s0", 1.0), Summarizes("p1", "s2", 1.0)]
+    )
+    known = replace(plain, calibration=Known())
+    assert ids(plain.walk())[2] == "s2"
+    assert ids(known.walk())[2] == "s0"
+    assert ids(known.walk(Pecan(position="linear")))[2] == "s2"
+
+
+def test_attention_counts_as_much_as_the_calibration_says() -> None:
+    given = {"edges": [Summarizes("p0", "s0", 1.0)], "similarity": {"s1": 0.6, "s2": 0.4}}
+    assert ids(example(**given).walk())[2:] == ["s0", "s1", "s2"]
+    weak = example(**given, calibration=Known(attention_weight=0.5)).walk()
+    assert [(step.node.id, step.score) for step in weak[2:]] == [("s1", 0.6), ("s2", 1.0), ("s0", 0.5)]
+    off = example(**given, calibration=Known(attention_weight=0.0))
+    assert ids(off.walk())[2:] == ["s1", "s2", "s0"], "similarity alone"
+    assert ids(off.walk(Pecan(attention_weight=1.0)))[2] == "s0"
 
 
 def test_reading_ends_where_the_next_node_does_not_fit() -> None:

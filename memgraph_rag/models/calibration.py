@@ -1,0 +1,157 @@
+"""What is known of a language model's own signals, as a file and in use.
+
+It knows neither how it was measured nor where the file lies. Invariants: a file of another version or for other weights
+is refused; what is read back equals what was written; a file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from memgraph_rag.errors import ModelError
+from memgraph_rag.types import Vector
+
+__all__ = [
+    "DEPTH",
+    "VERSION",
+    "Head",
+    "HeadCalibration",
+    "Measurement",
+    "Origin",
+    "read_calibration",
+    "write_calibration",
+]
+
+VERSION = 1
+
+DEPTH = 100.0
+"""Tokens behind the question for which a head's level is told."""
+
+Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: float(f"{value:.4g}"))]
+Rounded = Annotated[FiniteFloat, AfterValidator(lambda value: float(f"{value:.4g}"))]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Head(_Part):
+    """A head whose attention ranks, and how it falls with distance: ``level`` x (tokens behind the question / 100) ^
+    ``slope``.
+    """  # noqa: D205
+
+    layer: int = Field(ge=0)
+    head: int = Field(ge=0)
+    level: Annotated[Rounded, Field(gt=0)]
+    slope: Rounded
+
+
+class Measurement(_Part):
+    """A mean over questions and its 95 % interval."""
+
+    mean: Rounded
+    low: Rounded
+    high: Rounded
+
+
+class Origin(_Part):
+    """What a calibration was made from; enough to make it again."""
+
+    data: tuple[str, ...]
+    questions: int
+    asked: int = Field(description="Questions of which P(Yes) was taken: those whose answering texts are whole.")
+    candidates: int
+    cut_tokens: int
+    seed: int
+    date: str
+
+
+class HeadCalibration(_Part):
+    """Chosen heads of one model with their falls, its threshold of Yes, and how well each of them does.
+
+    Attributes:
+        fingerprint: of the weights; see ``catalogue.fingerprint``.
+        attention_weight: 0 where attention does not rank for certain, 1 where it always ranks right: twice the lower
+            bound of its AUC, less one.
+        measured: on questions that had no part in choosing; "plain" is the mean of all heads times position.
+    """
+
+    version: Literal[1] = VERSION
+    model: str
+    fingerprint: str
+    layers: int = Field(gt=0)
+    heads_per_layer: int = Field(gt=0)
+    yes_threshold: Share
+    attention_weight: Share
+    measured: dict[str, Measurement]
+    made: Origin
+    heads: tuple[Head, ...] = Field(min_length=1)
+
+    def relative(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
+        """(n,) mean over the chosen heads of each one's attention divided by what is usual at that depth.
+
+        Args:
+            by_head: (n, L, H) attention of each node to the question.
+            depths: tokens from the question's end to the middle of each node.
+
+        Raises:
+            ModelError: the model has other layers or heads.
+        """
+        if by_head.shape[1:] != (self.layers, self.heads_per_layer):
+            raise ModelError(
+                f"Expected attention of {self.layers} x {self.heads_per_layer} heads, for which {self.model} was "
+                f"calibrated, got {by_head.shape[1]} x {by_head.shape[2]}. Calibrate this model: 'memgraph-rag "
+                "calibrate', or turn it off: MEMGRAPH_RAG_CALIBRATION=none.",
+                model=self.model,
+            )
+        chosen = by_head[:, [head.layer for head in self.heads], [head.head for head in self.heads]]
+        levels = np.array([head.level for head in self.heads])
+        slopes = np.array([head.slope for head in self.heads])
+        usual = levels * (np.maximum(depths, 1)[:, None] / DEPTH) ** slopes
+        return (chosen / usual).mean(axis=1).astype(np.float32)
+
+
+def read_calibration(path: Path, *, fingerprint: str) -> HeadCalibration:
+    """The calibration in a file.
+
+    Raises:
+        ModelError: it cannot be read, is of another version, or was made for other weights.
+    """
+    advice = "Make it again with 'memgraph-rag calibrate', or delete it."
+    try:
+        calibration = HeadCalibration.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"Expected a calibration in {path}, but: {error}.", path=path) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ModelError(
+            f"Expected a calibration of version {VERSION} in {path}, but {where}: {first['msg']}. {advice}", path=path
+        ) from error
+    if calibration.fingerprint != fingerprint:
+        raise ModelError(
+            f"Expected a calibration of the weights {fingerprint} in {path}, got one of {calibration.fingerprint} "
+            f"({calibration.model}). {advice}",
+            path=path, fingerprint=fingerprint,
+        )  # fmt: skip
+    return calibration
+
+
+def write_calibration(calibration: HeadCalibration, path: Path) -> None:
+    """Write a calibration where it can be read back.
+
+    Raises:
+        ModelError: it cannot be written there.
+    """
+    scratch = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(calibration.model_dump_json(indent=1) + "\n", "utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        raise ModelError(f"Expected to write a calibration to {path}, but: {error}.", path=path) from error

@@ -1,0 +1,216 @@
+"""How much attention probability each query puts on each span of keys, from what a fused kernel leaves behind.
+
+A fused attention kernel returns its softmax denominators (log-sum-exp, LSE) beside its output. With them one
+further pass over queries and keys gives every probability again; here each is added to its span as it appears, so
+that no attention matrix is kept. It knows nothing of models, layers, values or of how the LSE came about (padding,
+attention sinks). Invariant: the result equals the softmax matrix summed over each span's columns, and the Triton
+kernel and the plain path agree (both tested against that matrix).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from memgraph_rag.errors import ModelError
+
+triton: Any
+tl: Any
+try:
+    triton, tl = import_module("triton"), import_module("triton.language")
+except ImportError:  # CPU, macOS and Windows builds of torch come without it
+    triton = tl = None
+
+__all__ = ["span_mass"]
+
+BLOCK_ELEMENTS = 1 << 20
+"""Scores in memory at once on the plain path, 4 MB of float32: with fewer the products take longer."""
+
+COLUMNS_AT_ONCE = 1024
+"""Keys of one such block: few enough that a block holds many queries, and its keys few of many spans."""
+
+SPANS_AT_ONCE = 64
+"""Spans whose sums one program of the kernel holds in registers."""
+
+
+@torch.no_grad()
+def span_mass(
+    query: Tensor,
+    key: Tensor,
+    lse: Tensor,
+    owner: Tensor,
+    spans: int,
+    *,
+    scale: float,
+    softcap: float | None = None,
+    window: int | None = None,
+) -> Tensor:
+    """Attention mass of every query on every span of keys, without the attention matrix.
+
+    Attention is causal: query i stands at key position Tk - Tq + i and sees the keys up to its own.
+
+    Args:
+        query: (B, H, Tq, D), after rotary embedding; any strides.
+        key: (B, Hkv, Tk, D); H is a multiple of Hkv, query head h reads key head h // (H // Hkv).
+        lse: (B, H, Tq) float32, natural logarithm of each query's softmax denominator.
+        owner: (B, Tk) int32 or int64, the span a key belongs to; anything outside 0..spans-1 means none.
+        spans: how many spans there are.
+        scale: factor of the dot products.
+        softcap: scores become softcap * tanh(score / softcap).
+        window: only the last so many keys, the query's own included, are seen.
+
+    Returns:
+        (B, H, Tq, spans) float32; rows sum to at most 1. In half precision single probabilities carry its
+        rounding: of the scores on the plain path, of the probabilities in the kernel.
+
+    Raises:
+        ModelError: the shapes do not fit each other.
+
+    Cost: O(Tq x owned keys x D) time; beside the result one block of scores in memory.
+    """
+    batch, heads, queries, width = query.shape
+    _, key_heads, keys, _ = key.shape
+    expected = ((batch, key_heads, keys, width), (batch, heads, queries), (batch, keys))
+    if (key.shape, lse.shape, owner.shape) != expected or heads % key_heads or queries > keys:
+        raise ModelError(
+            "Expected query (B, H, Tq, D), key (B, Hkv, Tk, D), lse (B, H, Tq) and owner (B, Tk) with H a multiple of "
+            f"Hkv and Tq at most Tk, got {tuple(query.shape)}, {tuple(key.shape)}, {tuple(lse.shape)} and "
+            f"{tuple(owner.shape)}."
+        )
+    if spans == 0 or queries == 0:
+        return query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
+    # In float32 the kernel spills its registers (compiled for sm_80 and sm_90); the plain path has cuBLAS.
+    fits = query.is_cuda and triton is not None and query.dtype in (torch.bfloat16, torch.float16)
+    path = _fused if fits else _plain
+    return path(query, key, lse, owner, spans, scale, softcap, window)
+
+
+def _plain(
+    query: Tensor,
+    key: Tensor,
+    lse: Tensor,
+    owner: Tensor,
+    spans: int,
+    scale: float,
+    softcap: float | None,
+    window: int | None,
+) -> Tensor:
+    """Blocks of queries against blocks of the columns that some row owns."""
+    batch, heads, queries, width = query.shape
+    key_heads, keys = key.shape[1:3]
+    mass = query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
+    owner = owner.where((owner >= 0) & (owner < spans), -1)
+    for columns in (owner >= 0).any(dim=0).nonzero().squeeze(1).split(COLUMNS_AT_ONCE):
+        if len(columns) == 0:
+            break
+        owned = owner[:, columns]
+        first_span, end_span = int(owned.where(owned >= 0, spans).min()), int(owned.max()) + 1
+        members = (owned[:, :, None] == torch.arange(first_span, end_span, device=owned.device)).float()
+        transposed = key[:, :, columns].flatten(0, 1).transpose(1, 2)  # (B * Hkv, D, K)
+        places = columns.tolist()  # ascending key positions
+        block = max(1, BLOCK_ELEMENTS // (batch * heads * len(places)))
+        for start in range(0, queries, block):
+            stop = min(start + block, queries)
+            first, last = keys - queries + start, keys - queries + stop - 1  # where these queries stand
+            low = 0 if window is None else bisect_left(places, first - window + 1)
+            high = bisect_right(places, last)
+            if low >= high:
+                continue
+            rows = query[:, :, start:stop].reshape(batch * key_heads, -1, width)  # a key head's queries together
+            scores = torch.bmm(rows, transposed[:, :, low:high]).float().mul_(scale)
+            if softcap is not None:
+                scores.div_(softcap).tanh_().mul_(softcap)
+            scores = scores.view(batch, heads, stop - start, high - low)
+            # No probability exceeds 1. What does is a key that this row masks, and 0 times infinity is not 0.
+            probability = scores.sub_(lse[:, :, start:stop, None]).clamp_(max=0).exp_()
+            position = torch.arange(first, last + 1, device=key.device)[:, None]
+            if (seen_by_all := max(low, bisect_right(places, first))) < high:
+                probability[..., seen_by_all - low :].masked_fill_(columns[seen_by_all:high] > position, 0)
+            if window is not None and places[low] <= last - window:
+                probability.masked_fill_(columns[low:high] <= position - window, 0)
+            added = torch.bmm(probability.view(batch, -1, high - low), members[:, low:high])
+            mass[:, :, start:stop, first_span:end_span] += added.view(batch, heads, stop - start, -1)
+    return mass
+
+
+def _fused(
+    query: Tensor,
+    key: Tensor,
+    lse: Tensor,
+    owner: Tensor,
+    spans: int,
+    scale: float,
+    softcap: float | None,
+    window: int | None,
+) -> Tensor:
+    """The Triton kernel on a grid of (blocks of queries, batch rows x heads, blocks of spans)."""
+    batch, heads, queries, width = query.shape
+    key_heads, keys = key.shape[1:3]
+    mass = query.new_empty(batch, heads, queries, spans, dtype=torch.float32)
+    padded_width = max(16, triton.next_power_of_2(width))
+    block = 64 if padded_width * query.element_size() <= 256 else 32  # both operands in 48 KB of shared memory
+    span_block = min(SPANS_AT_ONCE, max(16, triton.next_power_of_2(spans)))
+    _fused_kernel[triton.cdiv(queries, block), batch * heads, triton.cdiv(spans, span_block)](
+        query, key, lse, owner, mass,
+        *query.stride(), *key.stride(), *lse.stride(), *owner.stride(),
+        heads, heads // key_heads, queries, keys, spans, scale,
+        softcap=softcap, window=window, width=width,
+        block_d=padded_width, block_q=block, block_k=block, block_s=span_block,
+        enable_fp_fusion=True,  # Triton 3.9 warns where this is left open
+    )  # fmt: skip
+    return mass
+
+
+if triton is not None:
+
+    @triton.jit
+    def _fused_kernel(
+        query, key, lse, owner, mass,
+        query_b, query_h, query_t, query_d, key_b, key_h, key_t, key_d, lse_b, lse_h, lse_t, owner_b, owner_t,
+        heads, groups, queries, keys, spans, scale,
+        softcap: tl.constexpr, window: tl.constexpr, width: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
+        block_d: tl.constexpr, block_q: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
+        block_k: tl.constexpr, block_s: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
+    ):  # fmt: skip
+        """Sums of one block of queries of one head over one block of spans."""
+        first_row = tl.program_id(0) * block_q
+        head = tl.program_id(1).to(tl.int64)
+        b, h = head // heads, head % heads
+        row = first_row + tl.arange(0, block_q)
+        span = tl.program_id(2) * block_s + tl.arange(0, block_s)
+        d = tl.arange(0, block_d)
+        offset = keys - queries
+        position = offset + row
+        real = row < queries
+        key_base = key + b * key_b + (h // groups) * key_h
+        owner_base = owner + b * owner_b
+        row_offset = row.to(tl.int64)[:, None] * query_t + d[None, :] * query_d
+        query_base = query + b * query_b + h * query_h
+        q = tl.load(query_base + row_offset, mask=real[:, None] & (d < width)[None, :], other=0.0)
+        denominator = tl.load(lse + b * lse_b + h * lse_h + row * lse_t, mask=real, other=0.0)
+        total = tl.full((block_q, block_s), 0.0, tl.float32)
+        start = 0
+        if window is not None:
+            start = tl.maximum(0, offset + first_row - window + 1) // block_k * block_k
+        for first_key in range(start, tl.minimum(keys, offset + first_row + block_q), block_k):
+            column = first_key + tl.arange(0, block_k)
+            owned = tl.load(owner_base + column * owner_t, mask=column < keys, other=-1)
+            member = owned[:, None] == span[None, :]
+            if tl.max(tl.max(member.to(tl.int32), 1), 0) > 0:
+                column_offset = column.to(tl.int64)[None, :] * key_t + d[:, None] * key_d
+                k = tl.load(key_base + column_offset, mask=(column < keys)[None, :] & (d < width)[:, None], other=0.0)
+                score = tl.dot(q, k, input_precision="ieee") * scale
+                if softcap is not None:
+                    score = softcap * (1 - 2 / (1 + tl.exp(2 * score / softcap)))  # tanh
+                seen = column[None, :] <= position[:, None]
+                if window is not None:
+                    seen = seen & (column[None, :] > position[:, None] - window)
+                probability = tl.exp(tl.minimum(score - denominator[:, None], 0.0))  # at most 1, as on the plain path
+                probability = tl.where(seen, probability, 0.0).to(q.dtype)
+                total = tl.dot(probability, member.to(q.dtype), total, input_precision="ieee")
+        mass_offset = (head * queries + row)[:, None] * spans + span[None, :]
+        tl.store(mass + mass_offset, total, mask=real[:, None] & (span < spans)[None, :])

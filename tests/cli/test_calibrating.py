@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from architectures import write_checkpoint
+
+from memgraph_rag.models.catalogue import find_calibration, fingerprint
+from memgraph_rag.testing import FakeEmbedder
+
+ENOUGH = ("--candidates", "6", "--cut", "16", "--heads", "3")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    """A tiny random model: it understands nothing, but can be measured."""
+    return write_checkpoint("qwen2", tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr("memgraph_rag.models.embedder.SentenceEmbedder", lambda *_, **__: FakeEmbedder())
+    folder = tmp_path / "rabbits"
+    folder.mkdir()
+    docs = [{"doc_id": f"d{n}", "title": f"T{n}", "text": f"Rabbit {n} ran."} for n in range(8)]
+    asked = [{"question": f"Who ran {n}?", "evidence_doc_ids": [f"d{n % 8}", f"d{(n + 1) % 8}"]} for n in range(12)]
+    for name, rows in (("docs", docs), ("questions", asked)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return folder
+
+
+def test_a_model_is_calibrated_and_later_found_calibrated(cli, folder, model, tmp_path) -> None:
+    shown = cli("calibrate", "--questions", folder, "--model", model, *ENOUGH).stdout
+    assert "tiny, 12 questions of rabbits" in shown
+    assert "Attention of 3 heads: AUC " in shown
+    assert "Yes, 12 questions: AUC " in shown
+    found = find_calibration("tiny", str(model), cache_dir=tmp_path / "cache")
+    assert found is not None
+    calibration, path = found
+    assert f"Written to {path}" in shown
+    assert path == tmp_path / "cache" / "calibrations" / f"tiny-{fingerprint('tiny', str(model))}.json"
+    assert (calibration.made.questions, calibration.made.cut_tokens, len(calibration.heads)) == (12, 16, 3)
+    (finding,) = [one for one in cli.json("doctor", "--model", model) if one["part"] == "calibration"]
+    assert (finding["state"], str(path) in finding["found"]) == ("ok", True)
+
+
+def test_another_file_and_json(cli, folder, model, tmp_path) -> None:
+    questions, out = folder / "questions.jsonl", tmp_path / "made.json"
+    options = ("--questions", questions, "--documents", folder / "docs.jsonl", "--out", out, "--limit", "10")
+    told = cli.json("calibrate", *options, "--model", model, *ENOUGH)
+    assert told["file"] == str(out)
+    assert told["made"]["questions"] == 10
+    assert "heads" not in told
+    assert json.loads(out.read_text("utf-8"))["fingerprint"] == told["fingerprint"]
+    assert find_calibration("tiny", str(model), cache_dir=tmp_path / "cache") is None
+
+
+def test_too_few_questions_are_an_error_and_no_file(cli, folder, model, tmp_path) -> None:
+    failed = cli("calibrate", "--questions", folder, "--model", model, "--limit", "3", *ENOUGH, status=1)
+    assert "at least 10 labelled questions, got 3" in failed.stderr
+    assert not (tmp_path / "cache" / "calibrations").exists()
+
+
+def test_what_is_no_folder_of_questions_is_an_error(cli, model, tmp_path) -> None:
+    assert "questions.jsonl" in cli("calibrate", "--questions", tmp_path, "--model", model, status=1).stderr
+
+
+def test_documents_belong_to_one_file_of_questions(cli, folder, model) -> None:
+    options = ("--questions", folder, "--questions", folder, "--documents", folder / "docs.jsonl")
+    assert "one file of questions" in cli("calibrate", *options, "--model", model, status=2).stderr
+
+
+def test_a_model_that_is_not_calibrated_is_a_warning(cli, model) -> None:
+    (finding,) = [one for one in cli.json("doctor", "--model", model) if one["part"] == "calibration"]
+    assert (finding["state"], finding["found"]) == ("warn", "tiny is not calibrated")
+    assert "memgraph-rag calibrate --questions" in finding["advice"]
+
+
+def test_a_calibration_that_is_turned_off_is_told(cli, model, monkeypatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_CALIBRATION", "none")
+    (finding,) = [one for one in cli.json("doctor", "--model", model) if one["part"] == "calibration"]
+    assert (finding["state"], finding["found"]) == ("ok", "turned off")

@@ -1,0 +1,397 @@
+"""Calibration: a planted head is found under a bias of position, noise gets no weight, wrong files are refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from architectures import write_checkpoint
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.errors import DocumentError, ModelError
+from memgraph_rag.models import catalogue
+from memgraph_rag.models.calibrating import Plan, calibrate, cutter
+from memgraph_rag.models.calibration import Head, HeadCalibration, Origin, read_calibration, write_calibration
+from memgraph_rag.models.catalogue import CATALOGUE, calibration_path, find_calibration, fingerprint
+from memgraph_rag.models.fitting import Reading, Verdicts, fit
+from memgraph_rag.models.labelled import LabelledQuestion, choose_questions, read_labelled
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.settings import Settings
+from memgraph_rag.testing import FakeEmbedder
+
+LAYERS, HEADS, NODES = 3, 4, 12
+GOOD = (1, 2)
+QUESTION = "What did Peter eat in Mr. McGregor's garden?"
+TEXTS = [
+    "Flopsy, Mopsy and Cotton-tail went down the lane to gather blackberries.",
+    "Peter ate lettuces, French beans and radishes in Mr. McGregor's garden.",
+    "Mrs. Rabbit bought a loaf of brown bread and five currant buns.",
+]
+
+
+def slopes() -> np.ndarray:
+    return -np.linspace(0.2, 1.6, LAYERS * HEADS).reshape(LAYERS, HEADS)
+
+
+def readings(count: int = 40, *, lift: float = 3.0, yes: float = 0.3, seed: int = 7) -> list[Reading]:
+    """Attention that falls steeply with depth, differently in each head; one head sees what answers."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        depths = np.cumsum(rng.integers(60, 120, NODES)) - 30.0
+        is_gold = rng.permutation(NODES) < 2
+        attention = 0.01 * (depths[:, None, None] / 100) ** slopes() * rng.lognormal(0, 0.4, (NODES, LAYERS, HEADS))
+        attention[is_gold, GOOD[0], GOOD[1]] *= lift
+        gold, others, but_one, among_all = rng.uniform(0, 0.5, 4)
+        made.append(Reading(attention, depths, is_gold, Verdicts(gold + yes, others, but_one, among_all + yes)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(readings(), heads=1, seed=0)
+
+
+def calibration(**changes) -> HeadCalibration:
+    given = {
+        "model": "tiny",
+        "fingerprint": "0123456789ab",
+        "layers": LAYERS,
+        "heads_per_layer": HEADS,
+        "yes_threshold": 0.75,
+        "attention_weight": 0.5,
+        "measured": {},
+        "made": Origin(data=("a",), questions=10, asked=10, candidates=12, cut_tokens=128, seed=0, date="2026-11-01"),
+        "heads": (Head(layer=1, head=2, level=0.01, slope=-0.8), Head(layer=0, head=0, level=0.02, slope=0.0)),
+    }
+    return HeadCalibration(**(given | changes))
+
+
+# ── what is found ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_planted_head_is_found_with_its_fall(fitted) -> None:
+    (head,) = fitted.heads
+    assert (head.layer, head.head) == GOOD
+    assert head.slope == pytest.approx(slopes()[GOOD], abs=0.1)
+
+
+def test_it_ranks_where_the_mean_of_all_heads_does_not(fitted) -> None:
+    assert fitted.measured["attention_auc"].mean > 0.9
+    assert fitted.measured["attention_recall"].mean > 0.9
+    assert fitted.measured["plain_auc"].mean < 0.7
+    assert fitted.measured["auc_gain"].low > 0
+    for name, one in fitted.measured.items():
+        assert one.low <= one.mean <= one.high, name
+
+
+def test_what_is_told_was_measured_on_other_questions() -> None:
+    """With noise, the best of many heads looks good on the questions that chose it, and nowhere else."""
+    told = fit(readings(lift=1.0), heads=1, seed=0).measured["attention_auc"]
+    assert told.low < 0.5 < told.high + 0.05
+    assert max(0.0, 2 * told.low - 1) == 0
+
+
+def test_a_head_that_sees_nothing_is_not_chosen() -> None:
+    blind = readings()
+    for reading in blind:
+        reading.attention[3:, GOOD[0], GOOD[1]] = 0  # a sliding window
+    chosen = fit(blind, heads=LAYERS * HEADS, seed=0).heads
+    assert len(chosen) == LAYERS * HEADS - 1
+    assert GOOD not in {(head.layer, head.head) for head in chosen}
+
+
+def test_the_threshold_parts_enough_from_too_little() -> None:
+    clear = [replace(one, p_yes=Verdicts(0.8, 0.6, 0.9, 0.1)) for one in readings()]
+    fitted = fit(clear, heads=1, seed=0)
+    assert 0.6 < fitted.yes_threshold < 0.8
+    assert fitted.measured["yes_auc"].mean == 1
+    assert fitted.measured["yes_accuracy"].mean == 1
+    assert fitted.measured["yes_auc_but_one"].mean == 0
+    assert fitted.measured["yes_auc_among_all"].mean == 0
+
+
+@pytest.mark.parametrize("yes", [0.0, -0.2])
+def test_a_yes_that_says_nothing_keeps_the_papers_threshold(yes: float) -> None:
+    fitted = fit(readings(yes=yes), heads=1, seed=0)
+    assert fitted.yes_threshold == 0.5
+    assert fitted.measured["yes_auc"].low <= 0.5
+
+
+def test_questions_whose_answer_was_cut_are_not_asked() -> None:
+    some = readings()
+    cut = [replace(one, p_yes=None) for one in readings(20, seed=8)]
+    assert fit([*some, *cut], heads=1, seed=0).measured["yes_auc"].mean > 0.5
+    with pytest.raises(ModelError, match="larger --cut"):
+        fit([*some[:9], *cut], heads=1, seed=0)
+
+
+def test_too_few_questions_are_refused() -> None:
+    with pytest.raises(ModelError, match="at least 10 labelled questions, got 9"):
+        fit(readings(9), heads=1, seed=0)
+
+
+def test_no_attention_is_refused() -> None:
+    blind = [replace(one, attention=np.zeros_like(one.attention)) for one in readings(10)]
+    with pytest.raises(ModelError, match="cannot be calibrated"):
+        fit(blind, heads=1, seed=0)
+
+
+def test_equal_readings_give_equal_results(fitted) -> None:
+    assert fit(readings(), heads=1, seed=0) == fitted
+
+
+# ── in use ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.lists(st.floats(1, 8000), min_size=1, max_size=5))
+def test_a_usual_node_gets_one_wherever_it_stands(depths: list[float]) -> None:
+    at = np.array(depths)
+    usual = np.zeros((len(at), LAYERS, HEADS))
+    usual[:, 1, 2] = 0.01 * (at / 100) ** -0.8
+    usual[:, 0, 0] = 0.02
+    np.testing.assert_allclose(calibration().relative(usual, at), 1, rtol=1e-5)
+    np.testing.assert_allclose(calibration().relative(3 * usual, at), 3, rtol=1e-5)
+
+
+def test_another_models_heads_are_refused() -> None:
+    with pytest.raises(ModelError, match="3 x 4 heads, for which tiny was calibrated, got 2 x 4"):
+        calibration().relative(np.ones((1, 2, HEADS)), np.array([10.0]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return write_checkpoint("qwen2", tmp_path_factory.mktemp("qwen2"))
+
+
+@pytest.fixture(scope="module")
+def tiny(folder: Path) -> TransformersModel:
+    return TransformersModel(folder, name="tiny", dtype="float32", device="cpu")
+
+
+@pytest.mark.parametrize("passes", [[3], [1, 1, 1], [2, 1]])
+def test_a_session_uses_the_calibration(tiny, folder, passes) -> None:
+    known = TransformersModel(folder, dtype="float32", device="cpu", calibration=calibration())
+    with tiny.open_session(QUESTION) as plain, known.open_session(QUESTION) as session:
+        assert (plain.calibration, session.calibration) == (None, calibration())
+        assert session.append([]).shape == (0,)
+        rest, read, expected = list(TEXTS), [], []
+        for count in passes:
+            expected += [plain.read_by_head(rest[:count])]
+            read += session.append(rest[:count]).tolist()
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-5)
+            rest = rest[count:]
+    by_head, depths = (np.concatenate(parts) for parts in zip(*expected, strict=True))
+    np.testing.assert_allclose(read, calibration().relative(by_head, depths), rtol=1e-4)
+
+
+def test_reading_by_head_is_reading(tiny) -> None:
+    with tiny.open_session(QUESTION) as one, tiny.open_session(QUESTION) as other:
+        by_head, depths = one.read_by_head(TEXTS)
+        np.testing.assert_allclose(by_head.mean(axis=(1, 2)), other.append(TEXTS), rtol=1e-5)
+        assert one.tokens_left == other.tokens_left
+        lengths = [len(tiny.tokens.nodes([text])[0]) for text in TEXTS]
+        assert np.diff(depths) == pytest.approx([(a + b) / 2 for a, b in pairwise(lengths)], abs=2)
+        assert 0 < depths[0] - lengths[0] / 2 < 40
+
+
+def test_a_model_is_calibrated_from_questions(tiny, tmp_path) -> None:
+    asked = [LabelledQuestion(f"{QUESTION} {number}", (TEXTS[1],), (TEXTS[0], TEXTS[2]), True) for number in range(10)]
+    told: list[tuple[str, int, int]] = []
+    plan = Plan(heads=5, candidates=3)
+    made = calibrate(
+        tiny, asked, plan, fingerprint="0123456789ab", data=["rabbits"], progress=lambda *now: told.append(now)
+    )
+    assert (made.model, made.layers, made.heads_per_layer, len(made.heads)) == ("tiny", 3, 4, 5)
+    assert (made.made.questions, made.made.asked, made.made.data) == (10, 10, ("rabbits",))
+    assert told[-1] == ("reading questions", 10, 10)
+    write_calibration(made, tmp_path / "a" / "b.json")
+    assert read_calibration(tmp_path / "a" / "b.json", fingerprint="0123456789ab") == made
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.json"]
+
+
+# ── labelled questions ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_folder(folder: Path, *, questions: int = 4, documents: int = 12, **changes: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    docs = [{"doc_id": f"d{n}", "title": f"Title {n}", "text": f"word{n} " * (n + 1)} for n in range(documents)]
+    asked = [
+        {"question": f"What is word{n}?", "evidence_doc_ids": [f"d{n}", "d0"]} | changes
+        for n in range(1, questions + 1)
+    ]
+    for name, rows in (("docs", docs), ("questions", asked)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return folder
+
+
+def no_cut(text: str) -> tuple[str, bool]:
+    return text, True
+
+
+def test_a_question_comes_with_what_answers_it_and_the_nearest_others(tmp_path) -> None:
+    labelled = read_labelled(write_folder(tmp_path / "words"))
+    assert (labelled.name, len(labelled.documents), len(labelled.questions)) == ("words", 12, 4)
+    embedder = FakeEmbedder()
+    chosen = choose_questions(labelled, Plan(candidates=6), no_cut, embedder)
+    assert {one.text for one in chosen} == {f"What is word{n}?" for n in range(1, 5)}
+    for one in chosen:
+        assert one.gold[1] == "Title 0: word0 "
+        assert len(one.others) == 4
+        assert not set(one.gold) & set(one.others)
+        every = {
+            text: float(embedder.embed([one.text])[0] @ embedder.embed([text])[0])
+            for text in labelled.documents.values()
+        }
+        assert min(every[text] for text in one.others) >= max(
+            every[text] for text in every.keys() - {*one.others, *one.gold}
+        )
+    assert choose_questions(labelled, Plan(candidates=6), no_cut, embedder) == chosen
+    assert (
+        choose_questions(read_labelled(tmp_path / "words" / "questions.jsonl"), Plan(candidates=6), no_cut, embedder)
+        == chosen
+    )
+
+
+def test_questions_whose_answer_is_whole_come_first(tmp_path) -> None:
+    labelled = read_labelled(write_folder(tmp_path / "words", questions=8))
+
+    def cut(text: str) -> tuple[str, bool]:
+        return text[:40], len(text) <= 40
+
+    told: list[tuple[str, int, int]] = []
+    chosen = choose_questions(
+        labelled, Plan(limit=5, candidates=6), cut, FakeEmbedder(), progress=lambda *now: told.append(now)
+    )
+    assert [one.is_whole for one in chosen] == [True, True, True, True, False]
+    assert all(len(text) <= 40 for one in chosen for text in (*one.gold, *one.others))
+    assert told == [("embedding words", 12, 12)]
+
+
+def test_texts_are_cut_at_tokens(tiny) -> None:
+    cut = cutter(tiny, 4)
+    assert cut("Peter") == ("Peter", True) or not cut("Peter")[1]
+    text, is_whole = cut(TEXTS[0])
+    assert not is_whole
+    assert TEXTS[0].startswith(text)
+    assert tiny.count_tokens([text]) == [4]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"evidence_doc_ids": []}, "none of 4 names its evidence"),
+        ({"evidence_doc_ids": ["gone"]}, "have no 'gone'"),
+        ({"evidence_doc_ids": 3}, "TypeError"),
+    ],
+)
+def test_questions_without_labels_are_refused(tmp_path, changes, expected) -> None:
+    with pytest.raises(DocumentError, match=expected):
+        read_labelled(write_folder(tmp_path / "words", **changes))
+
+
+def test_files_that_are_not_there_or_no_json_are_refused(tmp_path) -> None:
+    with pytest.raises(DocumentError, match=r"readable questions\.jsonl"):
+        read_labelled(tmp_path)
+    folder = write_folder(tmp_path / "words")
+    (folder / "docs.jsonl").write_text("{", "utf-8")
+    with pytest.raises(DocumentError, match=r"readable docs\.jsonl"):
+        read_labelled(folder)
+
+
+def test_too_few_documents_are_refused(tmp_path) -> None:
+    labelled = read_labelled(write_folder(tmp_path / "words", documents=5))
+    with pytest.raises(DocumentError, match="at least 12 documents"):
+        choose_questions(labelled, Plan(), no_cut, FakeEmbedder())
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{", "Invalid JSON"),
+        ("{}", "model: Field required"),
+        (calibration().model_dump_json().replace('"version":1', '"version":2'), "version 1 in .* but version"),
+        (calibration().model_dump_json().replace('"yes_threshold":0.75', '"yes_threshold":75'), "yes_threshold"),
+        (calibration(fingerprint="ba9876543210").model_dump_json(), "of the weights 0123456789ab .* got one of ba98"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_with_what_to_do(tmp_path, text: str, expected: str) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ModelError, match=expected) as refused:
+        read_calibration(path, fingerprint="0123456789ab")
+    assert "memgraph-rag calibrate" in str(refused.value)
+
+
+def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path) -> None:
+    with pytest.raises(ModelError, match="Expected a calibration in"):
+        read_calibration(tmp_path / "none.json", fingerprint="")
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match="Expected to write"):
+        write_calibration(calibration(), tmp_path / "file" / "calibration.json")
+
+
+def test_where_a_calibration_is_found(folder, tmp_path, monkeypatch) -> None:
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    for path in folder.iterdir():
+        (weights / path.name).symlink_to(path)
+    name, place = "owner/tiny", str(weights)
+    known = fingerprint(name, place)
+
+    def find(choice: str = "auto"):
+        return find_calibration(name, place, cache_dir=tmp_path / "cache", choice=choice)
+
+    assert find() is None
+    made = calibration_path(name, place, cache_dir=tmp_path / "cache")
+    assert made.name == f"owner--tiny-{known}.json"
+    write_calibration(calibration(fingerprint=known), made)
+    assert find() == (calibration(fingerprint=known), made)
+    beside = weights / "calibration.json"
+    write_calibration(calibration(fingerprint=known, yes_threshold=0.9), beside)
+    assert find() == (calibration(fingerprint=known, yes_threshold=0.9), beside)
+    assert find("none") is None
+    assert find(str(made)) == (calibration(fingerprint=known), made)
+    write_calibration(calibration(), beside)
+    with pytest.raises(ModelError, match=f"of the weights {known}"):
+        find()
+    with pytest.raises(ModelError, match="Expected a calibration in"):
+        find(str(tmp_path / "none.json"))
+
+
+def test_other_weights_have_another_fingerprint(folder, tmp_path, monkeypatch) -> None:
+    other = write_checkpoint("llama", tmp_path)
+    assert len({fingerprint("tiny", str(folder)), fingerprint("tiny", str(other))}) == 2
+    assert fingerprint("tiny", str(folder)) == fingerprint("other name", str(folder))
+    small = "qwen2.5-coder-0.5b-instruct"
+    assert fingerprint(small, "anywhere") == CATALOGUE[small].sha256[:12]
+    assert fingerprint("owner/not-here", "owner/not-here") == "0" * 12
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_packaged_models_come_calibrated(name: str, tmp_path) -> None:
+    found = find_calibration(name, str(tmp_path), cache_dir=tmp_path)
+    assert found is not None
+    calibration, path = found
+    assert path.parent == catalogue._SHIPPED
+    assert calibration.model == name
+    assert calibration.made.data == ("musique_tune", "hotpotqa_tune")
+
+
+def test_a_memory_gives_its_model_the_calibration(monkeypatch, tmp_path) -> None:
+    from memgraph_rag import Memory
+
+    small = "qwen2.5-coder-0.5b-instruct"
+    for choice, is_known in (("auto", True), ("none", False)):
+        options = {"model": small, "embedder": FakeEmbedder(), "calibration": choice}
+        with Memory(tmp_path / f"{choice}.lbug", **options) as memory:
+            assert memory.settings.cache_dir == Settings.load().cache_dir
+            assert (memory.language_model.calibration is not None) == is_known  # type: ignore[attr-defined]
