@@ -67,7 +67,6 @@ class KVSession:
         self._model = model
         self._tokens = model.tokens
         self._text = question
-        self._cache = RowCache()
         self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, p_yes=0.0))
         self._stages: list[tuple[int, float | None]] = []  # tokens held and P(Yes), after the question and each reading
         self.usage = Usage()
@@ -80,7 +79,11 @@ class KVSession:
                 "tokens. Ask a shorter question, or use a model with a larger window.",
                 tokens=last - first, window=model.window,
             )  # fmt: skip
-        self._forward(ids)
+        started = time.perf_counter()
+        self._cache = RowCache(rows=0)
+        self._cache.add_row(model.beginning(ids[:first]))
+        self.usage += Usage(first, 0, 0, time.perf_counter() - started)
+        self._forward(ids[first:])
         self._stages.append((len(ids), None))
 
     @property
