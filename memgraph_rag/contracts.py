@@ -246,6 +246,10 @@ class Models(Protocol):
         """What finds names."""
         ...
 
+    def settle(self) -> None:
+        """All that was built is stored: work that was kept for a retry is not needed any more."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:

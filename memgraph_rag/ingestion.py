@@ -212,7 +212,10 @@ class Ingestion:
                 else:
                     yield from self._write_group([item])
             return
-        outcomes = iter(self._stored(pending, graphs, rows))
+        stored = list(self._stored(pending, graphs, rows))
+        if not any(isinstance(outcome, Failure) for outcome in stored):
+            self._models.settle()
+        outcomes = iter(stored)
         for item in group:
             yield next(outcomes) if isinstance(item, _Pending) else item
 

@@ -31,6 +31,7 @@ from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, 
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
+from memgraph_rag.models.journal import Journal
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
@@ -118,6 +119,7 @@ class Memory:
         self._given_model = None if isinstance(model, (str, Path)) else model
         self._given_embedder = None if isinstance(embedder, (str, Path)) else embedder
         self._given_recognizer = None if isinstance(recognizer, str) else recognizer
+        self._journal = Journal(self.settings.cache_dir / "journal")
         self._owns_store = store is None or isinstance(store, (str, Path))
         self._store = self._open_store() if store is None or isinstance(store, (str, Path)) else store
         _check_namespace(namespace, self._store)
@@ -169,6 +171,7 @@ class Memory:
             device=settings.device,
             dtype=settings.dtype,
             calibration=found[0] if found else None,
+            journal=self._journal,
         )
 
     @cached_property
@@ -415,7 +418,9 @@ class Memory:
         Raises:
             DocumentNotFound: there is none.
         """
-        return self._store.forget(self._records([document])[0].id)
+        receipt = self._store.forget(self._records([document])[0].id)
+        self._journal.clear()
+        return receipt
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
@@ -496,6 +501,9 @@ class _Models:
     @property
     def recognizer(self) -> EntityRecognizer:
         return self._memory.recognizer
+
+    def settle(self) -> None:
+        self._memory._journal.settle()
 
 
 def _checked_time(name: str, value: str | date | None) -> datetime | None:

@@ -386,3 +386,6 @@ class FakeModels:
     language: LanguageModel = field(default_factory=FakeLanguageModel)
     embedder: Embedder = field(default_factory=FakeEmbedder)
     recognizer: EntityRecognizer = field(default_factory=FakeRecognizer)
+
+    def settle(self) -> None:
+        """Nothing was kept."""

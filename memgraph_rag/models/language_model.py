@@ -27,6 +27,7 @@ from memgraph_rag.models.attention import AttentionMeter, Spans, Visibility
 from memgraph_rag.models.cache import RowCache
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.hardware import best_dtype, find_device
+from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage
@@ -42,6 +43,7 @@ _MOST_BEGINNINGS = 8  # kept, of some 100 tokens each
 class _Row:
     """One prompt on its way through the model."""
 
+    place: int  # among the prompts
     prompt: Prompt
     ids: list[int]
     spans: list[tuple[int, int]]
@@ -61,6 +63,7 @@ class TransformersModel:
         device: "auto" takes a GPU where there is one.
         dtype: "auto" is bfloat16 where the hardware computes in it, else float32.
         calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
+        journal: keeps what ``generate`` has finished; it is its owner who settles it.
     """
 
     def __init__(
@@ -72,10 +75,12 @@ class TransformersModel:
         device: str = "auto",
         dtype: str = "auto",
         calibration: HeadCalibration | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._folder = str(folder)
         self.name = name or Path(folder).name
         self.calibration = calibration
+        self._journal = journal
         self._loading = threading.Lock()
         self._network: PreTrainedModel | None = None
         self._beginnings: dict[tuple[int, ...], RowCache] = {}
@@ -186,7 +191,8 @@ class TransformersModel:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
         What all prompts begin with is read once. Each prompt is read alone (no padding, the causal kernel), then the
-        rows write together; a row that is finished leaves at once, and the next prompt takes its place.
+        rows write together; a row that is finished leaves at once, and the next prompt takes its place. What the
+        journal knows is not written again.
 
         Args:
             max_tokens: most tokens written to one prompt.
@@ -196,7 +202,13 @@ class TransformersModel:
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
         """
-        rows = [_Row(prompt, *self.tokens.prompt(prompt)) for prompt in prompts]
+        keys = [self._key(prompt, max_tokens, stop) for prompt in prompts]
+        written = self._found(keys)
+        rows = [
+            _Row(place, prompt, *self.tokens.prompt(prompt))
+            for place, prompt in enumerate(prompts)
+            if place not in written
+        ]
         for row in rows:
             if len(row.ids) + max_tokens > self.window:
                 raise WindowExceeded(
@@ -205,11 +217,24 @@ class TransformersModel:
                     tokens=len(row.ids), window=self.window,
                 )  # fmt: skip
         if progress is not None:
-            progress("summarising", 0, len(prompts))
-        for done, _ in enumerate(self._written(rows, max_tokens, stop), 1):
+            progress("summarising", len(written), len(prompts))
+        for row in self._written(rows, max_tokens, stop):
+            written[row.place] = self._generation(row)
+            if self._journal is not None:
+                self._journal.keep(keys[row.place], written[row.place])
             if progress is not None:
-                progress("summarising", done, len(prompts))
-        return [self._generation(row) for row in rows]
+                progress("summarising", len(written), len(prompts))
+        return [written[place] for place in range(len(prompts))]
+
+    def _key(self, prompt: Prompt, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> str:
+        return journal_key(f"{self.name} {self._folder} {self.dtype}", prompt, max_tokens, stop)
+
+    def _found(self, keys: Sequence[str]) -> dict[int, Generation]:
+        """By place what an earlier run has written already."""
+        if self._journal is None:
+            return {}
+        found = ((place, self._journal.find(key)) for place, key in enumerate(keys))
+        return {place: generation for place, generation in found if generation is not None}
 
     def _written(
         self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None

@@ -1,0 +1,110 @@
+"""Finished model work of a build that is not stored yet, on disk: after a crash or Ctrl-C nothing is written twice.
+
+It knows prompts and what was written to them, no documents and no store. Invariants: an entry is there whole or not at
+all; one that cannot be read is as if it were not there; the folder never grows beyond its limit; what is stored in a
+graph is not kept here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from memgraph_rag.types import Generation, Prompt, Usage
+
+__all__ = ["Journal", "journal_key"]
+
+_FORM = 1  # of an entry; those of another form are not found
+_MOST_BYTES = 256 * 2**20  # ten times what *War and Peace* takes
+_MOST_SECONDS = 7 * 24 * 3600.0  # that an entry waits for a retry
+
+
+class Journal:
+    """Generations by what they were asked for.
+
+    A disk that is full or may not be written to only means that nothing is kept.
+
+    Args:
+        folder: made at the first entry, readable by its owner alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._used: set[str] = set()
+
+    def find(self, key: str) -> Generation | None:
+        """What was written, if it is known."""
+        try:
+            with self._path(key).open("rb") as file, np.load(file, allow_pickle=False) as entry:
+                told = json.loads(str(entry["told"]))
+                found = Generation(
+                    told["text"], entry["offsets"], entry["attention"], told["finish"], Usage(**told["usage"])
+                )
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
+            return None
+        with self._lock:
+            self._used.add(key)
+        return found
+
+    def keep(self, key: str, generation: Generation) -> None:
+        """Write down what was generated."""
+        told = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
+        try:
+            if not self._is_ready:
+                return
+            with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".part", delete=False) as file:
+                np.savez(file, told=json.dumps(told), offsets=generation.offsets, attention=generation.attention)
+            Path(file.name).replace(self._path(key))
+        except OSError:
+            return
+        with self._lock:
+            self._used.add(key)
+
+    def settle(self) -> None:
+        """What was kept or found since the last time is stored: it need not be kept any more."""
+        with self._lock:
+            settled, self._used = self._used, set()
+        for key in settled:
+            self._path(key).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Keep nothing at all."""
+        for path in self._entries():
+            path.unlink(missing_ok=True)
+
+    @cached_property
+    def _is_ready(self) -> bool:
+        """Whether the folder can be written to; what is too old or too much in it is removed once."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        room = _MOST_BYTES
+        for path in sorted(self._entries(), key=lambda path: -path.stat().st_mtime):
+            held = path.stat()
+            room -= held.st_size
+            if room < 0 or time.time() - held.st_mtime > _MOST_SECONDS:
+                path.unlink(missing_ok=True)
+        return os.access(self._folder, os.W_OK)
+
+    def _entries(self) -> list[Path]:
+        return [path for path in self._folder.glob("*") if path.suffix in (".npz", ".part")]
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.npz"
+
+
+def journal_key(model: str, prompt: Prompt, max_tokens: int, stop: Callable[..., object] | None) -> str:
+    """What a generation is known by: the same prompt to the same model with the same limits."""
+    end = f"{stop.__module__}.{stop.__qualname__}" if stop is not None else ""
+    asked = json.dumps([_FORM, model, prompt.instruction, prompt.inputs, max_tokens, end])
+    return hashlib.sha256(asked.encode()).hexdigest()

@@ -1,0 +1,132 @@
+"""What a build has finished is not done again."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from memgraph_rag.models import journal as journal_module
+from memgraph_rag.models.journal import Journal, journal_key
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.types import Generation, Prompt, Usage
+
+PROMPTS = [
+    Prompt("Write a list of summary points.", (f"Number {number} ran home.", "It rained.")) for number in range(4)
+]
+MOST = 6
+
+
+def generation(text: str = "One.") -> Generation:
+    return Generation(
+        text, np.array([[0, 4]], np.int64), np.array([[0.25, 0.5]], np.float32), "end", Usage(5, 1, 1, 0.5)
+    )
+
+
+def same(one: Generation, other: Generation) -> bool:
+    return (
+        replace(one, offsets=None, attention=None) == replace(other, offsets=None, attention=None)
+        and np.array_equal(one.offsets, other.offsets)
+        and np.array_equal(one.attention, other.attention)
+        and one.attention.dtype == other.attention.dtype
+    )
+
+
+def test_what_is_kept_is_found_by_another_process_and_gone_when_it_is_settled(tmp_path):
+    Journal(tmp_path / "journal").keep("a", generation("Ünique 🐇\nline"))
+    later = Journal(tmp_path / "journal")
+    assert later.find("b") is None
+    found = later.find("a")
+    assert found is not None
+    assert same(found, generation("Ünique 🐇\nline"))
+    later.settle()
+    assert Journal(tmp_path / "journal").find("a") is None
+    assert list((tmp_path / "journal").iterdir()) == []
+
+
+def test_what_another_build_keeps_is_not_settled(tmp_path):
+    Journal(tmp_path).keep("theirs", generation())
+    mine = Journal(tmp_path)
+    mine.keep("mine", generation())
+    mine.settle()
+    assert mine.find("mine") is None
+    assert mine.find("theirs") is not None
+
+
+def test_nobody_else_may_read_it(tmp_path):
+    Journal(tmp_path / "journal").keep("a", generation())
+    assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "journal" / "a.npz").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 torn", b"not an archive"])
+def test_a_damaged_entry_is_none(tmp_path, damage):
+    kept = Journal(tmp_path)
+    kept.keep("a", generation())
+    (tmp_path / "a.npz").write_bytes(damage)
+    assert Journal(tmp_path).find("a") is None
+
+
+def test_a_folder_that_cannot_be_made_only_keeps_nothing(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    kept = Journal(tmp_path / "file" / "journal")
+    kept.keep("a", generation())
+    assert kept.find("a") is None
+    kept.clear()
+
+
+def test_the_old_and_what_is_too_much_is_removed(tmp_path, monkeypatch):
+    first = Journal(tmp_path)
+    for name in ("old", "middle", "new"):
+        first.keep(name, generation())
+    now = time.time()
+    os.utime(tmp_path / "old.npz", (now - 8 * 24 * 3600,) * 2)
+    os.utime(tmp_path / "middle.npz", (now - 60,) * 2)
+    Journal(tmp_path).keep("more", generation())
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["middle", "more", "new"]
+    monkeypatch.setattr(journal_module, "_MOST_BYTES", (tmp_path / "new.npz").stat().st_size * 2)
+    Journal(tmp_path).keep("last", generation())
+    assert "middle" not in {path.stem for path in tmp_path.iterdir()}
+
+
+def test_the_key_tells_all_that_matters_apart():
+    prompt = PROMPTS[0]
+    keys = {
+        journal_key("m", prompt, 5, None),
+        journal_key("n", prompt, 5, None),
+        journal_key("m", prompt, 6, None),
+        journal_key("m", prompt, 5, same),
+        journal_key("m", replace(prompt, instruction="Else."), 5, None),
+        journal_key("m", replace(prompt, inputs=("Number 0 ran home.It rained.",)), 5, None),
+    }
+    assert len(keys) == 6
+    assert journal_key("m", PROMPTS[0], 5, None) == journal_key("m", replace(prompt), 5, None)
+
+
+def test_a_build_that_was_cut_off_goes_on_where_it_was(small_weights, small, tmp_path, monkeypatch):
+    def told(_: str, done: int, __: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    expected = small.generate(PROMPTS, max_tokens=MOST)
+    first = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
+    monkeypatch.setattr(first, "_load", lambda: small.network)
+    with pytest.raises(KeyboardInterrupt):
+        first.generate(PROMPTS, max_tokens=MOST, progress=told)
+    assert len(list(tmp_path.iterdir())) == 2
+
+    again = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
+    monkeypatch.setattr(again, "_load", lambda: small.network)
+    counts: list[int] = []
+    written = again.generate(PROMPTS, max_tokens=MOST, progress=lambda _, done, __: counts.append(done))
+    assert counts == [2, 3, 4]
+    for one, other in zip(written, expected, strict=True):
+        assert one.text == other.text
+        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4)
+
+    finished = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
+    monkeypatch.setattr(finished, "_load", lambda: pytest.fail("all is known: no weights are needed"))
+    assert [one.text for one in finished.generate(PROMPTS, max_tokens=MOST)] == [one.text for one in expected]
