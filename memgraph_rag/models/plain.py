@@ -143,6 +143,8 @@ class PlainModel:
 class PlainSession:
     """A reading session that keeps the tokens read, and reads them all again at each step."""
 
+    calibration = None  # the papers know none
+
     def __init__(self, model: PlainModel, question: str) -> None:
         self._model, self._tokens = model, model.tokens
         self._asked = question
