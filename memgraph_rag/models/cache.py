@@ -44,9 +44,9 @@ class RowCache(Cache):
         *args: object,  # noqa: ARG002 - the base class's signature
         **kwargs: object,  # noqa: ARG002
     ) -> tuple[Tensor, Tensor]:
-        """Write (B, H, t, D) states of one layer; all states of all rows, (B, H, longest + t, D).
+        """Write (B, H, t, D) states of one layer; all slots of all rows, (B, H, at least longest + t, D).
 
-        What lies behind the end of a shorter row is arbitrary, but finite.
+        What lies behind the end of a row is arbitrary, but finite.
         """
         rows, _, new, _ = key_states.shape
         end = max(self.lengths) + new
@@ -64,7 +64,7 @@ class RowCache(Cache):
                     new, device=states.device
                 )
                 buffer[torch.arange(rows, device=states.device)[:, None], :, slots] = states.transpose(1, 2)
-        return buffers[0][:rows, :, :end], buffers[1][:rows, :, :end]
+        return buffers[0][:rows], buffers[1][:rows]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
         """Tokens of the longest row."""
@@ -80,9 +80,10 @@ class RowCache(Cache):
         """So many tokens were written behind each row."""
         self.lengths = [length + tokens for length in self.lengths]
 
-    def take_back(self, tokens: int) -> None:
-        """Forget the last tokens of each row."""
-        self.lengths = [length - tokens for length in self.lengths]
+    def take_back(self, tokens: int | Sequence[int]) -> None:
+        """Forget the last tokens of each row: as many of all, or so many of each."""
+        of_each = [tokens] * len(self.lengths) if isinstance(tokens, int) else tokens
+        self.lengths = [length - taken for length, taken in zip(self.lengths, of_each, strict=True)]
 
     @torch.inference_mode()
     def add_row(self, other: RowCache) -> None:

@@ -7,8 +7,12 @@ import time
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.models import language_model
+from memgraph_rag.models.language_model import _Row
 from memgraph_rag.types import Prompt
 
 PROMPTS = [
@@ -113,3 +117,37 @@ def test_more_than_the_window_is_refused_before_any_work(small):
 
 def test_no_prompt_no_work(small):
     assert small.generate([], max_tokens=5) == []
+
+
+@given(
+    st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 5)
+)
+def test_a_guess_is_what_came_after_the_last_two_tokens_before(ids, written, most):
+    row = _Row(0, PROMPTS[0], ids, [])
+    for token in written:
+        row.write(token)
+    told = [*ids, *written]
+    places = [place for place in range(2, len(told)) if told[place - 2 : place] == told[-2:]]
+    expected = told[places[-1] : places[-1] + most] if places and len(told) >= 2 else []
+    assert row.guess(most) == expected
+
+
+def test_what_is_guessed_right_saves_passes_and_changes_nothing(small, monkeypatch):
+    line = "The quick brown fox jumps over the lazy dog near the river bank."
+    prompt = Prompt("Copy the line below, three times, word by word.", (line, line))
+    (guessed,) = small.generate([prompt], max_tokens=40)
+    passes = _count_forwards(small, monkeypatch)
+    assert small.generate([prompt], max_tokens=40)[0].text == guessed.text
+    with_guesses = passes()
+    monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
+    (alone,) = small.generate([prompt], max_tokens=40)
+    assert alone.text == guessed.text
+    np.testing.assert_allclose(alone.attention, guessed.attention, rtol=1e-3, atol=1e-7)
+    assert with_guesses < 0.7 * (passes() - with_guesses)
+
+
+def _count_forwards(model, monkeypatch):
+    counted: list[int] = []
+    forward = model.forward
+    monkeypatch.setattr(model, "forward", lambda *args, **given: counted.append(1) or forward(*args, **given))
+    return lambda: len(counted)
