@@ -1,7 +1,7 @@
 """How fast is the engine: capture, building, reading, asking; as ratios that are measured in one run.
 
     python benchmarks/engine.py [--rows capture build …] [--model NAME] [--text FILE] [--store FILE] [--question TEXT …]
-                                [--chapters N] [--repeats N] [--json FILE] [--quick]
+                                [--chapters N] [--engines NAME …] [--repeats N] [--json FILE] [--quick]
 
 Each row measures two things in turn (A B A B) on this machine and tells their ratio: the median over the runs, the
 smallest and the largest, and the target where there is one. Rows:
@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 store=options.store,
                 sizes=QUICK if options.quick else replace(FULL, chapters=options.chapters),
                 repeats=options.repeats,
+                engines=tuple(options.engines),
                 bars=bars,
                 say=partial(print, file=sys.stderr, flush=True),
             )
@@ -95,6 +96,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--question", nargs="+", default=QUESTIONS, help="asked of the store")
     parser.add_argument("--chapters", type=int, default=FULL.chapters, help="of the text, of which the graph is built")
     parser.add_argument("--repeats", type=int, default=3, choices=range(1, 100), metavar="N")
+    parser.add_argument(
+        "--engines", nargs="+", default=[""], metavar="NAME", help="build: only engines whose name holds one of these"
+    )
     parser.add_argument("--json", type=Path, help="where to write the ratios")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: only to see whether everything runs")
     return parser.parse_args(arguments)

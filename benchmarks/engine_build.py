@@ -60,7 +60,8 @@ def build(setting: Setting) -> Iterator[Ratio]:
     recorder = Recorder(model)
     warm = Prompt(INSTRUCTION, ("Alice was beginning to get very tired.",))
     model.generate([warm] * 2, max_tokens=4)
-    engines = [engine for engine in ENGINES if _can_run(engine, setting)]
+    wanted = [engine for engine in ENGINES if any(part in engine.name for part in setting.engines)]
+    engines = [engine for engine in wanted if _can_run(engine, setting)]
     ours: list[float] = []
     theirs: dict[Engine, list[float]] = {engine: [] for engine in engines}
     for number in range(min(setting.repeats, 2)):

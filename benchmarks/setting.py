@@ -64,7 +64,11 @@ QUICK = Sizes(
 
 @dataclass(frozen=True)
 class Setting:
-    """What rows are given."""
+    """What rows are given.
+
+    Attributes:
+        engines: only those are compared with whose name holds one of these.
+    """
 
     weights: Weights
     text_path: Path
@@ -73,6 +77,7 @@ class Setting:
     repeats: int
     bars: Bars
     say: Say
+    engines: tuple[str, ...] = ("",)
     device: str = "cpu"
 
     @cached_property
