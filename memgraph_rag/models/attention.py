@@ -81,47 +81,33 @@ class AttentionMeter:
 
     def __init__(self, spans: Spans, *, by_head: bool = False) -> None:
         self.spans = spans
-        self.is_by_head = by_head
+        self._by_head = by_head
         self._sum: Tensor | None = None
         self._of_heads: list[Tensor] = []
         self._layers = 0
 
-    def add_probabilities(self, probabilities: Tensor, queries: slice, total: int) -> None:
-        """Part of a layer: (B, H, tq, Tk) float32 probabilities of these of its ``total`` queries."""
-        if self.is_by_head:
-            rows, heads, some, keys = probabilities.shape
-            mass = self.spans.pool(probabilities.reshape(rows, heads * some, keys)).view(rows, heads, some, -1)
-        else:
-            mass = self.spans.pool(probabilities.mean(dim=1))[:, None]
-        if some_of_them := queries.stop - queries.start < total:
-            whole = mass.new_zeros(mass.shape[0], mass.shape[1], total, mass.shape[3])
-            whole[:, :, queries] = mass
-            mass = whole
-        self._add(mass, is_new_layer=not some_of_them or queries.start == 0)
+    def pool(self, probabilities: Tensor) -> Tensor:
+        """(B, H, Tq, S) mass on the spans from (B, H, Tq, Tk) float32 probabilities; H is 1 unless heads are kept."""
+        if not self._by_head:
+            return self.spans.pool(probabilities.mean(dim=1))[:, None]
+        return self.spans.pool(probabilities.flatten(1, 2)).unflatten(1, probabilities.shape[1:3])
 
-    def add_mass(self, mass: Tensor) -> None:
+    def add(self, mass: Tensor) -> None:
         """One layer: (B, H, Tq, S) float32 mass on the spans."""
-        self._add(mass if self.is_by_head else mass.mean(dim=1, keepdim=True), is_new_layer=True)
-
-    def _add(self, mass: Tensor, *, is_new_layer: bool) -> None:
-        self._layers += is_new_layer
-        if not self.is_by_head:
-            self._sum = mass if self._sum is None else self._sum + mass
-        elif is_new_layer:
+        self._layers += 1
+        of_all = mass.mean(dim=1)
+        self._sum = of_all if self._sum is None else self._sum + of_all
+        if self._by_head:
             self._of_heads.append(mass)
-        else:
-            self._of_heads[-1] = self._of_heads[-1] + mass
 
     def mean(self) -> Tensor:
         """(B, Tq, S) float32: attention of each query to each span, mean over layers, heads and the span's tokens."""
-        if not self._layers:
+        if self._sum is None:
             raise ModelError(
                 "Expected the model to call the measured attention, but no layer did. Use a causal model whose "
                 "attention goes through transformers' AttentionInterface."
             )
-        total = torch.stack([mass.mean(dim=1) for mass in self._of_heads]).sum(dim=0) if self.is_by_head else self._sum
-        assert total is not None
-        return total.reshape(total.shape[0], -1, self.spans.count) / self._layers / self.spans.tokens[:, None]
+        return self._sum / self._layers / self.spans.tokens[:, None]
 
     def of_heads(self) -> Tensor:
         """(L, H, B, Tq, S) float32: as ``mean``, each head of each layer for itself."""
@@ -233,15 +219,14 @@ def _measured_attention(
         is_square = visibility.is_square(queries, sliding_window)
         mask = None if is_square else visibility.mask(queries, reach, sliding_window, query.device)
         output, lse = _fused(query, key, value, mask, scale)
-        if s_aux is not None:
+        if lse is not None and s_aux is not None:
             with_sink = torch.logaddexp(lse, s_aux.float()[:, None])
             output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
             lse = with_sink
-        if meter is not None:
+        if lse is not None and meter is not None:
             spans = meter.spans
-            meter.add_mass(
-                span_mass(query, key, lse, _widened(spans.owner, key), spans.count, scale=scale, window=sliding_window)
-            )
+            owner = _widened(spans.owner, key)
+            meter.add(span_mass(query, key, lse, owner, spans.count, scale=scale, window=sliding_window))
     else:
         mask = visibility.mask(queries, key.shape[2], sliding_window, query.device)
         output = _plain(query, key, value, mask, scale, softcap, s_aux, meter)
@@ -253,14 +238,16 @@ def _has_kernel(query: Tensor, meter: AttentionMeter | None, sinks: Tensor | Non
     return query.device.type == "cpu" or (meter is None and sinks is None)
 
 
-def _fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
+def _fused(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
+) -> tuple[Tensor, Tensor | None]:
     """(B, H, Tq, D) output, and on a CPU the (B, H, Tq) float32 log-sum-exp of the scores; no mask is a causal one."""
     if query.device.type != "cpu":
         seen = None if mask is None else mask[:, None]
         output = scaled_dot_product_attention(
             query, key, value, attn_mask=seen, is_causal=seen is None, scale=scale, enable_gqa=True
         )
-        return output, query[..., 0]
+        return output, None
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     if mask is None:
         return kernel(query, key, value, 0.0, True, scale=scale)
@@ -282,7 +269,7 @@ def _plain(
     rows, heads, total, width = query.shape
     shared, keys = key.shape[1], key.shape[2]
     block = max(1, _BLOCK_SCORES // (rows * heads * keys))
-    outputs = []
+    outputs, masses = [], []
     for start in range(0, total, block):
         some = slice(start, min(start + block, total))
         packed = query[:, :, some].reshape(rows, shared, -1, width)
@@ -297,9 +284,11 @@ def _plain(
         else:
             probabilities = torch.softmax(scores, dim=-1)
         if meter is not None:
-            meter.add_probabilities(probabilities, some, total)
+            masses.append(meter.pool(probabilities))
         output = probabilities.to(value.dtype).reshape(rows, shared, -1, keys) @ value
         outputs.append(output.view(rows, heads, -1, value.shape[-1]))
+    if meter is not None:
+        meter.add(torch.cat(masses, dim=2))
     return torch.cat(outputs, dim=2) if len(outputs) > 1 else outputs[0]
 
 

@@ -56,14 +56,15 @@ class RowCache(Cache):
             ]
             self._buffers.append((empty[0], empty[1]))
         buffers = self._buffers[layer_idx] = self._with_room(self._buffers[layer_idx], rows, end)
-        for buffer, states in zip(buffers, (key_states, value_states), strict=True):
-            if min(self.lengths) == end - new:
+        if min(self.lengths) == end - new:
+            for buffer, states in zip(buffers, (key_states, value_states), strict=True):
                 buffer[:rows, :, end - new : end] = states
-            else:
-                slots = torch.tensor(self.lengths, device=states.device)[:, None] + torch.arange(
-                    new, device=states.device
-                )
-                buffer[torch.arange(rows, device=states.device)[:, None], :, slots] = states.transpose(1, 2)
+        else:
+            device = key_states.device
+            row = torch.arange(rows, device=device)[:, None]
+            slots = torch.tensor(self.lengths, device=device)[:, None] + torch.arange(new, device=device)
+            for buffer, states in zip(buffers, (key_states, value_states), strict=True):
+                buffer[row, :, slots] = states.transpose(1, 2)
         return buffers[0][:rows], buffers[1][:rows]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature

@@ -53,9 +53,7 @@ class _Row:
     attention: list[np.ndarray] = field(default_factory=list)
     finish: str = ""
     seconds: float = 0.0  # its share of the time of the passes it took part in
-    _followed: dict[tuple[int, int], int] = field(
-        default_factory=dict
-    )  # where two tokens were last followed by a third
+    _followed: dict[tuple[int, ...], int] = field(default_factory=dict)  # two tokens, and where a third last came next
 
     def __post_init__(self) -> None:
         for place in range(2, len(self.ids)):
@@ -63,19 +61,19 @@ class _Row:
 
     def write(self, token: int) -> None:
         """Add a token to what is written."""
-        last = (*self.ids[-2:], *self.written[-2:])[-2:]
-        if len(last) == 2:
-            self._followed[last] = len(self.ids) + len(self.written)
+        self._followed[self._last_two()] = len(self.ids) + len(self.written)
         self.written.append(token)
 
     def guess(self, most: int) -> list[int]:
         """What came after the last two tokens when they stood together before: points repeat what their inputs say."""
-        last = (*self.ids[-2:], *self.written[-2:])[-2:]
-        place = self._followed.get(last) if most else None  # type: ignore[arg-type]
+        place = self._followed.get(self._last_two()) if most else None
         if place is None:
             return []
         beyond = max(0, place - len(self.ids))
         return [*self.ids[place : place + most], *self.written[beyond : beyond + most]][:most]
+
+    def _last_two(self) -> tuple[int, ...]:
+        return (*self.ids[-2:], *self.written[-2:])[-2:]
 
 
 class TransformersModel:
@@ -215,7 +213,7 @@ class TransformersModel:
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
-        What all prompts begin with is read once. Each prompt is read alone (no padding, the causal kernel), then the
+        What all prompts begin with is read once. Each prompt is read alone (no padding), then the
         rows write together; a row that is finished leaves at once, and the next prompt takes its place. What the
         journal knows is not written again.
 

@@ -88,15 +88,18 @@ class Pecan:
         said_yes = int(p_yes > signals.yes_threshold)
         walk.read(start, attention)
         while True:
-            ahead = self._ahead_of(walk, graph, session, budget)
-            stop = self._stop(said_yes, walk, ahead)
+            ranked = walk.ranked(self._most_ahead(walk, budget))
+            ahead = _fitting(graph.nodes([node_id for node_id, _ in ranked]), session.tokens_left)
+            stop = self._stop(said_yes, ranked, ahead)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
                 return
             steps = []
             attentions, p_yeses = session.read_ahead([as_line(node.text) for node in ahead])
             for node, attended, p_yes in zip(ahead, attentions.tolist(), p_yeses.tolist(), strict=True):
-                (best, score), *_ = walk.ranked(1) or [(None, 0.0)]
+                if steps:
+                    ranked = walk.ranked(1)
+                best, score = ranked[0]
                 if best != node.id or said_yes >= self._yes_needed:
                     session.take_back(len(ahead) - len(steps))
                     break
@@ -126,20 +129,17 @@ class Pecan:
             self._position == "linear" or (self._position is None and known is None),
         )
 
-    def _ahead_of(self, walk: _Walk, graph: GraphReader, session: ReadingSession, budget: Budget) -> list[Node]:
-        """The nodes that are read in the next pass, best first: those that would be read next if none changed that."""
-        most = self._ahead if budget.max_nodes is None else min(self._ahead, budget.max_nodes - walk.count)
-        nodes = graph.nodes([node_id for node_id, _ in walk.ranked(max(most, 1))])
-        room = accumulate((_cost(node) for node in nodes), initial=0)
-        return [node for node, before in zip(nodes, room, strict=False) if _fits(node, session.tokens_left - before)]
+    def _most_ahead(self, walk: _Walk, budget: Budget) -> int:
+        if budget.max_nodes is None:
+            return self._ahead
+        return max(1, min(self._ahead, budget.max_nodes - walk.count))
 
-    def _stop(self, said_yes: int, walk: _Walk, ahead: Sequence[Node]) -> StopReason | None:
+    def _stop(self, said_yes: int, ranked: Sequence[tuple[str, float]], ahead: Sequence[Node]) -> StopReason | None:
         if said_yes >= self._yes_needed:
             return StopReason.ANSWERABLE
-        best = walk.ranked(1)
-        if not best:
+        if not ranked:
             return StopReason.EXHAUSTED
-        if not ahead or ahead[0].id != best[0][0]:
+        if not ahead or ahead[0].id != ranked[0][0]:
             return StopReason.WINDOW
         return None
 
@@ -226,3 +226,9 @@ def _cost(node: Node) -> int:
 
 def _fits(node: Node, tokens: int) -> bool:
     return _cost(node) <= tokens
+
+
+def _fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
+    """Those of these nodes that still fit where all before them were read."""
+    before = accumulate((_cost(node) for node in nodes), initial=0)
+    return [node for node, used in zip(nodes, before, strict=False) if _fits(node, tokens - used)]
