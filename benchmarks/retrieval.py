@@ -183,13 +183,20 @@ def measure(
     opened = Memory(store, namespace=folder.name, layers=("entities",), progress=stopwatch, **given)
     with Bars() as bars, opened as memory:
         # The models load before anything is timed: their loading belongs to the process, not to adding or searching.
-        memory.embedder.embed(["warm"])
-        memory.recognizer.recognize(["Warm"])
+        _warm_up(memory)
         if is_first:
             print(f"{header(memory)}\nbootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
         adding = _add(memory, folder, stopwatch, bars)
         by_mode = {mode: _search_all(memory, folder, mode, cutoffs or CUTOFFS[folder.kind], bars) for mode in modes}
         return Report(folder.name, adding, by_mode, memory._search.index.nbytes, peak_memory())
+
+
+def _warm_up(memory: Memory) -> None:
+    """Load all that adding and searching need, by some hundred documents that are forgotten again."""
+    for outcome in memory.add_many(f"Warming up, by Mr. Number {number}." for number in range(256)):
+        if isinstance(outcome, Failure):
+            raise outcome.error
+        memory.forget(outcome.document_id)
 
 
 def _add(memory: Memory, folder: Folder, stopwatch: Stopwatch, bars: Bars) -> Adding:

@@ -7,11 +7,12 @@ transaction that writes a document; the same content is never built twice; one b
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -40,7 +41,7 @@ from memgraph_rag.types import (
 
 __all__ = ["Ingestion", "Request"]
 
-_GROUP_TOKENS = 50_000  # documents whose layers are built together
+_GROUP_CHARACTERS = 200_000  # of documents whose layers are built together
 _GROUP_DOCUMENTS = 256
 _WRITTEN_TOGETHER = 64
 
@@ -73,6 +74,25 @@ class _Pending:
     @property
     def split(self) -> SplitDocument:
         return SplitDocument(self.record.id, self.record.title, self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Building:
+    """A group of documents whose layers are being built.
+
+    Attributes:
+        group: what is to be told of, in order.
+        pending: those of it that are being built.
+        result: waits for their rows and graphs.
+    """
+
+    group: Sequence[_Pending | Receipt | Failure]
+    pending: Sequence[_Pending]
+    result: Callable[[], tuple[list[LayerRows], list[DocumentGraph]]]
+
+    @property
+    def keys(self) -> set[str]:
+        return {item.record.key for item in self.pending}
 
 
 class Ingestion:
@@ -110,28 +130,47 @@ class Ingestion:
         return self._grouped(records)
 
     def _grouped(self, documents: Iterable[Document | DocumentRecord | Failure]) -> Iterator[Receipt | Failure]:
-        group: list[_Pending | Receipt | Failure] = []
-        tokens = 0
-        for document in documents:
-            if not isinstance(document, Failure) and _waits(document.key, group):
-                yield from self._write_group(group)  # so that this one is compared with what is then stored
-                group, tokens = [], 0
-            item = self._prepare(document)
-            group.append(item)
-            tokens += sum(segment.tokens for segment in item.segments) if isinstance(item, _Pending) else 0
-            if tokens >= _GROUP_TOKENS or len(group) >= _GROUP_DOCUMENTS:
-                yield from self._write_group(group)
-                group, tokens = [], 0
-        yield from self._write_group(group)
+        """Group after group. Where no language model works, one is built while the one before is written."""
+        with ThreadPoolExecutor(1) as beside:
+            building: _Building | None = None
+            for gathered in _gathered(documents):
+                if building is not None and building.keys & {
+                    item.key for item in gathered if not isinstance(item, Failure)
+                }:
+                    yield from self._finished(building)  # so that these are compared with what is then stored
+                    building = None
+                group = self._prepared(gathered)
+                before, building = building, self._started(group, beside)
+                if before is not None:
+                    yield from self._finished(before)
+            if building is not None:
+                yield from self._finished(building)
 
-    def _prepare(self, document: Document | DocumentRecord | Failure) -> _Pending | Receipt | Failure:
-        """What is to be done for a document; a receipt where nothing is."""
+    def _started(self, group: Sequence[_Pending | Receipt | Failure], beside: ThreadPoolExecutor) -> _Building:
+        """Begin to build the layers of all pending documents of a group together.
+
+        A language model works in the caller's own thread, later: there it can be interrupted.
+        """
+        pending = [item for item in group if isinstance(item, _Pending)]
+        if any(layer.needs_language for item in pending for layer in item.missing):
+            return _Building(group, pending, partial(self._built, pending))
+        return _Building(group, pending, beside.submit(self._built, pending).result)
+
+    def _prepared(self, gathered: Sequence[Document | DocumentRecord | Failure]) -> list[_Pending | Receipt | Failure]:
+        """What is to be done for each of these documents; a receipt where nothing is. One look into the store."""
+        ids = [self._id(item.key) for item in gathered if isinstance(item, Document)]
+        held = {record.id: record for record in self._store.documents(ids)}
+        return [self._prepare(item, held) for item in gathered]
+
+    def _prepare(
+        self, document: Document | DocumentRecord | Failure, known: Mapping[str, DocumentRecord]
+    ) -> _Pending | Receipt | Failure:
         if isinstance(document, Failure):
             return document
         try:
             if isinstance(document, DocumentRecord):
                 return self._continued(document)
-            held = self._store.document(make_id(self._store.namespace, "document", document.key))
+            held = known.get(self._id(document.key))
             if held is not None:
                 _check_same_source(held, document)
                 if held.sha256 == document.sha256:
@@ -139,6 +178,9 @@ class Ingestion:
             return self._split(document)
         except MemgraphRagError as error:
             return Failure(document.key, error)
+
+    def _id(self, key: str) -> str:
+        return make_id(self._store.namespace, "document", key)
 
     def _continued(self, held: DocumentRecord) -> _Pending | Receipt:
         """A stored document with the layers that it lacks."""
@@ -149,7 +191,7 @@ class Ingestion:
         return _Pending(self._with_layers(held, missing), segments, missing, is_new=False)
 
     def _split(self, document: Document) -> _Pending:
-        document_id = make_id(self._store.namespace, "document", document.key)
+        document_id = self._id(document.key)
         segments = self._segments(document, document_id)
         record = DocumentRecord(
             id=document_id,
@@ -195,28 +237,27 @@ class Ingestion:
         recognizer = self._models.recognizer.name if "entities" in names else record.recognizer
         return replace(record, layers=names, model=model, recognizer=recognizer)
 
-    def _write_group(self, group: Sequence[_Pending | Receipt | Failure]) -> Iterator[Receipt | Failure]:
-        """Build the layers of all pending documents together, then write them; each is stored whole or not at all.
+    def _finished(self, building: _Building) -> Iterator[Receipt | Failure]:
+        """Write a group as soon as it is built; each document is stored whole or not at all.
 
         Where that fails, each is built alone: one of them may be to blame, the others are not.
         """
-        pending = [item for item in group if isinstance(item, _Pending)]
         try:
-            rows, graphs = self._built(pending)
+            rows, graphs = building.result()
         except MemgraphRagError as error:
-            for item in group:
+            for item in building.group:
                 if not isinstance(item, _Pending):
                     yield item
-                elif len(pending) == 1:
+                elif len(building.pending) == 1:
                     yield Failure(item.record.key, error)
                 else:
-                    yield from self._write_group([item])
+                    yield from self._finished(_Building([item], [item], partial(self._built, [item])))
             return
-        stored = list(self._stored(pending, graphs, rows))
+        stored = list(self._stored(building.pending, graphs, rows))
         if not any(isinstance(outcome, Failure) for outcome in stored):
             self._models.settle()
         outcomes = iter(stored)
-        for item in group:
+        for item in building.group:
             yield next(outcomes) if isinstance(item, _Pending) else item
 
     def _stored(
@@ -304,9 +345,26 @@ def _load(request: Request) -> Document | Failure:
         return Failure(_describe(request.source), error)
 
 
-def _waits(key: str, group: Sequence[_Pending | Receipt | Failure]) -> bool:
-    """Whether a document of that key is not written yet."""
-    return any(isinstance(item, _Pending) and item.record.key == key for item in group)
+def _gathered(
+    documents: Iterable[Document | DocumentRecord | Failure],
+) -> Iterator[list[Document | DocumentRecord | Failure]]:
+    """Consecutive documents whose layers are built together: of bounded size, no two of one key."""
+    group: list[Document | DocumentRecord | Failure] = []
+    keys: set[str] = set()
+    characters = 0
+    for item in documents:
+        if not isinstance(item, Failure) and item.key in keys:
+            yield group
+            group, keys, characters = [], set(), 0
+        group.append(item)
+        if not isinstance(item, Failure):
+            keys.add(item.key)
+            characters += len(item.text) if isinstance(item, Document) else item.characters
+        if characters >= _GROUP_CHARACTERS or len(group) >= _GROUP_DOCUMENTS:
+            yield group
+            group, keys, characters = [], set(), 0
+    if group:
+        yield group
 
 
 def _check_same_source(held: DocumentRecord, document: Document) -> None:

@@ -184,6 +184,19 @@ class Choking(FakeLanguageModel):
         return super().generate(prompts, **options)
 
 
+class ChokingOn(FakeRecognizer):
+    """Finds no names in texts one of which holds this word, but raises."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__()
+        self._word = word
+
+    def recognize(self, texts):
+        if any(self._word in text for text in texts):
+            raise ModelError(f"Expected names, got {self._word}.")
+        return super().recognize(texts)
+
+
 def test_a_document_that_the_model_refuses_does_not_stop_those_beside_it(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Choking())
     bad = Document(FOX.replace("milk", "poison"), "bad")
@@ -207,6 +220,27 @@ def test_documents_added_together_equal_those_added_one_by_one(open_memory: Open
         memory.forget(document.key)
         memory.add(document)
     assert graph_of(memory) == together
+
+
+@pytest.mark.parametrize("layers", [("entities",), ("entities", "points")])
+def test_groups_of_documents_are_told_of_in_order_and_compared_with_what_is_then_stored(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, layers: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("memgraph_rag.ingestion._GROUP_DOCUMENTS", 2)
+    memory = open_memory(layers=layers, recognizer=ChokingOn("poison"))
+    stories = {"a": FOX, "b": RIVER, "c": FOX.replace("milk", "poison"), "d": RIVER[::-1], "e": FOX[::-1]}
+    sources = [Document(stories[key], key) for key in "abcadee"] + [Document(RIVER, "a"), Document(FOX, "b")]
+    told = [(outcome.key, outcome.action.value) if isinstance(outcome, Receipt) else outcome.source
+            for outcome in memory.add_many(sources)]  # fmt: skip
+    assert told == [
+        ("a", "added"), ("b", "added"), "c", ("a", "unchanged"), ("d", "added"), ("e", "added"), ("e", "unchanged"),
+        ("a", "replaced"), ("b", "replaced"),
+    ]  # fmt: skip
+    held = graph_of(memory)
+    for key, text in (("a", RIVER), ("b", FOX), ("d", stories["d"]), ("e", stories["e"])):
+        memory.forget(key)
+        memory.add(text, key=key)
+    assert graph_of(memory) == held
 
 
 @pytest.mark.parametrize("at_once", [False, True])

@@ -20,6 +20,7 @@ from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
 from memgraph_rag.models.recognizers import find_recognizer, spacy_model, stanza_model
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
+from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
 from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, pieces, readable
 from memgraph_rag.testing import FakeRecognizer
 
@@ -271,8 +272,35 @@ def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> 
 def test_spacy_does_not_remember_the_words_of_texts(spacy: SpacyRecognizer) -> None:
     spacy.recognize(TEXTS)
     known = len(spacy._loaded().vocab.strings)
-    spacy.recognize([f"Then Ann{number} met Bob{number}x{number} there." for number in range(200)])
+    spacy.recognize_here([f"Then Ann{number} met Bob{number}x{number} there." for number in range(200)])
     assert len(spacy._loaded().vocab.strings) == known
+
+
+def test_many_texts_are_read_in_a_process_of_its_own_and_alike() -> None:
+    spacy = SpacyRecognizer(PACKAGE, version="1")
+    many = [text + odd for text in TEXTS for odd in ("", "\ud800", "\x00\n", " Ann Lee 日本 “Oslo”")] * 40
+    found = spacy.recognize(many)
+    assert spacy._pipeline is None  # nothing was loaded here
+    assert spacy._process is not None
+    assert found == spacy.recognize_here(many)
+    spacy._process._child.kill()
+    assert spacy.recognize(many) == found  # and it is done here from then on
+    assert spacy._process is None
+    assert spacy.recognize(many) == found
+
+
+def test_the_process_for_names_ends_with_its_owner() -> None:
+    process = SpacyProcess.started(PACKAGE)
+    assert process is not None
+    child = process._child
+    assert process.recognize(TEXTS) == SpacyRecognizer(PACKAGE, version="1").recognize_here(TEXTS)
+    del process
+    assert child.wait(timeout=10) == 0
+
+
+def test_a_program_that_is_no_python_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/usr/bin/some-app")
+    assert SpacyProcess.started(PACKAGE) is None
 
 
 def test_a_package_that_cannot_find_names_is_a_model_error(tmp_path) -> None:
@@ -282,6 +310,8 @@ def test_a_package_that_cannot_find_names_is_a_model_error(tmp_path) -> None:
     for package in (str(tmp_path / "blank"), "no_such_package_at_all"):
         with pytest.raises(ModelError, match="Expected a spaCy model that finds names"):
             SpacyRecognizer(package, version="1").recognize(TEXTS)
+        with pytest.raises(ModelError, match="Expected a spaCy model that finds names"):
+            SpacyRecognizer(package, version="1").recognize(TEXTS * 100)
 
 
 # ── stanza ───────────────────────────────────────────────────────────────────────────────────────────────────

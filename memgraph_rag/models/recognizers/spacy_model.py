@@ -1,7 +1,7 @@
 """Names by a spaCy model that is installed as a package.
 
 It knows packages and spaCy, no graph. Invariant: what is found in a text does not depend on the texts beside it,
-and what spaCy remembers of texts is let go after each call.
+and what spaCy remembers of texts is let go after each call. Many texts are read in a process of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
+from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
 from memgraph_rag.models.recognizers.texts import recognized
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_s
 """Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
 
 _BATCH = 64
+_MANY = 200  # texts for which a process of its own is worth the two seconds that it takes to start
 
 
 def installed(package: str = "") -> SpacyRecognizer | None:
@@ -53,9 +55,30 @@ class SpacyRecognizer:
         self._package = package
         self._lock = threading.Lock()
         self._pipeline: Language | None = None
+        self._beside = threading.Lock()  # another one: a question need not wait for what is being added
+        self._process: SpacyProcess | None = None
+        self._may_have_process = True
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """The names in each text, by start."""
+        if len(texts) >= (_MANY if self._process is None else _BATCH):
+            found = self._recognize_beside(texts)
+            if found is not None:
+                return found
+        return self.recognize_here(texts)
+
+    def _recognize_beside(self, texts: Sequence[str]) -> list[list[Named]] | None:
+        """What the process of its own finds; None where there can be none."""
+        with self._beside:
+            if self._process is None and self._may_have_process:
+                self._process = SpacyProcess.started(self._package)
+            found = self._process.recognize(texts) if self._process is not None else None
+            if found is None:
+                self._process, self._may_have_process = None, False
+            return found
+
+    def recognize_here(self, texts: Sequence[str]) -> list[list[Named]]:
+        """The same, in this process."""
         with self._lock:  # a pipeline's vocabulary is not made for several threads
             return recognized(texts, self._find)
 
