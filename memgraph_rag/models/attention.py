@@ -13,7 +13,8 @@ Source: PECAN, section 3.1 (attention averaged over all layers and heads, accumu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ from transformers.masking_utils import AttentionMaskInterface
 from memgraph_rag.errors import ModelError, SpanError
 from memgraph_rag.models.span_mass import span_mass
 
-__all__ = ["IMPLEMENTATION", "AttentionMeter", "Spans", "Visibility", "require_attention_interface"]
+__all__ = ["IMPLEMENTATION", "AttentionMeter", "Look", "Spans", "Visibility", "require_attention_interface"]
 
 IMPLEMENTATION = "measured"
 """The name under which the attention function and its mask are registered with transformers.
@@ -189,53 +190,87 @@ def require_attention_interface(model: PreTrainedModel) -> None:
         )
 
 
+class Look(NamedTuple):
+    """How the new tokens of one cache look at its keys.
+
+    Attributes:
+        tokens: how many they are.
+        meter: told what they look at.
+    """
+
+    tokens: int
+    visibility: Visibility
+    meter: AttentionMeter | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """How an architecture scores a key.
+
+    Gemma 2 caps its scores, gpt-oss has a sink, a score of each head's own (H,) that takes its share and gives nothing.
+    """
+
+    scale: float
+    window: int | None
+    softcap: float | None
+    sinks: Tensor | None
+
+
 def _measured_attention(
     module: torch.nn.Module,  # noqa: ARG001 - what transformers calls it with
     query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,  # noqa: ARG001 - ``visibility`` says what it would say
+    key: Tensor | list[Tensor],
+    value: Tensor | list[Tensor],
+    attention_mask: Tensor | None,  # noqa: ARG001 - ``looks`` says what it would say
     *,
-    visibility: Visibility,
-    meter: AttentionMeter | None = None,
+    looks: Sequence[Look],
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
     s_aux: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Attention of (B, H, Tq, D) queries to (B, Hkv, Tk, D) keys; tells ``meter`` what was looked at.
+    """Attention of (B, H, Tq, D) queries to (B, Hkv, Tk, D) keys; tells meters what was looked at.
 
-    The last keys may be those of empty slots: plain products would copy all keys to leave them out.
-
-    ``visibility`` and ``meter`` are keywords of the model's forward; the others are what architectures give: Gemma 2
-    caps its scores, gpt-oss has a sink, a score of each head's own (H,) that takes its share and gives nothing.
+    The last keys may be those of empty slots: plain products would copy all keys to leave them out. With several
+    ``looks``, which are a keyword of the model's forward, B is 1, and each has its own tokens, keys and values.
     """
-    queries = query.shape[2]
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    if queries > _FEW_QUERIES and softcap is None and visibility.is_causal and _has_kernel(query, meter, s_aux):
-        reach = visibility.reach(queries)
-        key, value = key[:, :, :reach], value[:, :, :reach]
-        is_square = visibility.is_square(queries, sliding_window)
-        mask = None if is_square else visibility.mask(queries, reach, sliding_window, query.device)
-        output, lse = _fused(query, key, value, mask, scale)
-        if lse is not None and s_aux is not None:
-            with_sink = torch.logaddexp(lse, s_aux.float()[:, None])
-            output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
-            lse = with_sink
-        if lse is not None and meter is not None:
-            spans = meter.spans
-            owner = _widened(spans.owner, key)
-            meter.add(span_mass(query, key, lse, owner, spans.count, scale=scale, window=sliding_window))
-    else:
-        mask = visibility.mask(queries, key.shape[2], sliding_window, query.device)
-        output = _plain(query, key, value, mask, scale, softcap, s_aux, meter)
-    return output.transpose(1, 2), None
+    scoring = _Scoring(scale, sliding_window, softcap, s_aux)
+    keys, values = (states if isinstance(states, list) else [states] for states in (key, value))
+    parts = zip(query.split([look.tokens for look in looks], dim=2), keys, values, looks, strict=True)
+    outputs = [_attended(*part, scoring) for part in parts]
+    return (torch.cat(outputs, dim=2) if len(outputs) > 1 else outputs[0]).transpose(1, 2), None
 
 
-def _has_kernel(query: Tensor, meter: AttentionMeter | None, sinks: Tensor | None) -> bool:
-    """Whether a fused kernel gives what is needed here: with a meter or sinks, the log-sum-exp."""
-    return query.device.type == "cpu" or (meter is None and sinks is None)
+def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _Scoring) -> Tensor:
+    """(B, H, Tq, D) output of one cache's new tokens."""
+    queries, visibility, meter = query.shape[2], look.visibility, look.meter
+    is_measured = meter is not None or scoring.sinks is not None
+    if not (
+        queries > _FEW_QUERIES and scoring.softcap is None and visibility.is_causal and _has_kernel(query, is_measured)
+    ):
+        mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
+        return _plain(query, key, value, mask, scoring, meter)
+    reach = visibility.reach(queries)
+    key, value = key[:, :, :reach], value[:, :, :reach]
+    is_square = visibility.is_square(queries, scoring.window)
+    mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
+    output, lse = _fused(query, key, value, mask, scoring.scale)
+    if lse is not None and scoring.sinks is not None:
+        with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
+        output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
+        lse = with_sink
+    if lse is not None and meter is not None:
+        spans = meter.spans
+        owner = _widened(spans.owner, key)
+        meter.add(span_mass(query, key, lse, owner, spans.count, scale=scoring.scale, window=scoring.window))
+    return output
+
+
+def _has_kernel(query: Tensor, is_measured: bool) -> bool:
+    """Whether a fused kernel gives what is needed here: for a measurement or sinks, the log-sum-exp."""
+    return query.device.type == "cpu" or not is_measured
 
 
 def _fused(
@@ -260,9 +295,7 @@ def _plain(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    scale: float,
-    softcap: float | None,
-    sinks: Tensor | None,
+    scoring: _Scoring,
     meter: AttentionMeter | None,
 ) -> Tensor:
     """(B, H, Tq, D) output by plain products, heads of one key head packed together, in blocks of queries."""
@@ -273,13 +306,13 @@ def _plain(
     for start in range(0, total, block):
         some = slice(start, min(start + block, total))
         packed = query[:, :, some].reshape(rows, shared, -1, width)
-        scores = (packed @ key.transpose(-1, -2)).float().mul_(scale).view(rows, heads, -1, keys)
-        if softcap is not None:
-            scores = scores.div_(softcap).tanh_().mul_(softcap)
+        scores = (packed @ key.transpose(-1, -2)).float().mul_(scoring.scale).view(rows, heads, -1, keys)
+        if scoring.softcap is not None:
+            scores = scores.div_(scoring.softcap).tanh_().mul_(scoring.softcap)
         if mask is not None:
             scores = scores.masked_fill_(~mask[:, None, some], float("-inf"))
-        if sinks is not None:
-            sink = sinks.float()[:, None, None].expand(rows, -1, scores.shape[2], 1)
+        if scoring.sinks is not None:
+            sink = scoring.sinks.float()[:, None, None].expand(rows, -1, scores.shape[2], 1)
             probabilities = torch.softmax(torch.cat([scores, sink], dim=-1), dim=-1)[..., :-1]
         else:
             probabilities = torch.softmax(scores, dim=-1)

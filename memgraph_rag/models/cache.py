@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-__all__ = ["RowCache"]
+__all__ = ["JoinedCaches", "RowCache"]
 
 _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
@@ -137,6 +137,35 @@ class RowCache(Cache):
             bigger[:held_rows, :, :held_slots] = buffer
             grown.append(bigger)
         return grown[0], grown[1]
+
+
+class JoinedCaches(Cache):
+    """Several caches of one row each, whose new tokens lie side by side in one row of a pass.
+
+    Args:
+        caches: each with how many of the new tokens are its own; theirs come first that stand first.
+    """
+
+    def __init__(self, caches: Sequence[tuple[RowCache, int]]) -> None:
+        super().__init__(layers=[])
+        self._caches = caches
+
+    def update(  # type: ignore[override]
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: object, **kwargs: object
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Write (1, H, t, D) states of one layer, each cache its own; the keys and the values of each cache."""
+        counts = [count for _, count in self._caches]
+        parts = zip(self._caches, key_states.split(counts, dim=2), value_states.split(counts, dim=2), strict=True)
+        held = [cache.update(keys, values, layer_idx, *args, **kwargs) for (cache, _), keys, values in parts]
+        return [keys for keys, _ in held], [values for _, values in held]
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
+        """Tokens that were held before the pass, of all."""
+        return sum(cache.get_seq_length() for cache, _ in self._caches)
+
+    def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
+        """Number of keys, and the position of the first."""
+        return self.get_seq_length() + query_length, 0
 
 
 def _no_slots(states: Tensor) -> Tensor:

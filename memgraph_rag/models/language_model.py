@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +23,13 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, WindowExceeded
 from memgraph_rag.models import attention
-from memgraph_rag.models.attention import AttentionMeter, Spans, Visibility
-from memgraph_rag.models.cache import RowCache
+from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility
+from memgraph_rag.models.cache import JoinedCaches, RowCache
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.session import KVSession
+from memgraph_rag.models.sharing import Pass, SharedPasses
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage
 
@@ -107,6 +108,7 @@ class TransformersModel:
         self._loading = threading.Lock()
         self._network: PreTrainedModel | None = None
         self._beginnings: dict[tuple[int, ...], RowCache] = {}
+        self._passes = SharedPasses(self._read_together)
         try:
             self.tokens = Tokens(folder)
             config = AutoConfig.from_pretrained(self._folder)
@@ -153,14 +155,12 @@ class TransformersModel:
         torch.nn.Module.to(network, self.device)
         return network.eval().requires_grad_(False)
 
-    @torch.inference_mode()
     def forward(
         self,
         ids: Sequence[Sequence[int]],
         past: RowCache,
         *,
         meter: AttentionMeter | None = None,
-        among: Tensor | None = None,
         logits_of: Sequence[int] = (-1,),
     ) -> Tensor:
         """Read tokens on top of a cache; (B, len(logits_of), V) logits.
@@ -169,24 +169,55 @@ class TransformersModel:
             ids: B rows of t new tokens each.
             past: B rows; grows by these tokens.
             meter: told what each new token attends to.
-            among: (t, t) bool, which of the new tokens each of them sees, itself included; all up to itself by default.
-                A token's position is the number of tokens that it sees.
             logits_of: after which of the new tokens, as indices into them.
         """
-        network = self.network
-        tokens = torch.tensor(ids, device=self.device)
-        new = tokens.shape[1]
-        depth = torch.arange(new) if among is None else among.sum(dim=1) - 1
+        network, new = self.network, len(ids[0])
+        positions = torch.tensor(past.lengths)[:, None] + torch.arange(new)
+        look = Look(new, Visibility(past.lengths), meter)
+        with self._passes.turn:
+            logits = self._run(network, ids, past, positions, [look], torch.tensor(logits_of) % new)
+        past.advance(new)
+        return logits
+
+    def read(self, wanted: Pass) -> Tensor:
+        """Read tokens on top of a cache of one row, together with what other threads read; (len(logits_of), V)."""
+        _ = self.network  # loaded before the turn is taken
+        return self._passes(wanted)
+
+    def _read_together(self, passes: Sequence[Pass]) -> list[Tensor]:
+        """The logits of each. The large products are one; attention is each one's own."""
+        counts = [len(one.ids) for one in passes]
+        firsts = accumulate(counts, initial=0)
+        logits = self._run(
+            self.network,
+            [[token for one in passes for token in one.ids]],
+            JoinedCaches([(one.past, count) for one, count in zip(passes, counts, strict=True)]),
+            torch.cat([one.positions for one in passes])[None],
+            [Look(len(one.ids), Visibility(one.past.lengths, among=one.among), one.meter) for one in passes],
+            torch.cat([f + torch.tensor(one.logits_of) % len(one.ids) for one, f in zip(passes, firsts, strict=False)]),
+        )
+        for one, count in zip(passes, counts, strict=True):
+            one.past.advance(count)
+        return list(logits[0].split([len(one.logits_of) for one in passes]))
+
+    @torch.inference_mode()
+    def _run(
+        self,
+        network: PreTrainedModel,
+        ids: Sequence[Sequence[int]],
+        past: RowCache | JoinedCaches,
+        positions: Tensor,
+        looks: Sequence[Look],
+        logits_of: Tensor,
+    ) -> Tensor:
         output = network(
-            tokens,
+            torch.tensor(ids, device=self.device),
             past_key_values=past,
             use_cache=True,
-            position_ids=(torch.tensor(past.lengths)[:, None] + depth).to(self.device),
-            logits_to_keep=torch.tensor(logits_of, device=self.device) % new,
-            visibility=Visibility(past.lengths, among=among),
-            meter=meter,
+            position_ids=positions.to(self.device),
+            logits_to_keep=logits_of.to(self.device),
+            looks=looks,
         )
-        past.advance(new)
         return output.logits
 
     def beginning(self, ids: Sequence[int]) -> RowCache:

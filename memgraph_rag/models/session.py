@@ -24,6 +24,7 @@ from typing_extensions import Self
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.cache import RowCache
+from memgraph_rag.models.sharing import Pass
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ class KVSession:
     ) -> Tensor:
         """(n, V) logits after n of these tokens, the last by default; counts what it cost."""
         started = time.perf_counter()
-        logits = self._model.forward([ids], self._cache, meter=meter, among=among, logits_of=logits_of)[0]
+        logits = self._model.read(Pass(ids, self._cache, meter, among, logits_of))
         self.usage += Usage(len(ids) - written, written, 1, time.perf_counter() - started)
         return logits
 

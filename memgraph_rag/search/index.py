@@ -121,18 +121,14 @@ class NamespaceIndex:
         self._entities: dict[str, int] = {}
         self._entity_ids: list[str] = []
         self._titled: set[int] = set()
-        self._edges: list[NDArray[np.float64]] = []  # (row, entity, weight) triples
-        self._forget_what_was_derived()
-
-    def _forget_what_was_derived(self) -> None:
+        self._edges: sparse.csr_matrix = sparse.csr_matrix((0, 0))  # of every row
         self._whole: View | None = None
-        self._incidence: sparse.csr_matrix | None = None
 
     @property
     def nbytes(self) -> int:
         """About how much memory the rows take."""
-        edges = sum(triples.nbytes for triples in self._edges)
-        return self._embeddings.nbytes + self.keywords.nbytes + 3 * edges + 250 * (len(self._ids) + len(self._entities))
+        edges = 36 * self._edges.nnz  # each from both sides, with its numbers
+        return self._embeddings.nbytes + self.keywords.nbytes + edges + 250 * (len(self._ids) + len(self._entities))
 
     def __len__(self) -> int:
         """How many segments can be found."""
@@ -157,7 +153,7 @@ class NamespaceIndex:
             kept = set(self._graph.document_ids())
             self._drop([document for document in self._places if document not in kept])
         self._version = version
-        self._forget_what_was_derived()
+        self._whole = None
         if len(self) < len(self._ids) // 2:
             self._clear()
             self.refresh()
@@ -180,14 +176,17 @@ class NamespaceIndex:
         self._drop([document for document in {s.document_id for s in segments} if document in self._places])
         first = len(self._ids)
         start_of: dict[str, int] = {}
-        triples: list[tuple[int, int, float]] = []
+        entities: list[int] = []
+        weights: list[float] = []
+        ends = [0]
         for row, segment in enumerate(segments, first):
             start_of.setdefault(segment.document_id, row)
-            if segment.speaker:
-                continue
-            edges = dict.fromkeys(segment.entities, MENTION_EDGE) | dict.fromkeys(segment.titles, TITLE_EDGE)
-            triples += [(row, self._number(entity), weight) for entity, weight in edges.items()]
-            self._titled.update(self._number(entity) for entity in segment.titles)
+            if not segment.speaker:
+                edges = dict.fromkeys(segment.entities, MENTION_EDGE) | dict.fromkeys(segment.titles, TITLE_EDGE)
+                entities += map(self._number, edges)
+                weights += edges.values()
+                self._titled.update(map(self._number, segment.titles))
+            ends.append(len(entities))
         self._ids += [segment.id for segment in segments]
         documents = np.array([start_of[segment.document_id] for segment in segments])
         for (document, start), end in zip(
@@ -199,7 +198,7 @@ class NamespaceIndex:
         self._times = np.concatenate([self._times, [_seconds(segment.time) for segment in segments]])
         vectors = np.stack([segment.embedding for segment in segments])
         self._embeddings = np.concatenate([self._embeddings, vectors]) if first else vectors
-        self._edges.append(np.array(triples, np.float64).reshape(-1, 3))
+        self._edges = _below(self._edges, weights, entities, ends, columns=len(self._entities))
         self.keywords.append(_words_of(segments))
 
     def _number(self, entity: str) -> int:
@@ -255,7 +254,7 @@ class NamespaceIndex:
         before, after = np.full(len(rows), -1), np.full(len(rows), -1)
         before[previous + 1], after[previous] = previous, previous + 1
         of_one = len(rows) > 0 and (self._document[rows] == self._document[rows[0]]).all()
-        incidence = sparse.csr_matrix((len(rows), len(self._entities))) if of_one else self._all_edges()
+        incidence = sparse.csr_matrix((len(rows), len(self._entities))) if of_one else self._edges
         return View(
             rows=rows,
             ids=np.array(self._ids if whole else [self._ids[row] for row in rows], dtype=object),
@@ -266,13 +265,19 @@ class NamespaceIndex:
             incidence=incidence if whole or of_one else incidence[rows],
         )
 
-    def _all_edges(self) -> sparse.csr_matrix:
-        """(rows, entities): the edges of every row, gathered once after each change."""
-        if self._incidence is None:
-            edges = np.concatenate([np.zeros((0, 3)), *self._edges])
-            places = (edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64))
-            self._incidence = sparse.csr_matrix((edges[:, 2], places), shape=(len(self._ids), len(self._entities)))
-        return self._incidence
+
+def _below(
+    matrix: sparse.csr_matrix, values: Sequence[float], columns_of: Sequence[int], ends: Sequence[int], *, columns: int
+) -> sparse.csr_matrix:
+    """The matrix with further rows below: their values, those values' columns, and where each row's end."""
+    return sparse.csr_matrix(
+        (
+            np.concatenate([matrix.data, np.array(values, np.float64)]),
+            np.concatenate([matrix.indices, np.array(columns_of, np.int32)]),
+            np.concatenate([matrix.indptr, np.array(ends[1:], np.int32) + matrix.indptr[-1]]),
+        ),
+        shape=(len(matrix.indptr) + len(ends) - 2, columns),
+    )
 
 
 def _numbers_of_equals(values: Rows) -> Rows:
