@@ -11,6 +11,7 @@ smallest and the largest, and the target where there is one. Rows:
   as many tokens to the same prompts (``pip install "memgraph_rag[bench]"``; those that are missing are left out).
 - session: nodes read one after another with a cache, against reading all again at each step.
 - ask: questions to a store (--store) that holds the text with its points, against reading the whole text.
+- sharing: questions asked at the same time.
 - speculative: nodes read ahead, where the session can.
 - memory: of building, as the document grows.
 
@@ -34,7 +35,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: idle thread
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 import torch
-from engine_ask import QUESTIONS, ask, session, speculative
+from engine_ask import QUESTIONS, ask, session, sharing, speculative
 from engine_build import build, memory
 from engine_capture import capture
 from engines import ENGINES, find_weights
@@ -51,7 +52,7 @@ from memgraph_rag.settings import Settings
 
 TEXT = Path(__file__).parents[2] / "shared" / "data" / "books" / "alice_11.txt"
 MODEL = "qwen2.5-coder-1.5b-instruct"
-ROWS = ("capture", "build", "session", "ask", "speculative", "memory")
+ROWS = ("capture", "build", "session", "ask", "sharing", "speculative", "memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,6 +111,7 @@ def _measured(setting: Setting, options: argparse.Namespace) -> Iterator[Ratio]:
         "build": build,
         "session": session,
         "ask": partial(ask, questions=options.question),
+        "sharing": sharing,
         "speculative": speculative,
         "memory": memory,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -26,7 +27,7 @@ from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.text.splitting import sentences, split
 from memgraph_rag.types import as_line
 
-__all__ = ["QUESTIONS", "ask", "seconds_of_whole", "session", "speculative"]
+__all__ = ["QUESTIONS", "ask", "seconds_of_whole", "session", "sharing", "speculative"]
 
 QUESTIONS = (
     "What was written on the bottle?",
@@ -37,6 +38,9 @@ QUESTIONS = (
 
 AHEAD = 4
 """Nodes that are read in one pass, where nodes are read ahead."""
+
+AT_ONCE = 4
+"""Questions that are asked at the same time, where they are."""
 
 
 # ── reading node after node ──────────────────────────────────────────────────────────────────────────────
@@ -235,3 +239,30 @@ def _read_ahead(model: TransformersModel, question: str, nodes: Sequence[str]) -
     with model.open_session(question) as reading:
         for start in range(0, len(nodes), AHEAD):
             reading.read_ahead(nodes[start : start + AHEAD])
+
+
+# ── several questions at the same time ───────────────────────────────────────────────────────────────────
+
+
+def sharing(setting: Setting) -> Iterator[Ratio]:
+    """Questions in threads of their own, whose passes are run as one, against one question after another."""
+    model, nodes = setting.model, nodes_of(setting)[: setting.sizes.plain_nodes]
+    numbers = range(AT_ONCE)
+    forward_sdpa(model, setting.ids(64))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = {
+            "at once": lambda: list(pool.map(partial(_answered, model, nodes), numbers)),
+            "one by one": lambda: list(map(partial(_answered, model, nodes), numbers)),
+        }
+        seconds = in_turn(runs, setting.repeats, told=partial(setting.bars, "sharing"))
+    yield Ratio.of(
+        f"sharing: {AT_ONCE} questions at the same time / one after another", seconds["at once"],
+        seconds["one by one"], how=f"{len(nodes)} nodes each, a probe after each, and the answer",
+    )  # fmt: skip
+
+
+def _answered(model: TransformersModel, nodes: Sequence[str], number: int) -> str:
+    with model.open_session(QUESTIONS[number % len(QUESTIONS)]) as reading:
+        for node in nodes[number:] + nodes[:number]:
+            reading.append([node])
+        return "".join(reading.answer(max_tokens=24))
