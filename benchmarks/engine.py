@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     finally:
         if ratios and options.json is not None:
-            write_json(options.json, ratios)
+            write_json(options.json, ratios, keep=len(options.rows) < len(ROWS))
     return 0
 
 
@@ -100,7 +100,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--engines", nargs="+", default=[""], metavar="NAME", help="build: only engines whose name holds one of these"
     )
-    parser.add_argument("--json", type=Path, help="where to write the ratios")
+    parser.add_argument("--json", type=Path, help="where to write the ratios; with --rows the others in it stay")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: only to see whether everything runs")
     return parser.parse_args(arguments)
 

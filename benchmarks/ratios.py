@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from itertools import repeat
 from pathlib import Path
 from statistics import median
@@ -158,11 +159,19 @@ def table_row(one: Ratio) -> str:
     )
 
 
-def write_json(path: Path, ratios: Iterable[Ratio]) -> None:
-    """A list with an object for each ratio."""
+def write_json(path: Path, ratios: Iterable[Ratio], *, keep: bool = False) -> None:
+    """A list with an object for each ratio, and when it was measured.
+
+    Args:
+        keep: what the file holds of other names stays, as it was measured then.
+    """
+    now = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    records = [one.record() | {"measured": now} for one in ratios]
+    if keep and path.exists():
+        names = {one["name"] for one in records}
+        records = [one for one in json.loads(path.read_text("utf-8")) if one["name"] not in names] + records
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps([one.record() for one in ratios], indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _short(value: float) -> str:

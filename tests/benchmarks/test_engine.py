@@ -6,6 +6,7 @@ import doctest
 import json
 import operator
 import os
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -63,10 +64,24 @@ def test_runs_take_turns():
 def test_the_file_holds_a_list_of_ratios(tmp_path: Path):
     path = tmp_path / "results" / "engine.json"
     ratios.write_json(path, [Ratio.of("a / b", [1.0], [2.0], target=Target("≤", 0.4)), Ratio.of("c / d", [1.0], [1.0])])
-    assert json.loads(path.read_text(encoding="utf-8")) == [
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert all(datetime.strptime(one.pop("measured"), "%Y-%m-%d %H:%M %Z") for one in written)
+    assert written == [
         {"name": "a / b", "ratio": 0.5, "low": 0.5, "high": 0.5, "target": "≤ 0.4", "met": False},
         {"name": "c / d", "ratio": 1.0, "low": 1.0, "high": 1.0, "target": None, "met": None},
     ]
+
+
+def test_rows_that_were_not_measured_again_stay_where_that_is_asked_for(tmp_path: Path):
+    path = tmp_path / "engine.json"
+    ratios.write_json(path, [Ratio.of("a / b", [1.0], [2.0]), Ratio.of("c / d", [1.0], [1.0])])
+    ratios.write_json(path, [Ratio.of("a / b", [3.0], [2.0])], keep=True)
+    assert [(one["name"], one["ratio"]) for one in json.loads(path.read_text("utf-8"))] == [
+        ("c / d", 1.0),
+        ("a / b", 1.5),
+    ]
+    ratios.write_json(path, [Ratio.of("a / b", [1.0], [1.0])])
+    assert [one["name"] for one in json.loads(path.read_text("utf-8"))] == ["a / b"]
 
 
 def test_a_row_of_the_table_has_a_cell_for_each_column():
