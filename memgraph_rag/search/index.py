@@ -196,8 +196,8 @@ class NamespaceIndex:
         self._document = np.concatenate([self._document, documents])
         self._live = np.concatenate([self._live, np.ones(len(segments), bool)])
         self._times = np.concatenate([self._times, [_seconds(segment.time) for segment in segments]])
-        vectors = np.stack([segment.embedding for segment in segments])
-        self._embeddings = np.concatenate([self._embeddings, vectors]) if first else vectors
+        self._embeddings = _with_room(self._embeddings, first, len(self._ids), len(segments[0].embedding))
+        self._embeddings[first : len(self._ids)] = [segment.embedding for segment in segments]
         self._edges = _below(self._edges, weights, entities, ends, columns=len(self._entities))
         self.keywords.append(_words_of(segments))
 
@@ -258,12 +258,22 @@ class NamespaceIndex:
         return View(
             rows=rows,
             ids=np.array(self._ids if whole else [self._ids[row] for row in rows], dtype=object),
-            embeddings=self._embeddings if whole else self._embeddings[rows],
+            embeddings=self._embeddings[: len(rows)] if whole else self._embeddings[rows],
             before=before,
             after=after,
             siblings=_numbers_of_equals(self._document[rows]),
             incidence=incidence if whole or of_one else incidence[rows],
         )
+
+
+def _with_room(matrix: Matrix, held: int, rows: int, columns: int) -> Matrix:
+    """The matrix, or a copy of its first ``held`` rows with an eighth more room, so that a few rows cost no copy."""
+    if rows <= len(matrix):
+        return matrix
+    larger = np.empty((max(rows, held + held // 8), columns), np.float32)
+    if held:
+        larger[:held] = matrix[:held]
+    return larger
 
 
 def _below(
