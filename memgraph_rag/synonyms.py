@@ -7,9 +7,10 @@ so that who looks for the near-synonyms of a name need not look below that.
 For a graph this means: near-synonyms get an edge, they are never merged. A wrong edge costs a walk one step.
 
 The bounds were chosen on 5,769 names of two novels and three collections of encyclopedia paragraphs, embedded with
-MiniLM. Of their 5,405 pairs of a cosine of 0.8 or more 4,274 differ in a number ("chapter 22", "chapter 31"), and of the
-others a third are like "tom wheeler" and "william wheeler": these never are near-synonyms. Initials and full names
-have cosines from 0.66 on, a full name and its surname mostly from 0.7 on; below 0.65 one finds "piano man" and "man".
+MiniLM. Of their 5,405 pairs of a cosine of 0.8 or more 4,274 differ in a number ("chapter 22", "chapter 31"), and of
+the others a third in one word ("may 21", "april 21"; "tom wheeler", "william wheeler"): most of these are opposed, and
+never near-synonyms. Initials and full names have cosines from 0.66 on, a full name and its surname mostly from 0.7 on;
+below 0.65 one finds "piano man" and "man".
 """
 
 from __future__ import annotations

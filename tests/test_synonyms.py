@@ -11,7 +11,24 @@ from hypothesis import strategies as st
 from memgraph_rag.names import normalise
 from memgraph_rag.synonyms import LEAST_COSINE, SURE_COSINE, are_opposed, are_variants, least_cosine
 
-WORDS = ("mr.", "mrs.", "dr.", "doctor", "j.", "r", "john", "jane", "bennet", "darcy", "of", "ii", "7", "u.s", "шура", "'")
+WORDS = (
+    "mr.",
+    "mrs.",
+    "dr.",
+    "doctor",
+    "j.",
+    "r",
+    "john",
+    "jane",
+    "bennet",
+    "darcy",
+    "of",
+    "ii",
+    "7",
+    "u.s",
+    "шура",
+    "'",
+)
 NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join) | st.text(min_size=1, max_size=12)
 
 
