@@ -30,6 +30,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -59,6 +60,7 @@ DIMENSION = 384
 PER_DOCUMENT, MENTIONED = 100, 3
 DISCOUNT, CONCENTRATION = 0.8, 50.0
 WARM_UP, K = 20, 10
+COLUMNS = ("store", "segments", "relations", "largest degree", "call", "p50_ms", "p99_ms", "processor_p50_ms", "load")
 CALLS = ("expand", "expand of the most frequent", "segments_naming", "entities_of")
 
 
@@ -66,15 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 where it came to its end."""
     options = _options(arguments)
     print(f"memgraph_rag {__version__}; {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}\n{machine_line()}\n")
-    print("| store | segments | relations | largest degree | call | p50, ms | p99, ms | processor p50, ms |")
-    print("| --- " * 8 + "|")
+    print(f"| {' | '.join(COLUMNS)} |\n{'| --- ' * len(COLUMNS)}|")
     try:
         with tempfile.TemporaryDirectory() as temporary, Bars() as bars:
             for store in options.stores or [str(Path(temporary) / "expansion.lbug")]:
                 for size in sorted(options.segments):
                     rows = _measured(store, size, options.steps, bars)
                     for row in rows:
-                        print(f"| {' | '.join(map(str, row.values()))} |", flush=True)
+                        print(f"| {' | '.join(str(row[name]) for name in COLUMNS)} |", flush=True)
                     if options.json:
                         _write(options.json, rows)
     except MemgraphRagError as error:
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--segments", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument(
         "--stores", nargs="+", help="files or Neo4j addresses that are kept; by default a temporary file"
@@ -146,7 +147,11 @@ def _document(namespace: str, number: int, who: Sequence[int], rng: np.random.Ge
             begin += len(name) + len(" and ")
         relations += [
             Relation(
-                make_id(segment.id, place), ids[place], ids[place + 1], f"{names[place]} met the next.", segment.id
+                make_id(segment.id, "relation", place),
+                ids[place],
+                ids[place + 1],
+                f"{names[place]} met the next.",
+                segment.id,
             )
             for place in range(MENTIONED - 1)
             if ids[place] != ids[place + 1]
@@ -177,7 +182,7 @@ def _document(namespace: str, number: int, who: Sequence[int], rng: np.random.Ge
     names_by_id = {mention.entity_id: mention.normal for mention in mentions}
     seeds = [np.random.default_rng(list(names_by_id[end].encode())) for end in graph.ends]
     ends = np.concatenate([_units(1, seed) for seed in seeds]) if seeds else _units(0, rng)
-    return DocumentGraph(**{name: getattr(graph, name) for name in graph.__slots__} | {"end_embeddings": ends})
+    return replace(graph, end_embeddings=ends)
 
 
 def _units(count: int, rng: np.random.Generator) -> Matrix:
@@ -195,7 +200,9 @@ def _planted(_: Any, columns: Any) -> list[Similar]:
 
 
 def _measured(address: str, size: int, steps: int, bars: Bars) -> list[dict[str, Any]]:
-    given = {"user": "neo4j", "password": os.environ.get("NEO4J_PASSWORD", "")} if "://" in address else {}
+    given: dict[str, Any] = (
+        {"user": "neo4j", "password": os.environ.get("NEO4J_PASSWORD", "")} if "://" in address else {}
+    )
     with closing(open_store(address, namespace=f"expansion of {size}", **given)) as store:
         store.migrate(embedder="at random", dimension=DIMENSION)
         started = time.perf_counter()
