@@ -93,18 +93,17 @@ class LadybugStore(writing.WrittenGraph):
         self._require_open()
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
-            near = run("read/list_similar", entity_ids=list(dict.fromkeys(entity_ids)))
-            ends = {one for row in near for one in (row["id"], row["other_id"]) if one is not None}
-            if not ends:
+            near = run("read/find_places", entity_ids=list(dict.fromkeys(entity_ids)))
+            places = {one for row in near for one in (row["place"], row["near_place"]) if one is not None}
+            if not places:
                 return []
-            most = 2 * k + len(ends)  # a relation may come from both of its ends, an entity with a row of nothing
-            asked = {"entity_ids": sorted(ends), "k": most, **reading.within(documents)}
+            asked = {"places": sorted(places), "k": 2 * k, **reading.within(documents)}
             found = (
                 run("read/list_neighbours", **asked)
                 if query is None
                 else run("read/find_neighbours", **asked, vector=query)
             )
-            best = list({row["id"]: row for row in found if row["id"] is not None}.values())[:k]
+            best = list({row["id"]: row for row in found}.values())[:k]
             joined = {one for row in best for one in (row["source_id"], row["target_id"])}
             names = {row["id"]: row["name"] for row in run("read/find_entities", entity_ids=sorted(joined))}
         named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)

@@ -1,14 +1,11 @@
-// The relations at these entities, by the cosine of what they say: twice those of which both ends are given, and a row of
-// nothing for an entity without any. Optional, because the engine then goes from the entities to their edges, and else
-// through all edges: 4 ms instead of 300, of 30,000. Of the edge alone, not distinct: each join and grouping costs 2 ms.
-// params: namespace, entity_ids, vector, k, everywhere, document_ids
+// The relations at the entities in these places, by the cosine of what they say: twice those of which both ends are
+// given. By places, because from them the engine goes straight to the edges: 3 ms, where from ids it copies embeddings
+// through its joins, 7 ms, or goes through all edges, 300 ms. Of the edge alone, for another join costs as much again.
+// params: namespace, places, vector, k, everywhere, document_ids
 // returns: id, source_id, target_id, description, segment_id, score
-// needs: Entity.id
-UNWIND $entity_ids AS entity_id
-MATCH (e:Entity {id: entity_id})
-WHERE e.namespace = $namespace
-OPTIONAL MATCH (e)-[r:RELATES_TO]-(:Entity)
-WHERE $everywhere OR r.document_id IN $document_ids
+// needs: -
+MATCH (e:Entity)-[r:RELATES_TO]-(:Entity)
+WHERE offset(id(e)) IN $places AND r.namespace = $namespace AND ($everywhere OR r.document_id IN $document_ids)
 RETURN
   r.id AS id,
   r.source_id AS source_id,

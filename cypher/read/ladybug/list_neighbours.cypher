@@ -1,13 +1,9 @@
-// The relations at these entities, by id: twice those of which both ends are given, and a row of nothing for an entity
-// without any.
-// params: namespace, entity_ids, k, everywhere, document_ids
+// The relations at the entities in these places, by id: twice those of which both ends are given.
+// params: namespace, places, k, everywhere, document_ids
 // returns: id, source_id, target_id, description, segment_id, score
-// needs: Entity.id
-UNWIND $entity_ids AS entity_id
-MATCH (e:Entity {id: entity_id})
-WHERE e.namespace = $namespace
-OPTIONAL MATCH (e)-[r:RELATES_TO]-(:Entity)
-WHERE $everywhere OR r.document_id IN $document_ids
+// needs: -
+MATCH (e:Entity)-[r:RELATES_TO]-(:Entity)
+WHERE offset(id(e)) IN $places AND r.namespace = $namespace AND ($everywhere OR r.document_id IN $document_ids)
 RETURN
   r.id AS id,
   r.source_id AS source_id,
