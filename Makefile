@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-retrieval clean distclean
+.PHONY: help demo test lint format bench bench-retrieval bench-expansion clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ $(STORE): | $(VENV)/.has-bench
 
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
+
+bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of three sizes
+	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
 
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis

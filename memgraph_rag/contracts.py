@@ -23,10 +23,13 @@ from memgraph_rag.types import (
     IndexedSegment,
     LayerRows,
     Matrix,
+    Neighbour,
     Node,
     Prompt,
     Receipt,
+    Relation,
     Segment,
+    Similar,
     Step,
     Summarizes,
     Usage,
@@ -37,6 +40,7 @@ __all__ = [
     "Calibration",
     "Embedder",
     "EntityRecognizer",
+    "Extract",
     "GraphReader",
     "GraphStore",
     "GraphWriter",
@@ -58,6 +62,9 @@ TokenCounter = Callable[[Sequence[str]], list[int]]
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, how many are done, how many in all)."""
+
+Extract = Callable[[str, Sequence[Segment]], list[Relation]]
+"""Looks in segments for entities and relations that bear on a question, stores them, gives the relations found."""
 
 SearchMode = Literal["graph", "hybrid", "keywords", "vector"]
 
@@ -87,6 +94,7 @@ class LanguageModel(Protocol):
         *,
         max_tokens: int,
         stop: Callable[[Prompt, str], bool] | None = None,
+        schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
@@ -94,6 +102,7 @@ class LanguageModel(Protocol):
         Args:
             max_tokens: most tokens written to one prompt.
             stop: asked with prompt and text so far at each line end; True ends that one.
+            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
@@ -166,7 +175,15 @@ class ReadingSession(Protocol):
         ...
 
     def take_back(self, nodes: int) -> None:
-        """Forget the last of the nodes that were read ahead, as if they had never been read."""
+        """Forget the last of the nodes that were read one a call, or ahead, as if they had never been read."""
+        ...
+
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        """What the model says to a request made behind what was read; leaves the cache as it was.
+
+        Args:
+            temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
+        """
         ...
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:
@@ -318,6 +335,38 @@ class GraphReader(Protocol):
         """The entities of these ids that exist, in the order of ``entity_ids``."""
         ...
 
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        """The k relations with an end among these entities, or among those SIMILAR_TO one of them, that are nearest.
+
+        Best cosine first, ties by relation id; without a vector by relation id. One round trip, and bounded work,
+        whatever the number of entities and relations.
+        """
+        ...
+
+    def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
+        """The k relations of the largest cosine; ties by relation id."""
+        ...
+
+    def segments_naming(
+        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
+    ) -> list[Hit]:
+        """The k segments of the largest cosine among those that mention one of these entities; ties by id."""
+        ...
+
+    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
+        ...
+
+    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+        """The SIMILAR_TO edges at these entities, by (source, target)."""
+        ...
+
+    def relations_of(self, document_id: str) -> list[Relation]:
+        """All relations that a document states, by id."""
+        ...
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         ...
@@ -383,6 +432,17 @@ class GraphWriter(Protocol):
         """
         ...
 
+    def learn(self, graph: DocumentGraph) -> None:
+        """Store mentions and relations beside all that a stored document has; what is there already stays as it is.
+
+        ``graph`` is as for ``extend``; only its mentions, relations and their embeddings are taken, and the layers of
+        the document stay what they were.
+
+        Raises:
+            DocumentNotFound: there is no document of that id with that content (``sha256``).
+        """
+        ...
+
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports.
 
@@ -427,6 +487,10 @@ class Search(Protocol):
         """
         ...
 
+    def named_in(self, question: str) -> list[str]:
+        """The ids of the entities of this memory that a question names, in the order in which it names them."""
+        ...
+
 
 class Layer(Protocol):
     """Derives one part of the graph from the segments. Never sees a database."""
@@ -465,11 +529,12 @@ class Strategy(Protocol):
         embedder: Embedder,
         budget: Budget,
         documents: Sequence[str] | None = None,
+        extract: Extract | None = None,
     ) -> Iterator[tuple[Step, ...]]:
         """Read nodes into the session, telling after each forward pass the steps that it took.
 
         Whoever drives it checks the budget between two passes and may stop asking at any time; the session then
         holds what was told, and nothing else. The strategy itself keeps one pass within ``budget``.
-        ``documents`` are ids; None means all.
+        ``documents`` are ids; None means all. ``extract`` is None where what is read must not be written to.
         """
         ...

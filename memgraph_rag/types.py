@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "OPEN_KIND",
     "Action",
     "Answer",
     "Budget",
@@ -38,10 +39,13 @@ __all__ = [
     "Matrix",
     "Mention",
     "Message",
+    "Neighbour",
     "Node",
     "Prompt",
     "Receipt",
+    "Relation",
     "Segment",
+    "Similar",
     "Step",
     "StopReason",
     "Summarizes",
@@ -215,6 +219,51 @@ class Title:
     surface: str
 
 
+OPEN_KIND = "open"
+"""The kind of a mention that the relations layer found: by it the mentions of that layer are told from NER's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One open, descriptive sentence about a pair of entities, tied to the segment that states it.
+
+    Both entities have a mention in that segment. The ends have an order for the identity only: ``source_id`` is the
+    entity that the description names first. ``id`` is made of (segment, source, target, description).
+    """
+
+    id: str
+    source_id: str
+    target_id: str
+    description: str
+    segment_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A relation as an expansion step sees it: with the names of its ends, and how near it is to what is looked for.
+
+    Attributes:
+        score: cosine of the relation's embedding and the vector that was given; 0 where none was.
+    """
+
+    relation: Relation
+    source: str
+    target: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Two entities of near-synonymous names, ``source_id < target_id``; ``score`` is their names' cosine.
+
+    A function of the two names alone, so that it does not depend on what else was added, or when.
+    """
+
+    source_id: str
+    target_id: str
+    score: float
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
     """A thing that documents name, one for each normalised name in a namespace.
@@ -276,7 +325,8 @@ class DocumentRecord:
 class DocumentGraph:
     """Everything that one document contributes to the graph, as plain rows, ready for one atomic write.
 
-    ``segment_embeddings`` is (len(segments), d) and ``point_embeddings`` is (len(points), d), in row order.
+    ``segment_embeddings`` is (len(segments), d), ``point_embeddings`` (len(points), d), ``relation_embeddings``
+    (len(relations), d), in row order; ``end_embeddings`` (len(ends), d) are those of the normalised names of ``ends``.
     """
 
     document: DocumentRecord
@@ -287,6 +337,14 @@ class DocumentGraph:
     summarizes: tuple[Summarizes, ...] = ()
     mentions: tuple[Mention, ...] = ()
     titles: tuple[Title, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    relation_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    end_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The ids of the entities that its relations join, sorted: those that have an embedding and near-synonyms."""
+        return tuple(sorted({one for edge in self.relations for one in (edge.source_id, edge.target_id)}))
 
 
 # ── language model ───────────────────────────────────────────────────────────────────────────────────────
@@ -345,6 +403,7 @@ class LayerRows:
     summarizes: tuple[Summarizes, ...] = ()
     mentions: tuple[Mention, ...] = ()
     titles: tuple[Title, ...] = ()
+    relations: tuple[Relation, ...] = ()
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 
@@ -355,6 +414,7 @@ class LayerRows:
             (*self.summarizes, *other.summarizes),
             (*self.mentions, *other.mentions),
             (*self.titles, *other.titles),
+            (*self.relations, *other.relations),
             Counter(self.notes) + Counter(other.notes),
             self.usage + other.usage,
         )
@@ -441,6 +501,11 @@ class Step:
         p_yes: probability that what was read so far answers the question, asked after this node; None where the
             strategy did not ask here.
         stop: set on the step with which the strategy itself decided to end.
+        sources: what each source of the score gave ("entry", "attention", "similarity", "relation"), weighted; they
+            sum to ``score``.
+        via: the relation's description by which the node was found, where it was found by one.
+        reason: what the model said was still missing after this node, where it was asked.
+        dropped: ids of nodes that were let go, to make room, before this one was read.
     """
 
     node: Node
@@ -448,6 +513,10 @@ class Step:
     attention: float
     p_yes: float | None = None
     stop: StopReason | None = None
+    sources: Mapping[str, float] = field(default_factory=dict)
+    via: str = ""
+    reason: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
