@@ -12,7 +12,7 @@ from memgraph_rag.layers.surfaces import first_word, occurrences, words
 from memgraph_rag.names import is_name, normalise
 from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 
-__all__ = ["Ground", "Vocabulary", "can_name"]
+__all__ = ["Ground", "Vocabulary", "can_name", "is_proper"]
 
 _MOST_MENTIONS = 256  # of one segment
 _STEM = 5  # characters by which two forms of a word are known as one
@@ -115,3 +115,8 @@ def can_name(text: str) -> bool:
     """Whether what was said to be a name can name something: pronouns and bare numbers do not."""
     normal = normalise(text)
     return is_name(normal) and normal not in _NOBODY
+
+
+def is_proper(surface: str) -> bool:
+    """Whether a surface is written like a proper name: with a capital or a digit, or in a script without capitals."""
+    return surface != surface.lower() or any(one.isdigit() for one in surface) or surface.upper() == surface.lower()
