@@ -25,7 +25,7 @@ __all__ = ["SCHEMA", "Said", "Triple", "about", "directed_task", "goes_in_circle
 _MOST_NAMES = 16  # of one batch
 _MOST_RELATIONS = 12
 _LONGEST_DESCRIPTION = 200
-_NAME = {"type": "string", "minLength": 1, "maxLength": 80}
+_NAME = {"type": "string", "minLength": 1, "maxLength": 120}
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
