@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from architectures import write_checkpoint
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memgraph_rag.contracts import SplitDocument
@@ -17,6 +18,7 @@ from memgraph_rag.layers.grounding import can_name, is_proper
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.question_pool import Pool, proposed
 from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.names import normalise
 from memgraph_rag.testing import FakeLanguageModel, FakeModels, FakeRecognizer
 from memgraph_rag.types import OPEN_KIND, LayerRows, Prompt, Segment, entity_id, make_id
@@ -287,6 +289,29 @@ def test_any_text_and_any_reply_leave_the_rows_sound(text: str, cut: int, more: 
 def test_any_json_is_no_error(told: object):
     build(TEXT, replies=[json.dumps(told)])
     build(TEXT, replies=[json.dumps({"names": told, "relations": [told, [told, told, told]]})])
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> TransformersModel:
+    """Weights that write nonsense: whatever it is, it has the form that was asked for."""
+    return TransformersModel(write_checkpoint("llama", tmp_path_factory.mktemp("tiny")), dtype="float32", device="cpu")
+
+
+@settings(max_examples=12, deadline=None)
+@given(text=st.text(max_size=120), pool=st.booleans())
+@example(text=" \n", pool=True)
+@example(text=INJECTED[0], pool=True)
+@example(text=INJECTED[1], pool=False)
+def test_a_model_that_writes_nonsense_writes_it_under_the_grammar(tiny: TransformersModel, text: str, pool: bool):
+    text = text.encode("utf-8", "replace").decode() or " "
+    models = FakeModels(tiny)  # type: ignore[arg-type]
+    one = document(text, " Ann met Tom.")
+    (rows,) = RelationsLayer(batch_tokens=512, pool_questions=int(pool)).build(
+        [one], namespace=NAMESPACE, models=models
+    )
+    assert_sound(rows, one, FakeRecognizer())
+    assert "unreadable reply" not in rows.notes
+    assert "relation without two names and a sentence" not in rows.notes
 
 
 # ── the layer ────────────────────────────────────────────────────────────────────────────────────────────────
