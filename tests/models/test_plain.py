@@ -176,7 +176,7 @@ def test_a_request_that_does_not_fit_is_refused(checkpoint):
             with pytest.raises(WindowExceeded, match="request"):
                 session.reply("word " * 600, max_tokens=5)
             assert session.tokens_left == left
-            assert isinstance(session.reply("word " * 20, max_tokens=10_000), str)
+            assert isinstance(session.reply("word " * 20, max_tokens=3), str)
 
 
 def test_two_sessions_do_not_see_one_another(fast, twin):
