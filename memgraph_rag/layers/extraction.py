@@ -107,8 +107,10 @@ def said(text: str) -> tuple[Said, Counter[str]]:
     """
     notes: Counter[str] = Counter()
     told = _read(text, "relations", notes)
-    names = dict.fromkeys(_clean(name) for name in _listed(told.get("names")) if isinstance(name, str))
-    usable = [name for name in names if 0 < len(name) <= LONGEST_NAME]
+    names = [_clean(name) if isinstance(name, str) else "" for name in _listed(told.get("names"))]
+    usable = [name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME]
+    notes["no name"] += sum(not 0 < len(name) <= LONGEST_NAME for name in names)
+    notes["repeated name"] += len(names) - len(set(names))
     listed = _listed(told.get("relations"))
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]

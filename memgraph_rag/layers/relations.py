@@ -212,7 +212,7 @@ def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) 
         notes["batch without a relation"] += not new
         relations |= new
     ends = {end for relation in relations.values() for end in (relation.source_id, relation.target_id)}
-    found = [mention for ground in grounds.values() for mention in ground.found]
+    found = [one for ground in grounds.values() for one in sorted(ground.found, key=lambda mention: mention.start)]
     kept = [mention for mention in found if mention.entity_id in ends or is_proper(mention.surface)]
     notes["common noun that nothing is said of"] += len({one.normal for one in found} - {one.normal for one in kept})
     notes["mention beyond the limit"] += sum(ground.beyond for ground in grounds.values())
