@@ -8,26 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from architectures import NOT_MEASURABLE, WIDER, WINDOW, write_checkpoint
+from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError, QuestionError, WindowExceeded
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.plain import PlainModel
 from memgraph_rag.types import Prompt
 
-PROMPTS = [
-    Prompt(
-        "Write a list of summary points, each on its own line.",
-        (
-            "Once upon a time there were four little Rabbits, and they lived with their Mother in a sand-bank.",
-            "Peter, who was very naughty, ran straight away to Mr. McGregor's garden.",
-            "First he ate some lettuces; and then he ate some radishes.",
-        ),
-    ),
-    Prompt("List the people.", ("Ada Lovelace wrote to Charles Babbage — «naïve» she was not. 🐇",)),
-    Prompt(
-        "Say yes.", ("Yes.", "No.", "Yes, yes. And the question can be answered from the information below.", "No!")
-    ),
-]
 QUESTION = "What did Peter eat?"
 NODES = [
     "Flopsy, Mopsy and Cotton-tail went down the lane to gather blackberries.",
@@ -35,15 +22,6 @@ NODES = [
     "Mrs. Rabbit bought a loaf of brown bread and five currant buns.",
 ]
 MOST = 24
-
-
-def assert_same_generations(fast: TransformersModel, twin: PlainModel, prompts: list[Prompt], most: int) -> None:
-    written, expected = fast.generate(prompts, max_tokens=most), twin.generate(prompts, max_tokens=most)
-    for one, other in zip(written, expected, strict=True):
-        assert (one.text, one.finish) == (other.text, other.finish)
-        np.testing.assert_array_equal(one.offsets, other.offsets)
-        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4, atol=1e-7)
-        assert replace(one.usage, seconds=0) == replace(other.usage, seconds=0)
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,6 +141,42 @@ def test_an_abandoned_answer_leaves_no_trace(fast, twin):
             next(pieces, "")
             pieces.close()
             assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+
+
+@pytest.mark.parametrize(("temperature", "seed"), [(0.0, 0), (0.7, 0), (0.7, 1), (2.0, 5)])
+def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        for nodes in (NODES[:2], NODES[2:]):
+            session.append(nodes)
+            plain.append(nodes)
+            told = [
+                one.reply("What is still missing?", max_tokens=MOST, temperature=temperature, seed=seed)
+                for one in (session, plain, session)
+            ]
+            assert told[0] == told[1] == told[2]
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+            assert session.tokens_left == plain.tokens_left
+        np.testing.assert_allclose(session.append(NODES[:1]), plain.append(NODES[:1]), rtol=1e-4, atol=1e-8)
+        assert "".join(session.answer(max_tokens=MOST)) == "".join(plain.answer(max_tokens=MOST))
+
+
+def test_another_seed_says_something_else(fast):
+    with fast.open_session(QUESTION) as session:
+        session.append(NODES)
+        told = {session.reply("Say more.", max_tokens=MOST, temperature=1.5, seed=seed) for seed in range(6)}
+    assert len(told) > 1
+
+
+def test_a_request_that_does_not_fit_is_refused(checkpoint):
+    for kind in (TransformersModel, PlainModel):
+        model = kind(checkpoint, window=600, dtype="float32", device="cpu")
+        with model.open_session(QUESTION) as session:
+            session.append(NODES[:1])
+            left = session.tokens_left
+            with pytest.raises(WindowExceeded, match="request"):
+                session.reply("word " * 600, max_tokens=5)
+            assert session.tokens_left == left
+            assert isinstance(session.reply("word " * 20, max_tokens=3), str)
 
 
 def test_two_sessions_do_not_see_one_another(fast, twin):
