@@ -182,7 +182,7 @@ class GraphExpansion:
         found = search.find(f"{question} {wanted}".strip(), k=self._k, documents=documents)
         steps = read_in_order([(one.segment, one.score) for one in found], session)
         for place, (step,) in enumerate(steps):
-            yield (replace(step, via=wanted) if place == 0 else step,)
+            yield (replace(step, reason=wanted) if place == 0 else step,)
 
 
 class _Navigation:
