@@ -15,13 +15,15 @@ process.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import chain
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import Self
@@ -61,6 +63,8 @@ class FakeLanguageModel:
             share of the question's words (without "the", "who" …) that occur in what was read.
         answer: what every session answers; without it the read sentence that shares most words with the question,
             and nothing at all where none shares one.
+        said: what ``reply`` returns, in each session from the beginning; then, or without them, the read sentence that
+            shares most words with the request.
         window: how many tokens it may hold at once.
         name: what receipts and documents call it.
         calibration: what its sessions say of themselves; it changes none of their numbers.
@@ -79,6 +83,7 @@ class FakeLanguageModel:
         *,
         yes: Sequence[float] = (),
         answer: str | None = None,
+        said: Sequence[str] = (),
         window: int = 8192,
         name: str = "fake-language-model",
         calibration: Calibration | None = None,
@@ -89,6 +94,7 @@ class FakeLanguageModel:
         self._replies = deque(replies)
         self._yes = tuple(yes)
         self._answer = answer
+        self._said = tuple(said)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
@@ -100,14 +106,18 @@ class FakeLanguageModel:
         *,
         max_tokens: int,
         stop: Callable[[Prompt, str], bool] | None = None,
+        schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
         """See ``LanguageModel.generate``: the reply, cut at ``max_tokens`` or where ``stop`` says so.
 
+        A scripted reply is written as it is, whatever the ``schema``. Without one, of a schema's properties a list of
+        strings gets the capitalised names of the inputs; a list of lists each sentence with two names behind these two.
+
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
         """
-        lengths = [sum(self.count_tokens([prompt.instruction, *prompt.inputs])) for prompt in prompts]
+        lengths = [sum(self.count_tokens([prompt.instruction, *prompt.inputs, prompt.task])) for prompt in prompts]
         for length in lengths:
             if length + max_tokens > self.window:
                 raise WindowExceeded(
@@ -117,8 +127,12 @@ class FakeLanguageModel:
                 )  # fmt: skip
         generations = []
         for done, (prompt, length) in enumerate(zip(prompts, lengths, strict=True), 1):
-            reply = self._replies.popleft() if self._replies else _summary(prompt.inputs)
-            text, offsets, finish = _written(reply, max_tokens, partial(stop, prompt) if stop else None)
+            if self._replies:
+                reply = self._replies.popleft()
+            else:
+                reply = _summary(prompt.inputs) if schema is None else json.dumps(_filled(schema, prompt.inputs))
+            marks = "\n" if schema is None else "]}"
+            text, offsets, finish = _written(reply, max_tokens, partial(stop, prompt) if stop else None, marks)
             usage = Usage(prompt_tokens=length, generated_tokens=len(offsets), model_calls=1)
             generations.append(Generation(text, offsets, _attention(text, offsets, prompt.inputs), finish, usage))
             if progress is not None:
@@ -139,7 +153,12 @@ class FakeLanguageModel:
                 tokens=tokens, window=self.window,
             )  # fmt: skip
         return FakeSession(
-            question, window=self.window, yes=self._yes, answer=self._answer, calibration=self.calibration
+            question,
+            window=self.window,
+            yes=self._yes,
+            answer=self._answer,
+            said=self._said,
+            calibration=self.calibration,
         )
 
 
@@ -165,6 +184,7 @@ class FakeSession:
         window: int,
         yes: Sequence[float] = (),
         answer: str | None = None,
+        said: Sequence[str] = (),
         calibration: Calibration | None = None,
     ) -> None:
         self.calibration = calibration
@@ -172,6 +192,7 @@ class FakeSession:
         self._window = window
         self._yes = deque(yes)
         self._answer = answer
+        self._said = deque(said)
         self._read: list[str] = []
         self._costs: list[int] = []
         self._given: list[float] = []
@@ -239,17 +260,24 @@ class FakeSession:
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         """What was scripted, else the read sentence that shares most words with the question, token by token."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
-        text = self._answer if self._answer is not None else self._best_sentence()
+        text = self._answer if self._answer is not None else self._best_sentence(self._question)
         for _, match in zip(range(max_tokens), _WRITTEN_TOKEN.finditer(text), strict=False):
             self.usage += Usage(generated_tokens=1)
             yield match.group()
 
-    def _best_sentence(self) -> str:
-        """The first of those that share most words; empty where none shares one."""
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:  # noqa: ARG002
+        """What was scripted, else the read sentence that shares most words with the request; cut at ``max_tokens``."""
+        text = self._said.popleft() if self._said else self._best_sentence(_content(request))
+        pieces = [match.group() for match in _WRITTEN_TOKEN.finditer(text)][:max_tokens]
+        self.usage += Usage(len(_TOKEN.findall(request)), len(pieces), 1)
+        return "".join(pieces)
+
+    def _best_sentence(self, wanted: frozenset[str]) -> str:
+        """The first of those that share most words with what is wanted; empty where none shares one."""
         best, most = "", 0
         for text in self._read:
             for match in _SENTENCE.finditer(text):
-                shared = len(self._question & set(_tokens(match.group())))
+                shared = len(wanted & set(_tokens(match.group())))
                 if shared > most:
                     best, most = match.group().strip(), shared
         return best
@@ -350,8 +378,20 @@ def _first_words(text: str) -> list[str]:
     return words[: (len(words) + 1) // 2]
 
 
+def _filled(schema: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
+    """What a schema of lists can take of these inputs."""
+    sentences = [match.group().strip() for text in inputs for match in _SENTENCE.finditer(text)]
+    names = [list(dict.fromkeys(_CAPITALS.findall(sentence))) for sentence in sentences]
+    pairs = [[*of_one[:2], sentence] for of_one, sentence in zip(names, sentences, strict=True) if len(of_one) > 1]
+    all_names = list(dict.fromkeys(chain.from_iterable(names)))
+    return {
+        name: (pairs if part.get("items", {}).get("type") == "array" else all_names)[: part.get("maxItems")]
+        for name, part in schema.get("properties", {}).items()
+    }
+
+
 def _written(
-    reply: str, max_tokens: int, stop: Callable[[str], bool] | None
+    reply: str, max_tokens: int, stop: Callable[[str], bool] | None, marks: str
 ) -> tuple[str, np.ndarray, Literal["end", "stopped", "length"]]:
     """The part of a reply that gets written, (T, 2) offsets of its tokens, and why it ended."""
     spans: list[tuple[int, int]] = []
@@ -361,7 +401,7 @@ def _written(
             finish = "length"
             break
         spans.append(match.span())
-        if stop is not None and "\n" in match.group() and stop(reply[: match.end()]):
+        if stop is not None and match.group().strip(" ") in marks and stop(reply[: match.end()]):
             finish = "stopped"
             break
     return reply[: spans[-1][1] if spans else 0], np.array(spans, np.int64).reshape(-1, 2), finish

@@ -370,10 +370,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An instruction and the inputs that it speaks of; attention is reported per input."""
+    """An instruction and the inputs that it speaks of; attention is reported per input.
+
+    ``task`` is said behind the inputs: prompts that differ in it alone begin with the same tokens.
+    """
 
     instruction: str
     inputs: tuple[str, ...]
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)

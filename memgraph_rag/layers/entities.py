@@ -14,7 +14,7 @@ from memgraph_rag.contracts import Models, Named, Progress, SplitDocument
 from memgraph_rag.names import is_name, normalise
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
-__all__ = ["EntitiesLayer"]
+__all__ = ["EntitiesLayer", "mentions_in"]
 
 _MOST_MENTIONS = 256
 _MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<name>\S.*)$", re.MULTILINE)
@@ -66,12 +66,17 @@ class EntitiesLayer:
         notes: Counter[str] = Counter()
         mentions: list[Mention] = []
         for segment in document.segments:
-            named = sorted({*next(found), *_headings(segment.text), *_speaker(segment)})
-            of_segment = [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
+            of_segment = mentions_in(segment, next(found), namespace, notes)
             mentions += of_segment[: self._most_mentions]
             notes["mention beyond the limit"] += max(len(of_segment) - self._most_mentions, 0)
         titles = tuple(_titles(document.title, namespace))
         return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
+
+
+def mentions_in(segment: Segment, found: Sequence[Named], namespace: str, notes: Counter[str]) -> list[Mention]:
+    """What a segment mentions: what the recognizer found, its headings and its speaker, by place."""
+    named = sorted({*found, *_headings(segment.text), *_speaker(segment)})
+    return [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
 
 
 def _mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:

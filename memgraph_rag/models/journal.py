@@ -13,10 +13,11 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -103,8 +104,14 @@ class Journal:
         return self._folder / f"{key}.npz"
 
 
-def journal_key(model: str, prompt: Prompt, max_tokens: int, stop: Callable[..., object] | None) -> str:
-    """What a generation is known by: the same prompt to the same model with the same limits."""
+def journal_key(
+    model: str,
+    prompt: Prompt,
+    max_tokens: int,
+    stop: Callable[..., object] | None,
+    schema: Mapping[str, Any] | None = None,
+) -> str:
+    """What a generation is known by: the same prompt to the same model with the same limits, in the same form."""
     end = f"{stop.__module__}.{stop.__qualname__}" if stop is not None else ""
-    asked = json.dumps([_FORM, model, prompt.instruction, prompt.inputs, max_tokens, end])
+    asked = json.dumps([_FORM, model, prompt.instruction, prompt.inputs, prompt.task, max_tokens, end, schema])
     return hashlib.sha256(asked.encode()).hexdigest()

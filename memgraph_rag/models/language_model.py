@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ from memgraph_rag.models import attention
 from memgraph_rag.models.attention import AttentionMeter, Spans, Visibility
 from memgraph_rag.models.cache import RowCache
 from memgraph_rag.models.calibration import HeadCalibration
+from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.session import KVSession
@@ -49,6 +51,7 @@ class _Row:
     prompt: Prompt
     ids: list[int]
     spans: list[tuple[int, int]]
+    form: Form | None = None
     written: list[int] = field(default_factory=list)
     attention: list[np.ndarray] = field(default_factory=list)
     finish: str = ""
@@ -63,8 +66,19 @@ class _Row:
         """Add a token to what is written."""
         self._followed[self._last_two()] = len(self.ids) + len(self.written)
         self.written.append(token)
+        if self.form is not None:
+            self.form.take(token)
+
+    def best(self, likeliest: int, logits: Tensor) -> int:
+        """The token to write by (V,) logits, of which ``likeliest`` is the largest."""
+        return likeliest if self.form is None else self.form.best(likeliest, logits)
 
     def guess(self, most: int) -> list[int]:
+        """At most so many tokens that may well come next."""
+        guess = self._repeated(most)
+        return guess if self.form is None else self.form.guess(guess, most)
+
+    def _repeated(self, most: int) -> list[int]:
         """What came after the last two tokens when they stood together before: points repeat what their inputs say."""
         place = self._followed.get(self._last_two()) if most else None
         if place is None:
@@ -117,6 +131,7 @@ class TransformersModel:
                 model=self.name,
             ) from error
         self.window = min(window, getattr(config.get_text_config(), "max_position_embeddings", window))
+        self._grammars = Grammars(self.tokens, config.get_text_config().vocab_size)
         self.device = find_device(device)
         self.dtype = best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
 
@@ -209,6 +224,7 @@ class TransformersModel:
         *,
         max_tokens: int,
         stop: Callable[[Prompt, str], bool] | None = None,
+        schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
@@ -219,16 +235,19 @@ class TransformersModel:
 
         Args:
             max_tokens: most tokens written to one prompt.
-            stop: asked with prompt and text so far at each line end; True ends that one.
+            stop: asked with prompt and text so far at each line end, under a schema at each end of a list or an object;
+                True ends that one.
+            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut.
             progress: told of finished prompts.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+            ModelError: the schema is none.
         """
-        keys = [self._key(prompt, max_tokens, stop) for prompt in prompts]
+        keys = [self._key(prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._found(keys)
         rows = [
-            _Row(place, prompt, *self.tokens.prompt(prompt))
+            _Row(place, prompt, *self.tokens.prompt(prompt), form=self._grammars.form(schema) if schema else None)
             for place, prompt in enumerate(prompts)
             if place not in written
         ]
@@ -249,8 +268,14 @@ class TransformersModel:
                 progress("summarising", len(written), len(prompts))
         return [written[place] for place in range(len(prompts))]
 
-    def _key(self, prompt: Prompt, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> str:
-        return journal_key(f"{self.name} {self._folder} {self.dtype}", prompt, max_tokens, stop)
+    def _key(
+        self,
+        prompt: Prompt,
+        max_tokens: int,
+        stop: Callable[[Prompt, str], bool] | None,
+        schema: Mapping[str, Any] | None,
+    ) -> str:
+        return journal_key(f"{self.name} {self._folder} {self.dtype}", prompt, max_tokens, stop, schema)
 
     def _found(self, keys: Sequence[str]) -> dict[int, Generation]:
         """By place what an earlier run has written already."""
@@ -304,8 +329,8 @@ class TransformersModel:
         started = time.perf_counter()
         past = RowCache(rows=0)
         past.add_row(beginning)
-        logits = self.forward([row.ids[past.lengths[0] :]], past)
-        self._take(row, int(logits[0, -1].argmax()), max_tokens, stop)
+        logits = self.forward([row.ids[past.lengths[0] :]], past)[0, -1]
+        self._take(row, row.best(int(logits.argmax()), logits), max_tokens, stop)
         row.seconds += time.perf_counter() - started
         return past
 
@@ -335,10 +360,11 @@ class TransformersModel:
         measured = meter.mean().cpu().numpy()
         following = logits.argmax(dim=-1).tolist()
         unused = []
-        for row, guess, attended, tokens in zip(active, guesses, measured, following, strict=True):
+        for place, (row, guess, attended) in enumerate(zip(active, guesses, measured, strict=True)):
             used = 0
-            for guessed, token in zip([*guess, None], tokens, strict=False):
+            for guessed in [*guess, None]:
                 row.attention.append(attended[used, : len(row.spans)])
+                token = row.best(following[place][used], logits[place, used])
                 used += 1
                 self._take(row, token, max_tokens, stop)
                 if row.finish or token != guessed:
@@ -355,7 +381,7 @@ class TransformersModel:
             row.finish = "end"
         elif len(row.written) >= max_tokens:
             row.finish = "length"
-        elif stop is not None and row.written and "\n" in self.tokens.decode(row.written[-1:]):
+        elif stop is not None and row.written and asks_to_stop(self.tokens.decode(row.written[-1:]), row.form):
             row.finish = "stopped" if stop(row.prompt, self.tokens.decode(row.written)) else ""
         if not row.finish:
             row.write(token)

@@ -11,7 +11,7 @@ Source: PECAN, sections 3.1 (attention averaged over all layers and heads) and 3
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,8 @@ from typing_extensions import Self
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.models.drawing import Draw
+from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
@@ -45,6 +47,7 @@ class PlainModel:
         self.tokens = Tokens(folder)
         config = AutoConfig.from_pretrained(self._folder).get_text_config()
         self.window = min(window, getattr(config, "max_position_embeddings", window))
+        self._grammars = Grammars(self.tokens, config.vocab_size)
         self.device = find_device(device)
         self.dtype = best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
 
@@ -70,12 +73,14 @@ class PlainModel:
         *,
         max_tokens: int,
         stop: Callable[[Prompt, str], bool] | None = None,
+        schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+            ModelError: the schema is none.
         """
         encoded = [self.tokens.prompt(prompt) for prompt in prompts]
         most = self.window - max_tokens
@@ -90,7 +95,8 @@ class PlainModel:
         generations: list[Generation] = []
         for done, (prompt, (ids, spans)) in enumerate(zip(prompts, encoded, strict=True), 1):
             started = time.perf_counter()
-            written, finish = self.write(ids, max_tokens=max_tokens, stop=stop and partial(stop, prompt))
+            form = self._grammars.form(schema) if schema else None
+            written, finish = self.write(ids, max_tokens=max_tokens, stop=stop and partial(stop, prompt), form=form)
             rows = self.attention([*ids, *written])[len(ids) :]
             columns = [rows[:, start:end].mean(dim=1).numpy() for start, end in spans]
             measured = np.array(columns, np.float32).reshape(len(spans), len(written)).T
@@ -101,10 +107,20 @@ class PlainModel:
         return generations
 
     def write(
-        self, ids: list[int], *, max_tokens: int, stop: Callable[[str], bool] | None = None
+        self,
+        ids: list[int],
+        *,
+        max_tokens: int,
+        stop: Callable[[str], bool] | None = None,
+        form: Form | None = None,
     ) -> tuple[list[int], str]:
         """The tokens that transformers' greedy decoding writes after these, and why it ended."""
         finish = ""
+
+        def allowed(_: int, sequence: Tensor) -> list[int]:
+            if len(sequence) > len(ids):
+                form.take(int(sequence[-1]))  # type: ignore[union-attr]
+            return np.flatnonzero(form.allowed()).tolist()  # type: ignore[union-attr]
 
         def is_over(sequence: Tensor, *_: object, **__: object) -> Tensor:
             nonlocal finish
@@ -113,8 +129,8 @@ class PlainModel:
                 finish = "end"
             elif len(written) >= max_tokens:
                 finish = "length"
-            elif stop is not None and "\n" in self.tokens.decode(written[-1:]) and stop(self.tokens.decode(written)):
-                finish = "stopped"
+            elif stop is not None and written and asks_to_stop(self.tokens.decode(written[-1:]), form):
+                finish = "stopped" if stop(self.tokens.decode(written)) else ""
             return torch.tensor([bool(finish)], device=sequence.device)
 
         network: Any = self.network
@@ -122,7 +138,7 @@ class PlainModel:
         most = max_tokens + 1  # one more, to see whether the model would have ended there
         output = network.generate(
             tokens, attention_mask=torch.ones_like(tokens), do_sample=False, max_new_tokens=most,
-            stopping_criteria=[is_over],
+            stopping_criteria=[is_over], prefix_allowed_tokens_fn=allowed if form is not None else None,
         )  # fmt: skip
         return output[0, len(ids) : -1].tolist(), finish
 
@@ -131,9 +147,13 @@ class PlainModel:
         layers = self._forward(ids, output_attentions=True).attentions  # of (1, H, T, T)
         return torch.stack([layer[0].float().mean(dim=0) for layer in layers]).mean(dim=0).cpu()
 
+    def logits(self, ids: list[int]) -> Tensor:
+        """(V,): of each token to follow these, from one forward pass."""
+        return self._forward(ids).logits[0, -1]
+
     def probabilities(self, ids: list[int]) -> Tensor:
-        """(V,) float32: of each token to follow these, from one forward pass."""
-        return torch.softmax(self._forward(ids).logits[0, -1].float(), dim=-1)
+        """(V,) float32: of each token to follow these."""
+        return torch.softmax(self.logits(ids).float(), dim=-1)
 
     @torch.inference_mode()
     def _forward(self, ids: list[int], **wanted: bool) -> Any:
@@ -223,6 +243,30 @@ class PlainSession:
         self._count(len(turn), len(written), started)
         if written:
             yield self._tokens.decode_with_offsets(written)[0]
+
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        """What the model says to a request made behind what was read, greedy or drawn.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        turn = self._tokens.request_turn(request, p_yes=self.probability_of_yes())
+        room = self._model.window - len(self._ids)
+        if len(turn) >= room:
+            raise WindowExceeded(
+                f"Expected a request of fewer than {room} tokens in this session, got {len(turn)}.",
+                tokens=len(turn), window=self._model.window,
+            )  # fmt: skip
+        started, draw = time.perf_counter(), Draw(temperature, seed)
+        held = [*self._ids, *turn]
+        written: list[int] = []
+        while len(written) < min(max_tokens, room - len(turn)):
+            token = draw(self._model.logits([*held, *written]))
+            if token in self._tokens.ends:
+                break
+            written.append(token)
+        self._count(len(turn), len(written), started)
+        return self._tokens.decode_with_offsets(written)[0]
 
     def _count(self, read: int, written: int, started: float) -> None:
         self.usage += Usage(read, written, 1 + written, time.perf_counter() - started)

@@ -24,6 +24,7 @@ from typing_extensions import Self
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.cache import RowCache
+from memgraph_rag.models.drawing import Draw
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
@@ -199,14 +200,37 @@ class KVSession:
 
         The probe's own turn stands before it, answered as the model would: the second turn of PECAN's prompt.
         """
+        yield from self._said(self._tokens.answer_turn(self._text, p_yes=self.probability_of_yes()), max_tokens, Draw())
+
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        """What the model says to a request made behind what was read; leaves the cache as it was.
+
+        It stands where the answer's request stands: behind the probe's turn.
+
+        Args:
+            temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        turn = self._tokens.request_turn(request, p_yes=self.probability_of_yes())
+        room = self._model.window - self._cache.get_seq_length()
+        if len(turn) >= room:
+            raise WindowExceeded(
+                f"Expected a request of fewer than {room} tokens in this session, got {len(turn)}.",
+                tokens=len(turn), window=self._model.window,
+            )  # fmt: skip
+        return "".join(self._said(turn, max_tokens, Draw(temperature, seed)))
+
+    def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
+        """What the model says behind a turn, in pieces; the cache is then as it was."""
         held = self._cache.get_seq_length()
-        turn = self._tokens.answer_turn(self._text, p_yes=self.probability_of_yes())
         max_tokens = min(max_tokens, self._model.window - held - len(turn))
         written: list[int] = []
         shown = ""
         try:
             logits = self._forward(turn)[0]
-            while len(written) < max_tokens and (token := int(logits.argmax())) not in self._tokens.ends:
+            while len(written) < max_tokens and (token := draw(logits)) not in self._tokens.ends:
                 written.append(token)
                 text = self._tokens.decode(written)
                 if not text.endswith("\ufffd"):

@@ -65,6 +65,15 @@ class Tokens:
         # From here on the tokenizer sees foreign text only.
         self._tokenizer.split_special_tokens = True
 
+    @property
+    def size(self) -> int:
+        """How many tokens there are."""
+        return len(self._tokenizer)
+
+    def serialised(self) -> str:
+        """The tokenizer as JSON of the ``tokenizers`` library."""
+        return self._tokenizer.backend_tokenizer.to_str()
+
     def encode(self, text: str) -> Encoded:
         """Tokens of foreign text; control tokens in it are spelled out."""
         encoding = self._tokenizer(
@@ -108,6 +117,8 @@ class Tokens:
         for line in prompt.inputs:
             characters.append((len(text), len(text) + len(line)))
             text += line + "\n"
+        if prompt.task:
+            text += "\n" + prompt.task
         content = self.encode(text)
         before = len(self.turns.opening)
         spans = [content.span(*span) for span in characters]
@@ -136,9 +147,13 @@ class Tokens:
 
     def answer_turn(self, question: str, *, p_yes: float) -> list[int]:
         """The end of the probe's turn, its verdict, and the second turn of PECAN's prompt, up to the answer."""
+        return self.request_turn(prompts.answer_request(question), p_yes=p_yes)
+
+    def request_turn(self, request: str, *, p_yes: float) -> list[int]:
+        """The end of the probe's turn, its verdict, and what is asked next, up to the reply."""
         verdict = self.encode(prompts.PROBE_YES if p_yes > 0.5 else prompts.PROBE_NO).ids
-        request = self.encode(prompts.answer_request(question)).ids
-        return [*self.turns.reply, *verdict, *self.turns.next_user, *request, *self.turns.reply]
+        asked = self.encode(request).ids
+        return [*self.turns.reply, *verdict, *self.turns.next_user, *asked, *self.turns.reply]
 
     def _take_template_apart(self) -> Turns:
         if not self._tokenizer.chat_template:

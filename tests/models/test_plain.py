@@ -8,26 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from architectures import NOT_MEASURABLE, WIDER, WINDOW, write_checkpoint
+from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError, QuestionError, WindowExceeded
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.plain import PlainModel
 from memgraph_rag.types import Prompt
 
-PROMPTS = [
-    Prompt(
-        "Write a list of summary points, each on its own line.",
-        (
-            "Once upon a time there were four little Rabbits, and they lived with their Mother in a sand-bank.",
-            "Peter, who was very naughty, ran straight away to Mr. McGregor's garden.",
-            "First he ate some lettuces; and then he ate some radishes.",
-        ),
-    ),
-    Prompt("List the people.", ("Ada Lovelace wrote to Charles Babbage — «naïve» she was not. 🐇",)),
-    Prompt(
-        "Say yes.", ("Yes.", "No.", "Yes, yes. And the question can be answered from the information below.", "No!")
-    ),
-]
 QUESTION = "What did Peter eat?"
 NODES = [
     "Flopsy, Mopsy and Cotton-tail went down the lane to gather blackberries.",
@@ -35,15 +22,6 @@ NODES = [
     "Mrs. Rabbit bought a loaf of brown bread and five currant buns.",
 ]
 MOST = 24
-
-
-def assert_same_generations(fast: TransformersModel, twin: PlainModel, prompts: list[Prompt], most: int) -> None:
-    written, expected = fast.generate(prompts, max_tokens=most), twin.generate(prompts, max_tokens=most)
-    for one, other in zip(written, expected, strict=True):
-        assert (one.text, one.finish) == (other.text, other.finish)
-        np.testing.assert_array_equal(one.offsets, other.offsets)
-        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4, atol=1e-7)
-        assert replace(one.usage, seconds=0) == replace(other.usage, seconds=0)
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────

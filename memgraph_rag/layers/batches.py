@@ -1,0 +1,49 @@
+"""Batches: consecutive nodes that one prompt gives the model to read.
+
+It knows no layer. Invariant: layers that are given the same nodes and limits make the same batches, and their prompts
+begin with the same words, so that what one layer has read, the next need not read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from memgraph_rag.contracts import LanguageModel
+from memgraph_rag.types import Node, Prompt, as_line
+
+__all__ = ["HEAD", "Batch", "batches", "output_tokens", "prompt"]
+
+HEAD = "Below are consecutive pieces of a text, one on each line."
+
+_AROUND_TOKENS = 144  # head, a layer's task, chat template
+
+Batch = tuple[Node, ...]
+
+
+def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
+    """How many tokens may be written to one batch: a quarter of what one prompt takes with its output."""
+    return min(batch_tokens, language.window) // 4
+
+
+def batches(nodes: Sequence[Node], language: LanguageModel, batch_tokens: int) -> Iterator[Batch]:
+    """Consecutive nodes that fit one prompt together (one node alone may be longer).
+
+    Args:
+        batch_tokens: prompt, inputs and output together; the model's window where that is smaller.
+    """
+    room = min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - _AROUND_TOKENS
+    gathered: list[Node] = []
+    tokens = 0
+    for node in nodes:
+        if gathered and tokens + node.tokens + 1 > room:
+            yield tuple(gathered)
+            gathered, tokens = [], 0
+        gathered.append(node)
+        tokens += node.tokens + 1
+    if gathered:
+        yield tuple(gathered)
+
+
+def prompt(batch: Batch, task: str) -> Prompt:
+    """The common head, the nodes, and what is to be done with them."""
+    return Prompt(HEAD, tuple(as_line(node.text) for node in batch), task)

@@ -1,0 +1,117 @@
+"""Grounding: what a model says it has read, looked up in the segment that it has read.
+
+It knows no model. Invariants: a mention's surface is what stands at its place in the document; an entity that the
+recognizer found in a segment gets no second mention there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memgraph_rag.layers.surfaces import first_word, occurrences, words
+from memgraph_rag.names import is_name, normalise
+from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
+
+__all__ = ["Ground", "Vocabulary", "can_name"]
+
+_MOST_MENTIONS = 256  # of one segment
+_STEM = 5  # characters by which two forms of a word are known as one
+_NOBODY = frozenset(
+    """
+    i me my mine myself we us our ours you your yours he him his himself she her hers herself it its itself they them
+    their theirs themselves this that these those who whom whose which what someone somebody anyone everybody everyone
+    nobody nothing something name other others
+    """.split()  # noqa: SIM905 (so many quoted words would be harder to read)
+)
+_FUNCTION_WORDS = frozenset(
+    """
+    the and but for nor not was were are is been being has had have his her its their our your this that these those
+    with from into onto over under about after before then than there here who whom whose which what when where while
+    also they them she him you did does done will would can could may might shall should very both each
+    """.split()  # noqa: SIM905
+)
+
+
+class Vocabulary:
+    """The names that were said of one document, to be looked for in each of its segments."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_word: dict[str, list[str]] = {}
+        for name in dict.fromkeys(names):
+            self._by_word.setdefault(first_word(name), []).append(name)
+
+    def possible_in(self, of_text: frozenset[str]) -> list[str]:
+        """Those that a text with these words may hold."""
+        return [name for word in ("", *sorted(of_text)) for name in self._by_word.get(word, ())]
+
+
+class Ground:
+    """A segment, and which entities stand in it.
+
+    Args:
+        mentions: the recognizer's.
+        vocabulary: further names to look for.
+    """
+
+    def __init__(
+        self, segment: Segment, mentions: Sequence[Mention], vocabulary: Vocabulary, *, namespace: str
+    ) -> None:
+        self.segment = segment
+        self.found: list[Mention] = []
+        self.beyond = 0
+        self._namespace = namespace
+        self._known = mentions
+        self._entities = {mention.normal: mention.entity_id for mention in mentions}
+        of_text = words(segment.text)
+        self._stems = {word[:_STEM] for word in of_text}
+        for name in vocabulary.possible_in(of_text):
+            self._look_for(name)
+
+    def entity(self, name: str) -> str:
+        """The id of the entity of that name, if it stands here; else empty."""
+        return self._entities.get(normalise(name), "")
+
+    def bears_out(self, description: str, names: Sequence[str]) -> float:
+        """Of the words of a description that say something beside the names, the share that stands here too."""
+        of_names = {word for name in names for word in words(name)}
+        telling = [
+            word for word in words(description) - of_names - _FUNCTION_WORDS if len(word) > 2 or not word.isascii()
+        ]
+        return sum(word[:_STEM] in self._stems for word in telling) / len(telling) if telling else 1.0
+
+    def _look_for(self, name: str) -> None:
+        """Note where a name stands, unless the recognizer has found it here."""
+        normal = normalise(name)
+        if normal in self._entities:
+            return
+        offset = self.segment.start
+        spans = [(offset + start, offset + end) for start, end in occurrences(name, self.segment.text)]
+        wholes = [self._whole(span) for span in spans]
+        free = [span for span, whole in zip(spans, wholes, strict=True) if not whole]
+        if free:
+            self._entities[normal] = entity_id(self._namespace, normal)
+            self._mention(normal, free)
+        elif len(set(wholes)) == 1:  # "Darcy", where only "Mr. Darcy" stands
+            self._entities[normal] = wholes[0]
+
+    def _whole(self, span: tuple[int, int]) -> str:
+        """The entity whose longer name holds this span; empty where there is none."""
+        start, end = span
+        holding = (one for one in self._known if one.start <= start and end <= one.end)
+        return next((one.entity_id for one in holding if (one.start, one.end) != span), "")
+
+    def _mention(self, normal: str, spans: Sequence[tuple[int, int]]) -> None:
+        room = max(_MOST_MENTIONS - len(self._known) - len(self.found), 0)
+        self.beyond += max(len(spans) - room, 0)
+        for start, end in spans[:room]:
+            surface = self.segment.text[start - self.segment.start : end - self.segment.start]
+            mention = Mention(self._entities[normal], normal, OPEN_KIND, surface, self.segment.id, start, end)
+            self.found.append(mention)
+        if not room:
+            del self._entities[normal]
+
+
+def can_name(text: str) -> bool:
+    """Whether what was said to be a name can name something: pronouns and bare numbers do not."""
+    normal = normalise(text)
+    return is_name(normal) and normal not in _NOBODY

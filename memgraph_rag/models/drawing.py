@@ -1,0 +1,34 @@
+"""The next token from its logits: the best one, or one drawn at a temperature.
+
+It knows no model. Invariant: the same logits, temperature and seed give the same tokens, on every device.
+"""
+
+from __future__ import annotations
+
+import random
+
+import torch
+from torch import Tensor
+
+__all__ = ["Draw"]
+
+
+class Draw:
+    """Chooses the tokens of one reply.
+
+    Args:
+        temperature: 0 is greedy.
+        seed: of what is drawn above 0.
+    """
+
+    def __init__(self, temperature: float = 0.0, seed: int = 0) -> None:
+        self._temperature = temperature
+        self._random = random.Random(seed)  # noqa: S311 - nothing secret depends on it
+
+    def __call__(self, logits: Tensor) -> int:
+        """A token by its (V,) logits."""
+        if self._temperature <= 0:
+            return int(logits.argmax())
+        reached = torch.softmax(logits.double().cpu() / self._temperature, dim=-1).cumsum(dim=-1)
+        drawn = int(torch.searchsorted(reached, self._random.random() * float(reached[-1]), right=True))
+        return min(drawn, len(reached) - 1)

@@ -1,0 +1,199 @@
+"""Writing under a schema: what is written follows it, the fast engine as its plain twin, guesses or not."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+
+import numpy as np
+import pytest
+from architectures import write_checkpoint
+from twins import PROMPTS, assert_same_generations
+
+from memgraph_rag.errors import ModelError
+from memgraph_rag.models import language_model
+from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
+from memgraph_rag.models.tokens import Tokens
+
+NAME = {"type": "string", "minLength": 1, "maxLength": 12}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "names": {"type": "array", "items": NAME, "maxItems": 3},
+        "pairs": {
+            "type": "array",
+            "items": {"type": "array", "prefixItems": [NAME, NAME], "items": False, "minItems": 2, "maxItems": 2},
+            "maxItems": 2,
+        },
+    },
+    "required": ["names", "pairs"],
+    "additionalProperties": False,
+}
+LONG = 160  # more than the schema can take
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory) -> Tokens:
+    return Tokens(write_checkpoint("llama", tmp_path_factory.mktemp("tokens")))
+
+
+@pytest.fixture
+def form(tokens) -> Form:
+    return Grammars(tokens, tokens.size).form(SCHEMA)
+
+
+def check(text: str) -> None:
+    """That a whole reply follows the schema."""
+    said = json.loads(text)
+    assert list(said) == ["names", "pairs"]
+    assert len(said["names"]) <= 3
+    assert len(said["pairs"]) <= 2
+    assert all(len(pair) == 2 for pair in said["pairs"])
+    assert all(1 <= len(name) <= 12 for name in [*said["names"], *chain.from_iterable(said["pairs"])])
+
+
+# ── the engine ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("most", [1, 7, LONG])
+def test_many_prompts_at_different_places_of_the_schema(fast, twin, most):
+    prompts = [*PROMPTS, *reversed(PROMPTS)]
+    assert_same_generations(fast, twin, prompts, most, schema=SCHEMA)
+    for one in fast.generate(prompts, max_tokens=most, schema=SCHEMA):
+        if one.finish == "end":
+            check(one.text)
+        else:
+            assert one.finish == "length"
+            assert one.text.startswith("{")
+
+
+def test_most_replies_come_to_their_end(fast):
+    written = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
+    assert [one.finish for one in written] == ["end"] * len(PROMPTS)
+    for one in written:
+        check(one.text)
+
+
+@pytest.mark.parametrize("guess", ["none", "wrong", "right", "none that may come"])
+def test_guesses_change_nothing(fast, guess, monkeypatch):
+    monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
+    expected = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
+    monkeypatch.undo()
+    known = {one.text: fast.tokens.encode(one.text).ids for one in expected}
+
+    def guessed(row, most: int) -> list[int]:
+        if guess == "right":
+            text = fast.tokens.decode(row.written)
+            rest = next((one.text[len(text) :] for one in expected if one.text.startswith(text)), "")
+            return fast.tokens.encode(rest).ids[:most]
+        return {"none": [], "wrong": next(iter(known.values()))[:most], "none that may come": [0] * most}[guess]
+
+    monkeypatch.setattr(language_model._Row, "_repeated", guessed)
+    for one, other in zip(fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA), expected, strict=True):
+        assert (one.text, one.finish) == (other.text, other.finish)
+        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4, atol=1e-7)
+
+
+def test_what_can_come_only_one_way_is_guessed(fast, monkeypatch):
+    passes = []
+    forward = fast.forward
+
+    def counted(ids, *args, **more):
+        passes.append(len(ids[0]))
+        return forward(ids, *args, **more)
+
+    monkeypatch.setattr(fast, "forward", counted)
+    constant = {"type": "object", "properties": {"a": {"const": "always the same words"}}, "required": ["a"]}
+    (one,) = fast.generate(PROMPTS[:1], max_tokens=99, schema={**constant, "additionalProperties": False})
+    assert one.text == '{"a": "always the same words"}'
+    assert len(passes) < len(one.offsets) / 2
+
+
+def test_stop_is_asked_at_each_end_of_a_list(fast, twin):
+    told = []
+    for model in (fast, twin):
+        asked: list[str] = []
+
+        def stop(_, text: str, asked=asked) -> bool:
+            asked.append(text)
+            return len(asked) == 2
+
+        (one,) = model.generate(PROMPTS[:1], max_tokens=LONG, schema=SCHEMA, stop=stop)
+        told.append((one.text, one.finish, asked))
+    assert told[0] == told[1]
+    assert told[0][1] == "stopped"
+
+
+def test_rows_with_a_schema_do_not_change_the_engine_without(fast, twin):
+    fast.generate(PROMPTS, max_tokens=20, schema=SCHEMA)
+    assert_same_generations(fast, twin, PROMPTS, 20)
+
+
+def test_what_is_no_schema_is_refused_before_anything_is_read(fast, twin):
+    for model in (fast, twin):
+        with pytest.raises(ModelError, match="JSON Schema"):
+            model.generate(PROMPTS, max_tokens=5, schema={"type": "objekt"})
+
+
+# ── one form ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def write(form: Form, tokens: Tokens, text: str) -> int:
+    """How many of its tokens may come."""
+    ids = tokens.encode(text).ids
+    for place, token in enumerate(ids):
+        if not form.allowed()[token]:
+            return place
+        form.take(token)
+    return len(ids)
+
+
+def test_at_the_end_only_an_end_may_come(form, tokens):
+    whole = '{"names": ["Ann \\"A\\"", "狐狸"], "pairs": []}'
+    assert write(form, tokens, whole) == len(tokens.encode(whole).ids)
+    assert set(np.flatnonzero(form.allowed())) <= tokens.ends
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"pairs"',
+        '{"names":["Ann"',
+        '{"names": ["a", "b", "c", "d"',
+        '{"names": [""',
+        "[",
+        " {",
+        '{"names": ["1234567890123',
+    ],
+)
+def test_what_does_not_follow_may_not_come(form, tokens, text):
+    assert write(form, tokens, text) < len(tokens.encode(text).ids)
+
+
+def test_control_tokens_are_no_text(form, tokens):
+    write(form, tokens, '{"names": ["')
+    assert not form.allowed()[sorted(tokens.ends)].any()
+
+
+def test_a_guess_is_cut_where_it_may_not_go_on(form, tokens):
+    write(form, tokens, '{"names": ["')
+    good, bad = tokens.encode('Ann", "Tom"').ids, tokens.encode("}}").ids
+    assert form.guess([*good, *bad], 99) == good
+    assert form.guess(sorted(tokens.ends), 99) == []
+    before = form.allowed().copy()
+    form.guess(good, 99)
+    assert (form.allowed() == before).all(), "guessing changes nothing"
+
+
+def test_two_forms_of_one_schema_are_two(tokens):
+    grammars = Grammars(tokens, tokens.size)
+    one, other = grammars.form(SCHEMA), grammars.form(SCHEMA)
+    write(one, tokens, '{"names": ["')
+    assert write(other, tokens, "{") == 1
+
+
+def test_where_stop_is_asked(form):
+    assert asks_to_stop("a\n", None)
+    assert not asks_to_stop("]", None)
+    assert asks_to_stop('"],', form)
+    assert not asks_to_stop("a\n", form)
