@@ -133,7 +133,7 @@ class Calibration(Protocol):
 
     @property
     def unsupported_below(self) -> float:
-        """Where the probability of Yes stays below this one, what was read supports no answer; 0 where Yes says nothing."""
+        """A probability of Yes below this one: what was read supports no answer; 0 where Yes says nothing."""
         ...
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
 import numpy as np
@@ -255,6 +256,15 @@ class HandMadeSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         pass
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a session says of itself: a ``Calibration``."""
+
+    yes_threshold: float = 0.5
+    attention_weight: float = 1.0
+    unsupported_below: float = 0.0
 
 
 class OneVector:

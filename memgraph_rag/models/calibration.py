@@ -33,8 +33,8 @@ DEPTH = 100.0
 """Tokens behind the question for which a head's level is told."""
 
 UNSUPPORTED = 0.5
-"""Of the threshold of Yes: below it, what was read supports no answer. P(Yes) falls with the number of texts read, so that
-it lies well below the threshold where the evidence stands among others."""
+"""Of the threshold of Yes: below it, what was read supports no answer. P(Yes) falls with the number of texts read, so
+that it lies well below the threshold where the evidence stands among others."""
 
 Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: float(f"{value:.4g}"))]
 Rounded = Annotated[FiniteFloat, AfterValidator(lambda value: float(f"{value:.4g}"))]
@@ -98,7 +98,7 @@ class HeadCalibration(_Part):
 
     @property
     def unsupported_below(self) -> float:
-        """P(Yes) below this one says that nothing that was read supports an answer; 0 where Yes says nothing for certain.
+        """P(Yes) below this one: what was read supports no answer; 0 where Yes says nothing for certain.
 
         Derived from the threshold, not fitted: see ``docs/measurements.md`` for how often it is right.
         """

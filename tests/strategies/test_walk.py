@@ -1,4 +1,4 @@
-"""The walk against a slow twin that adds up every score anew at each step, and on graphs where the right way is known."""
+"""The walk against a slow twin that adds up every score anew, and on graphs where the right way is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, relation, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, point, relation, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,14 +15,6 @@ from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason
 
 QUESTION = "Where is the fox?"
 ENTRY_ONLY = Weights(attention=0, similarity=0, relation=0)
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a session says of itself."""
-
-    yes_threshold: float = 0.5
-    attention_weight: float = 1.0
 
 
 @dataclass
