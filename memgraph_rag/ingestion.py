@@ -18,8 +18,18 @@ from pathlib import Path
 import numpy as np
 
 from memgraph_rag import moments
-from memgraph_rag.contracts import GraphStore, Layer, Models, Progress, SplitDocument, TokenCounter
+from memgraph_rag.contracts import (
+    Embedder,
+    GraphReader,
+    GraphStore,
+    Layer,
+    Models,
+    Progress,
+    SplitDocument,
+    TokenCounter,
+)
 from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.names import normalise
 from memgraph_rag.text.context import in_context
 from memgraph_rag.text.loading import Source, load
 from memgraph_rag.text.splitting import split
@@ -38,7 +48,7 @@ from memgraph_rag.types import (
     make_id,
 )
 
-__all__ = ["Ingestion", "Request"]
+__all__ = ["Ingestion", "Request", "with_relation_vectors"]
 
 _GROUP_TOKENS = 50_000  # documents whose layers are built together
 _GROUP_DOCUMENTS = 256
@@ -256,8 +266,7 @@ class Ingestion:
             self._tell("embedding", total, total)
         self._add_layers(pending, rows, [layer for layer in self._layers if layer.needs_language])
         of_points = self._embedded([[point.text for point in made.points] for made in rows])
-        of_each = zip(pending, rows, of_segments, of_points, strict=True)
-        return rows, [
+        graphs = [
             DocumentGraph(
                 document=item.record,
                 segments=item.segments,
@@ -267,9 +276,11 @@ class Ingestion:
                 summarizes=made.summarizes,
                 mentions=made.mentions,
                 titles=made.titles,
+                relations=made.relations,
             )
-            for item, made, segments, points in of_each
+            for item, made, segments, points in zip(pending, rows, of_segments, of_points, strict=True)
         ]
+        return rows, with_relation_vectors(graphs, self._store, self._models.embedder)
 
     def _add_layers(self, pending: Sequence[_Pending], rows: list[LayerRows], layers: Sequence[Layer]) -> None:
         """Build those of these layers that documents lack; what each makes is added to the document's rows."""
@@ -287,14 +298,36 @@ class Ingestion:
                 rows[place] += made
 
     def _embedded(self, texts: Sequence[Sequence[str]]) -> list[Matrix]:
-        """The vectors of each document's texts; all are embedded in one call."""
-        vectors = self._models.embedder.embed(list(chain.from_iterable(texts)))
-        ends = np.cumsum([len(of_one) for of_one in texts])
-        return np.split(vectors, ends[:-1]) if len(ends) else []
+        return _embedded(texts, self._models.embedder)
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self._progress is not None and total:
             self._progress(what, done, total)
+
+
+def with_relation_vectors(
+    graphs: Sequence[DocumentGraph], reader: GraphReader, embedder: Embedder
+) -> list[DocumentGraph]:
+    """These graphs with the vectors of their relations' descriptions and of the normalised names of their ends.
+
+    The name of an end that another layer stored earlier is read from the graph.
+    """
+    of_relations = _embedded([[relation.description for relation in graph.relations] for graph in graphs], embedder)
+    names = {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
+    unnamed = sorted({end for graph in graphs for end in graph.ends} - names.keys())
+    names |= {entity.id: normalise(entity.name) for entity in (reader.entities(unnamed) if unnamed else ())}
+    of_ends = _embedded([[names[end] for end in graph.ends] for graph in graphs], embedder)
+    return [
+        replace(graph, relation_embeddings=relations, end_embeddings=ends)
+        for graph, relations, ends in zip(graphs, of_relations, of_ends, strict=True)
+    ]
+
+
+def _embedded(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
+    """The vectors of each document's texts; all are embedded in one call."""
+    vectors = embedder.embed(list(chain.from_iterable(texts)))
+    ends = np.cumsum([len(of_one) for of_one in texts])
+    return np.split(vectors, ends[:-1]) if len(ends) else []
 
 
 def _load(request: Request) -> Document | Failure:

@@ -1,21 +1,17 @@
-"""What a question makes the memory learn: relations that bear on it, found in segments that were read, and kept.
+"""What a question teaches: entities and relations that bear on it, looked for in segments and stored.
 
-It holds no algorithm; it knows the order of the work. Invariants: all model work is done before anything is written;
-what is learned belongs to the document that states it, so that ``forget`` takes it along; a document that went
-meanwhile is passed over.
+It holds no algorithm and no prompt. Invariant: what is learnt belongs to the document and the segment that state it, so
+that it goes when they go; nothing that is stored already is changed.
 
-Source: QRMeM, section 3.5 (the question-directed part of the memory).
+Source: QRMeM, update of the graph during navigation (``update_graph``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-
-import numpy as np
+from itertools import groupby
 
 from memgraph_rag.contracts import GraphStore, Models, SplitDocument
-from memgraph_rag.errors import DocumentNotFound
 from memgraph_rag.ingestion import with_relation_vectors
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.types import DocumentGraph, Relation, Segment
@@ -24,7 +20,7 @@ __all__ = ["Learning"]
 
 
 class Learning:
-    """The ``Extract`` of one store."""
+    """An ``Extract``: finds relations that bear on a question, and stores them."""
 
     def __init__(self, store: GraphStore, models: Models, layer: RelationsLayer) -> None:
         self._store = store
@@ -32,27 +28,25 @@ class Learning:
         self._layer = layer
 
     def __call__(self, question: str, segments: Sequence[Segment]) -> list[Relation]:
-        """Look in these segments for what bears on the question, and store it; the relations found."""
-        records = self._store.documents(sorted({segment.document_id for segment in segments}))
-        read = [
-            SplitDocument(record.id, record.title, tuple(one for one in segments if one.document_id == record.id))
-            for record in records
-        ]
-        found = self._layer.extract(question, read, namespace=self._store.namespace, models=self._models)
+        """The relations found in these segments, new ones and known ones.
+
+        Documents without the entities layer teach nothing: their relations would have no ends.
+
+        Raises:
+            StoreError: they cannot be stored; those of documents stored before that one stay.
+        """
+        in_order = sorted(
+            {segment.id: segment for segment in segments}.values(), key=lambda one: (one.document_id, one.index)
+        )
+        of_each = {key: tuple(some) for key, some in groupby(in_order, key=lambda one: one.document_id)}
+        records = [record for record in self._store.documents(list(of_each)) if "entities" in record.layers]
+        documents = [SplitDocument(record.id, record.title, of_each[record.id]) for record in records]
+        rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)
         graphs = [
-            DocumentGraph(
-                document=record,
-                segments=tuple(self._store.segments_of(record.id)),
-                segment_embeddings=np.zeros((0, 0), np.float32),
-                mentions=rows.mentions,
-                relations=rows.relations,
-            )
-            for record, rows in zip(records, found, strict=True)
-            if rows.relations
+            DocumentGraph(record, document.segments, mentions=made.mentions, relations=made.relations)
+            for record, document, made in zip(records, documents, rows, strict=True)
+            if made.mentions or made.relations
         ]
-        learned: list[Relation] = []
         for graph in with_relation_vectors(graphs, self._store, self._models.embedder):
-            with suppress(DocumentNotFound):
-                self._store.learn(graph)
-                learned += graph.relations
-        return learned
+            self._store.learn(graph)
+        return [relation for graph in graphs for relation in graph.relations]

@@ -7,7 +7,7 @@ to ``reading``. Invariant: nothing heavy is loaded before it is needed; a wrong 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,8 @@ from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, 
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
+from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.learning import Learning
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
@@ -52,7 +54,7 @@ from memgraph_rag.types import (
 
 __all__ = ["LAYERS", "Memory"]
 
-LAYERS = ("entities", "points")
+LAYERS = ("entities", "points", "relations")
 """The layers that exist, in the order in which they are built, the cheap ones first."""
 
 _MOST_QUESTION_CHARACTERS = 20_000
@@ -149,7 +151,14 @@ class Memory:
 
     @cached_property
     def _reading(self) -> Reading:
-        return Reading(self._store, self._models, self._search, answer_tokens=self.settings.answer_tokens)
+        relations = next((layer for layer in self._layers if isinstance(layer, RelationsLayer)), None)
+        return Reading(
+            self._store,
+            self._models,
+            self._search,
+            answer_tokens=self.settings.answer_tokens,
+            extract=Learning(self._store, self._models, relations) if relations else None,
+        )
 
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────
 
@@ -520,10 +529,16 @@ def _checked_time(name: str, value: str | date | None) -> datetime | None:
 
 
 def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
-    known = {"entities": EntitiesLayer, "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens)}
+    """The layers of these names, in the order in which they are built; relations bring the entities that they join."""
+    known: dict[str, Callable[[], Layer]] = {
+        "entities": EntitiesLayer,
+        "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
+        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens),
+    }
     if isinstance(names, str) or not isinstance(names, Iterable) or not all(name in (*known,) for name in names):
         raise SettingsError(f"Expected layers out of {tuple(known)}, got {names!r}.", layers=names)
-    return [make() for name, make in known.items() if name in names]
+    wanted = {*names, *(["entities"] if "relations" in names else [])}
+    return [make() for name, make in known.items() if name in wanted]
 
 
 def _may_name(value: object) -> bool:

@@ -66,17 +66,19 @@ class EntitiesLayer:
         notes: Counter[str] = Counter()
         mentions: list[Mention] = []
         for segment in document.segments:
-            of_segment = mentions_in(segment, next(found), namespace, notes)
-            mentions += of_segment[: self._most_mentions]
-            notes["mention beyond the limit"] += max(len(of_segment) - self._most_mentions, 0)
+            mentions += mentions_in(segment, next(found), namespace, notes, most=self._most_mentions)
         titles = tuple(_titles(document.title, namespace))
         return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
 
 
-def mentions_in(segment: Segment, found: Sequence[Named], namespace: str, notes: Counter[str]) -> list[Mention]:
+def mentions_in(
+    segment: Segment, found: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
+) -> list[Mention]:
     """What a segment mentions: what the recognizer found, its headings and its speaker, by place."""
     named = sorted({*found, *_headings(segment.text), *_speaker(segment)})
-    return [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
+    mentions = [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
+    notes["mention beyond the limit"] += max(len(mentions) - most, 0)
+    return mentions[:most]
 
 
 def _mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:

@@ -77,6 +77,11 @@ class RowCache(Cache):
 
     # ── what this library asks for ───────────────────────────────────────────────────────────────────────
 
+    @property
+    def nbytes(self) -> int:
+        """What its buffers take."""
+        return sum(states.nbytes for buffers in self._buffers for states in buffers)
+
     def advance(self, tokens: int) -> None:
         """So many tokens were written behind each row."""
         self.lengths = [length + tokens for length in self.lengths]

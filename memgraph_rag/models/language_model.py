@@ -30,6 +30,7 @@ from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
+from memgraph_rag.models.prefixes import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage
@@ -61,6 +62,11 @@ class _Row:
     def __post_init__(self) -> None:
         for place in range(2, len(self.ids)):
             self._followed[self.ids[place - 2], self.ids[place - 1]] = place
+
+    @property
+    def up_to_task(self) -> list[int]:
+        """The tokens up to the end of its inputs: those that prompts with another task begin with too."""
+        return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
 
     def write(self, token: int) -> None:
         """Add a token to what is written."""
@@ -121,6 +127,7 @@ class TransformersModel:
         self._loading = threading.Lock()
         self._network: PreTrainedModel | None = None
         self._beginnings: dict[tuple[int, ...], RowCache] = {}
+        self._prefixes = Prefixes()
         try:
             self.tokens = Tokens(folder)
             config = AutoConfig.from_pretrained(self._folder)
@@ -229,7 +236,8 @@ class TransformersModel:
     ) -> list[Generation]:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
-        What all prompts begin with is read once. Each prompt is read alone (no padding), then the
+        What all prompts begin with is read once, and so is what one of the last prompts began with, as far as its
+        ``task``. Each prompt is read alone (no padding), then the
         rows write together; a row that is finished leaves at once, and the next prompt takes its place. What the
         journal knows is not written again.
 
@@ -288,7 +296,7 @@ class TransformersModel:
         self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None
     ) -> Iterator[_Row]:
         """Write all rows to their ends, yielding each as it finishes."""
-        waiting = deque(rows)
+        waiting = deque(sorted(rows, key=lambda row: row.up_to_task not in self._prefixes))  # before they are forgotten
         beginning = self._common_beginning(rows)
         active: list[_Row] = []
         past = RowCache(rows=0)
@@ -328,8 +336,12 @@ class TransformersModel:
         """A cache that holds the row's prompt; its first token is then written, or the row is finished."""
         started = time.perf_counter()
         past = RowCache(rows=0)
-        past.add_row(beginning)
+        known = self._prefixes.find(row.up_to_task)
+        past.add_row(beginning if known is None else known)
+        if known is not None:
+            past.take_back(past.lengths[0] - len(row.up_to_task))
         logits = self.forward([row.ids[past.lengths[0] :]], past)[0, -1]
+        self._prefixes.keep(row.up_to_task, past)
         self._take(row, row.best(int(logits.argmax()), logits), max_tokens, stop)
         row.seconds += time.perf_counter() - started
         return past
