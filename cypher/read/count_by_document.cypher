@@ -2,7 +2,7 @@
 // reads the ids of all documents, where count_document finds one by its key.
 // params: namespace, document_ids
 // returns: document_id, name, count
-// needs: Document.id, InformationPoint.namespace and document_id
+// needs: Document.id, InformationPoint.namespace and document_id, RELATES_TO.namespace and document_id
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.id IN $document_ids
 RETURN d.id AS document_id, 'Document' AS name, count(d) AS count
@@ -34,3 +34,7 @@ UNION ALL
 MATCH (p:InformationPoint)-[r:SUMMARIZES]->()
 WHERE p.namespace = $namespace AND p.document_id IN $document_ids
 RETURN p.document_id AS document_id, 'SUMMARIZES' AS name, count(r) AS count
+UNION ALL
+MATCH (:Entity)-[r:RELATES_TO]->(:Entity)
+WHERE r.namespace = $namespace AND r.document_id IN $document_ids
+RETURN r.document_id AS document_id, 'RELATES_TO' AS name, count(r) AS count

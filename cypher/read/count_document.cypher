@@ -1,7 +1,7 @@
 // How much the graph holds of one document, by label and by relationship type.
 // params: namespace, document_id
 // returns: name, count
-// needs: Document.id, InformationPoint.namespace and document_id
+// needs: Document.id, InformationPoint.namespace and document_id, RELATES_TO.namespace and document_id
 MATCH (d:Document {id: $document_id})
 WHERE d.namespace = $namespace
 RETURN 'Document' AS name, count(d) AS count
@@ -33,3 +33,7 @@ UNION ALL
 MATCH (p:InformationPoint)-[r:SUMMARIZES]->()
 WHERE p.namespace = $namespace AND p.document_id = $document_id
 RETURN 'SUMMARIZES' AS name, count(r) AS count
+UNION ALL
+MATCH (:Entity)-[r:RELATES_TO]->(:Entity)
+WHERE r.namespace = $namespace AND r.document_id = $document_id
+RETURN 'RELATES_TO' AS name, count(r) AS count

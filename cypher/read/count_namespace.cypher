@@ -37,3 +37,11 @@ UNION ALL
 MATCH (n:Document)-[r:TITLED]->()
 WHERE n.namespace = $namespace AND n.key IS NOT NULL
 RETURN 'TITLED' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Entity)-[r:RELATES_TO]->()
+WHERE n.namespace = $namespace AND n.normal IS NOT NULL
+RETURN 'RELATES_TO' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Entity)-[r:SIMILAR_TO]->()
+WHERE n.namespace = $namespace AND n.normal IS NOT NULL
+RETURN 'SIMILAR_TO' AS name, count(r) AS count

@@ -10,20 +10,22 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
 from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.keywords import TITLE_WEIGHT
 from memgraph_rag.keywords import keywords as keywords_of
-from memgraph_rag.stores import queries, reading, rows, schema, writing
+from memgraph_rag.stores import queries, reading, relating, relation_rows, rows, schema, writing
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.types import Hit, IndexedSegment, Vector
+from memgraph_rag.types import Hit, IndexedSegment, Neighbour, Similar, Vector
 
 __all__ = ["Neo4jStore"]
 
 T = TypeVar("T")
 
 ROWS_PER_STATEMENT = 1000
+NAMES_AT_ONCE, WIDENED = 128, 8
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
 MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
@@ -79,6 +81,37 @@ class Neo4jStore(writing.WrittenGraph):
             return hits[:k]
         return _trusted(hits, k) or self._hits("read/find_matching_segments", **asked, width=reading.NO_LIMIT)[:k]
 
+    @override
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id."""
+        query = None if vector is None else reading.numbers(vector)
+        if not entity_ids or k < 1 or reading.nowhere(documents):
+            return []
+        asked = {"entity_ids": list(dict.fromkeys(entity_ids)), "k": k, **reading.within(documents)}
+        found = (
+            self._run("read/list_neighbours", **asked)
+            if query is None
+            else self._run("read/find_neighbours", **asked, vector=query)
+        )
+        return relation_rows.decode_neighbours(found, k)
+
+    def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
+        """The k relations of the largest cosine: by the index, or exactly where the index cannot be trusted."""
+        query = reading.numbers(vector)
+        if k < 1 or reading.nowhere(documents):
+            return []
+        if documents is None:
+            width = _width(k)
+            hits = relation_rows.decode_neighbours(
+                self._run("read/find_nearest_relations", vector=query, width=width), width
+            )
+            if len(hits) > k and hits[k].score < hits[k - 1].score:
+                return hits[:k]
+        found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
+        return relation_rows.decode_neighbours(found, k)
+
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored."""
         self._require_open()
@@ -126,11 +159,39 @@ class Neo4jStore(writing.WrittenGraph):
         return self._connection.read(name, lambda execute: self._runner(execute)(name, **parameters))
 
     @override
-    def _transaction(
-        self, operation: str, work: Callable[[reading.Run, writing.Create], T], *, row_bytes: int = 0
-    ) -> T:
+    def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
         self._require_open()
         return self._connection.write(operation, lambda execute: work(self._runner(execute), self._creator(execute)))
+
+    @override
+    def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
+        """By the index, which knows what was stored before this transaction, and among the rows themselves.
+
+        A row's names are looked for more and more widely until the last is below the bound, so that none above it is
+        cut off; the scores are then computed from the stored vectors, each the same way.
+        """
+        matrix = np.asarray(columns["embedding"])
+        listed = rows.as_dicts(columns)
+        cosines = np.triu(matrix @ matrix.T / np.outer(*[np.linalg.norm(matrix, axis=1)] * 2), 1)
+        pairs = {
+            (listed[one]["id"], listed[other]["id"])
+            for one, other in zip(*np.nonzero(cosines >= relating.lowest_cosine), strict=True)
+        }
+        width = NAMES_AT_ONCE
+        while listed:
+            unfinished: set[str] = set()
+            for start in range(0, len(listed), ROWS_PER_STATEMENT):
+                some = listed[start : start + ROWS_PER_STATEMENT]
+                for row in run("read/find_near_names", rows=some, width=width, least=relating.lowest_cosine):
+                    pairs |= {(row["id"], other) for other in row["near"] if other != row["id"]}
+                    if row["looked_at"] >= width and row["lowest"] >= relating.lowest_cosine:
+                        unfinished.add(row["id"])
+            listed = [row for row in listed if row["id"] in unfinished]
+            width *= WIDENED
+        ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
+        starts = range(0, len(ends), ROWS_PER_STATEMENT)
+        scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
+        return [Similar(**row) for found in scored for row in found]
 
     def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
         return rows.decode_hits(self._run(name, **parameters))
@@ -142,7 +203,7 @@ class Neo4jStore(writing.WrittenGraph):
 
         return run
 
-    def _creator(self, execute: Execute) -> writing.Create:
+    def _creator(self, execute: Execute) -> rows.Create:
         run = self._runner(execute)
 
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:

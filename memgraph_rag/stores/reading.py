@@ -14,8 +14,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import rows
-from memgraph_rag.types import DocumentRecord, Entity, Hit, Node, Segment, Summarizes, Vector
+from memgraph_rag.stores import relation_rows, rows
+from memgraph_rag.types import (
+    DocumentRecord,
+    Entity,
+    Hit,
+    Neighbour,
+    Node,
+    Relation,
+    Segment,
+    Similar,
+    Summarizes,
+    Vector,
+)
 
 __all__ = [
     "NO_LIMIT",
@@ -23,8 +34,10 @@ __all__ = [
     "StoredGraph",
     "counts",
     "counts_of",
+    "nowhere",
     "numbers",
     "score",
+    "within",
 ]
 
 NO_LIMIT = 2**31 - 1
@@ -118,6 +131,42 @@ class StoredGraph(ABC):
         known = {row["id"]: rows.decode_entity(row) for row in found}
         return [known[entity_id] for entity_id in entity_ids if entity_id in known]
 
+    @abstractmethod
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id."""
+
+    def segments_naming(
+        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
+    ) -> list[Hit]:
+        """The k segments of the largest cosine among those that mention one of these entities; ties by id."""
+        query = numbers(vector)
+        if not entity_ids or k < 1 or nowhere(documents):
+            return []
+        asked = {"entity_ids": list(dict.fromkeys(entity_ids)), "vector": query, **within(documents)}
+        found = self._run("read/score_naming", **asked, k=k + 1)  # one row may say that there is none
+        return rows.decode_hits(row for row in found if row["id"] is not None)[:k]
+
+    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
+        wanted = list(dict.fromkeys(segment_ids))
+        mentioned: dict[str, list[str]] = {}
+        for row in self._run("read/list_entities_of", segment_ids=wanted) if wanted else []:
+            named = mentioned.setdefault(row["segment_id"], [])
+            if row["entity_id"] is not None:
+                named.append(row["entity_id"])
+        return {segment_id: sorted(mentioned[segment_id]) for segment_id in wanted if segment_id in mentioned}
+
+    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+        """The SIMILAR_TO edges at these entities, by (source, target)."""
+        wanted = list(dict.fromkeys(entity_ids))
+        return relation_rows.decode_similar(self._run("read/list_similar", entity_ids=wanted) if wanted else [])
+
+    def relations_of(self, document_id: str) -> list[Relation]:
+        """All relations that a document states, by id."""
+        return [relation_rows.decode_relation(row) for row in self._run("read/list_relations", document_id=document_id)]
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         return next((row["recognizer"] for row in self._run("read/find_recognizer")), "")
@@ -155,6 +204,16 @@ def numbers(vector: Vector) -> list[float]:
             f"{float(np.linalg.norm(vector))}. Embed a text that says something."
         )
     return vector.tolist()
+
+
+def within(documents: Sequence[str] | None) -> dict[str, Any]:
+    """The parameters by which a statement keeps to some documents, or looks everywhere."""
+    return {"everywhere": documents is None, "document_ids": list(documents or ())}
+
+
+def nowhere(documents: Sequence[str] | None) -> bool:
+    """Whether a reader asks for documents, but for none."""
+    return documents is not None and not documents
 
 
 def score(run: Run, vector: Vector, *, documents: Sequence[str], k: int = NO_LIMIT) -> list[Hit]:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from memgraph_rag.types import (
     IndexedSegment,
     InformationPoint,
     Matrix,
+    Mention,
     Segment,
     Summarizes,
     make_id,
@@ -31,6 +32,7 @@ __all__ = [
     "COUNTED",
     "TITLE_KIND",
     "Columns",
+    "Create",
     "Row",
     "Writings",
     "add_writings",
@@ -42,6 +44,7 @@ __all__ = [
     "decode_entity",
     "decode_hits",
     "decode_indexed",
+    "decode_mention",
     "decode_point",
     "decode_segment",
     "decode_summarizes",
@@ -74,11 +77,19 @@ TITLE_KIND = "title"
 
 COUNTED = (
     *("Document", "Segment", "InformationPoint", "Entity"),
-    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED"),
+    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO"),
 )
 """The labels and relationship types of the graph."""
 
 CAPTION_CHARACTERS = 40
+
+
+class Create(Protocol):
+    """Stores columns, all their rows at once, by the statement of that name."""
+
+    def __call__(self, name: str, columns: Columns, /, **parameters: Any) -> None:
+        """Store them; no columns' rows are none stored."""
+        ...
 
 
 def namespace_id(namespace: str) -> str:
@@ -189,6 +200,11 @@ def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "start": [mention.start for mention in mentions],
         "end": [mention.end for mention in mentions],
     }
+
+
+def decode_mention(row: Row) -> Mention:
+    """A mention."""
+    return Mention(**row)
 
 
 def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:

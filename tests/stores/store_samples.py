@@ -6,7 +6,9 @@ It knows the records only. The invariant: equal arguments make equal documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,11 @@ from memgraph_rag.types import (
     InformationPoint,
     Matrix,
     Mention,
+    Relation,
     Segment,
     Summarizes,
     Title,
+    Vector,
     make_id,
 )
 
@@ -154,3 +158,69 @@ def make_graph(
         make_mentions(namespace, segments, kind) if named else (),
         make_titles(namespace, title) if named else (),
     )
+
+
+def make_relations(
+    namespace: str,
+    graph: DocumentGraph,
+    *,
+    pairs: Iterable[tuple[str, str]] | None = None,
+    names: Mapping[str, str] | None = None,
+    vectors: Mapping[str, Vector] | None = None,
+) -> DocumentGraph:
+    """The document with relations: of each segment's names with the next, or of these pairs in its first segment.
+
+    Args:
+        names: normal forms of surfaces, where they are another than the surface in lower case.
+        vectors: embeddings of normal forms; others are at random, always the same ones.
+    """
+    renamed = {
+        entity_id(namespace, surface): (entity_id(namespace, normal), normal)
+        for surface, normal in (names or {}).items()
+    }
+    mentions = tuple(
+        replace(one, entity_id=renamed[one.entity_id][0], normal=renamed[one.entity_id][1])
+        if one.entity_id in renamed
+        else one
+        for one in graph.mentions
+    )
+    told = [
+        (segment, one, other)
+        for segment in graph.segments
+        for one, other in pairwise(NAME.findall(segment.text))
+        if one.casefold() != other.casefold()
+    ]
+    if pairs is not None:
+        told = [(graph.segments[0], one, other) for one, other in pairs]
+    relations = []
+    for segment, one, other in told:
+        ends = [(names or {}).get(name, name) for name in (one, other)]
+        text = f"{one} is with {other}."
+        relations.append(
+            Relation(
+                make_id(segment.id, *ends, text),
+                entity_id(namespace, ends[0]),
+                entity_id(namespace, ends[1]),
+                text,
+                segment.id,
+            )
+        )
+    graph = replace(
+        graph,
+        mentions=mentions,
+        relations=tuple(relations),
+        relation_embeddings=np.array([_at_random(one.id) for one in relations], np.float32).reshape(-1, DIMENSION),
+    )
+    return replace(graph, end_embeddings=name_vectors(graph, vectors or {}))
+
+
+def name_vectors(graph: DocumentGraph, vectors: Mapping[str, Vector]) -> Matrix:
+    """The embeddings of the names of a document's ends: these, and others at random."""
+    normals = {one.entity_id: one.normal for one in graph.mentions}
+    rows = [vectors.get(normals[end], _at_random(normals[end])) for end in graph.ends]
+    return np.array(rows, np.float32).reshape(-1, DIMENSION)
+
+
+def _at_random(text: str) -> Vector:
+    row = np.random.default_rng(list(text.encode())).normal(size=DIMENSION).astype(np.float32)
+    return row / np.linalg.norm(row)

@@ -15,7 +15,7 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.ladybug_file import open_file
 
 LABELS = ("Document", "Segment", "InformationPoint", "Entity")
-TYPES = ("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED")
+TYPES = ("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO")
 WHEN = {"version", "added_at"}
 
 Lines = list[str]

@@ -21,7 +21,7 @@ SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("sc
 DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("reading.py", "writing.py")
+SHARED = ("reading.py", "relating.py", "writing.py")
 USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
 
 ABOUT_THE_STORE = {  # these concern no namespace
@@ -38,10 +38,14 @@ VALUES: dict[str, Any] = {
     "dimension": DIMENSION,
     "document_ids": ["d"],
     "entity_ids": ["e"],
+    "everywhere": True,
     "k": 3,
     "layers": ["points"],
+    "least": 0.5,
     "names": ["d"],
     "node_ids": ["n"],
+    "relation_ids": ["r"],
+    "segment_ids": ["s"],
     "segments": 1,
     "since": -1,
     "timeout_s": 1,
@@ -56,7 +60,7 @@ ROW: dict[str, Any] = {
     "document_id": "d", "title": "s", "key": "k", "source": "", "sha256": "0", "added_at": "", "characters": 1,
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
     "segment_id": "s", "entity_id": "e", "surface": "S", "surfaces": "[]", "kind": "NAME", "kinds": ["NAME"],
-    "normal": "s",
+    "normal": "s", "description": "s", "score": 0.9,
 }  # fmt: skip
 
 

@@ -1,0 +1,10 @@
+// The entities that these segments mention, each once.
+// params: namespace, segment_ids
+// returns: segment_id, entity_id
+// needs: Segment.id
+UNWIND $segment_ids AS one_id
+MATCH (s:Segment {id: one_id})
+WHERE s.namespace = $namespace
+OPTIONAL MATCH (s)-[:MENTIONS]->(e:Entity)
+RETURN DISTINCT s.id AS segment_id, e.id AS entity_id
+ORDER BY segment_id, entity_id

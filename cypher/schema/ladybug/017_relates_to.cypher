@@ -1,0 +1,16 @@
+// An entity to another, once for each statement about both. The edge knows its source, because of an edge that is matched
+// without a direction the engine does not tell. A type takes no parameter, so the store writes $dimension into the text
+// as an integer.
+// params: dimension
+// returns: -
+// needs: table Entity
+CREATE REL TABLE RELATES_TO (
+  FROM Entity TO Entity,
+  id STRING,
+  namespace STRING,
+  document_id STRING,
+  segment_id STRING,
+  source_id STRING,
+  description STRING,
+  embedding FLOAT[$dimension]
+)

@@ -1,0 +1,16 @@
+// Nearest relations within a namespace. Unquantised, so that a score is the cosine.
+// params: dimension
+// returns: -
+// needs: Neo4j 2026.01
+CYPHER 25
+CREATE VECTOR INDEX relation_embedding IF NOT EXISTS
+FOR ()-[r:RELATES_TO]-()
+ON r.embedding
+WITH [r.namespace]
+OPTIONS {
+  indexConfig: {
+    `vector.dimensions`: toInteger($dimension),
+    `vector.similarity_function`: 'cosine',
+    `vector.quantization.enabled`: false
+  }
+}

@@ -1,0 +1,14 @@
+// Nearest relations, over all namespaces. Unquantised, so that a score is the cosine.
+// params: dimension
+// returns: -
+// needs: Neo4j 5.23
+CREATE VECTOR INDEX relation_embedding IF NOT EXISTS
+FOR ()-[r:RELATES_TO]-()
+ON (r.embedding)
+OPTIONS {
+  indexConfig: {
+    `vector.dimensions`: toInteger($dimension),
+    `vector.similarity_function`: 'cosine',
+    `vector.quantization.enabled`: false
+  }
+}

@@ -1,0 +1,8 @@
+// Take the embeddings of their names from entities.
+// params: namespace, entity_ids
+// returns: -
+// needs: Entity.id
+UNWIND $entity_ids AS entity_id
+MATCH (e:Entity {id: entity_id})
+WHERE e.namespace = $namespace
+SET e.embedding = NULL

@@ -1,0 +1,17 @@
+// Tie entities by what segments state of both.
+// params: namespace, rows
+// returns: -
+// needs: Entity.id
+LOAD FROM $rows
+MATCH (a:Entity {id: source_id})
+MATCH (b:Entity {id: target_id})
+WHERE a.namespace = $namespace AND b.namespace = $namespace
+CREATE (a)-[:RELATES_TO {
+  id: id,
+  namespace: $namespace,
+  document_id: document_id,
+  segment_id: segment_id,
+  source_id: source_id,
+  description: description,
+  embedding: embedding
+}]->(b)

@@ -1,0 +1,16 @@
+// Tie entities by what segments state of both.
+// params: namespace, rows
+// returns: -
+// needs: Entity.id
+UNWIND $rows AS row
+MATCH (a:Entity {id: row.source_id})
+MATCH (b:Entity {id: row.target_id})
+WHERE a.namespace = $namespace AND b.namespace = $namespace
+CREATE (a)-[:RELATES_TO {
+  id: row.id,
+  namespace: $namespace,
+  document_id: row.document_id,
+  segment_id: row.segment_id,
+  description: row.description,
+  embedding: row.embedding
+}]->(b)
