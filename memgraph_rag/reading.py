@@ -68,7 +68,7 @@ class Reading:
                 if stop is not None:
                     break
             text = ""
-            is_supported = bool(trace) and (stop is StopReason.ANSWERABLE or _supports(session, trace[-1]))
+            is_supported = bool(trace) and (stop is StopReason.ANSWERABLE or _supports(session, trace))
             if is_supported:
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece
@@ -103,13 +103,16 @@ class Reading:
         return cite(question, text, support, keys=keys, embedder=self._models.embedder)
 
 
-def _supports(session: ReadingSession, last: Step) -> bool:
-    """Whether what was read may support an answer, as far as the model's Yes can tell."""
+def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
+    """Whether what was read may support an answer, as far as the model's Yes can tell.
+
+    The largest of all its answers counts: P(Yes) falls with the number of texts that surround the evidence.
+    """
     known = session.calibration
     if known is None or not known.unsupported_below:
         return True
-    p_yes = session.probability_of_yes() if last.p_yes is None else last.p_yes
-    return p_yes >= known.unsupported_below
+    told = [step.p_yes for step in trace if step.p_yes is not None]
+    return max(told or [session.probability_of_yes()]) >= known.unsupported_below
 
 
 def _listed(names: Sequence[str]) -> str:
