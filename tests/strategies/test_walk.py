@@ -10,7 +10,8 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, One
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph_rag.strategies.walk import Walk, Weights
+from memgraph_rag.strategies.candidates import Weights
+from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason, Summarizes
 
 QUESTION = "Where is the fox?"
