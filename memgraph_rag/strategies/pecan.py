@@ -105,9 +105,9 @@ class Pecan:
                 if best != node.id or reflection.is_enough:
                     session.take_back(len(ahead) - len(steps))
                     break
+                steps.append(Step(node, score, attended, p_yes, sources=walk.sources(node.id)))
                 walk.read([node], [attended])
                 reflection.hear(p_yes)
-                steps.append(Step(node, score, attended, p_yes))
 
     def _scope(
         self, question: str, graph: GraphReader, search: Search, documents: Sequence[str] | None
@@ -176,18 +176,22 @@ class _Walk:
 
         z and the similarity are each scaled to sum 1 over the unread nodes, then added with their weights.
         """
+        shares = self._shares()
+        scores = ((node_id, sum(self._weighted(node_id, shares))) for node_id in self._similarity)
+        return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
+
+    def sources(self, node_id: str) -> dict[str, float]:
+        """What attention and similarity give an unread node, weighted; they sum to its score."""
+        return dict(zip(("attention", "similarity"), self._weighted(node_id, self._shares()), strict=True))
+
+    def _shares(self) -> tuple[float, float]:
+        """What 1 of z and 1 of the similarity counts."""
         z_sum = sum(self._z.values()) or 1.0
         similarity_sum = sum(self._similarity.values()) or 1.0
-        attention_weight = self._signals.attention_weight
-        scores = (
-            (
-                node_id,
-                attention_weight * self._z.get(node_id, 0.0) / z_sum
-                + self._similarity_weight * similarity / similarity_sum,
-            )
-            for node_id, similarity in self._similarity.items()
-        )
-        return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
+        return self._signals.attention_weight / z_sum, self._similarity_weight / similarity_sum
+
+    def _weighted(self, node_id: str, shares: tuple[float, float]) -> tuple[float, float]:
+        return shares[0] * self._z.get(node_id, 0.0), shares[1] * self._similarity[node_id]
 
 
 def _stop(reflection: Reflection, ranked: Sequence[tuple[str, float]], ahead: Sequence[Node]) -> StopReason | None:
