@@ -142,13 +142,13 @@ class EntityTrial:
 
 
 class GraphExpansion:
-    """The relations nearest to the question, hop after hop, tell the model a better query; what that finds is read (GES).
+    """Relations nearest to the question, hop after hop, make the model write a better query; its finds are read (GES).
 
     Args:
         rounds: how many relations are followed; less, where none is nearer than ``threshold``.
         threshold: least cosine of a relation and the question.
         k: how many segments are read.
-    """  # noqa: E501
+    """
 
     name = "qrmem_ges"
 
@@ -206,6 +206,7 @@ class _Navigation:
         self._searched: set[str] = set()
 
     def find(self, reason: str, read: Collection[str]) -> Found | None:
+        """The segment behind the nearest relation; the graph is updated before."""
         self._update(reason, read)
         names = [entity.name for entity in self._graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
         wanted = " ".join((self._question, reason, ", ".join(names)))
@@ -232,6 +233,7 @@ class _Trial:
         self._embedder = embedder
 
     def find(self, reason: str, read: Collection[str]) -> Found | None:
+        """A segment that names what the model asked for; where it named nothing known, what was current."""
         wanted = self._search.named_in(reason) if reason else []
         if wanted:
             self._frontier.entities = wanted
