@@ -133,6 +133,11 @@ class Calibration(Protocol):
         """How far attention may be trusted to rank nodes: from 0, not at all, to 1."""
         ...
 
+    @property
+    def unsupported_below(self) -> float:
+        """A probability of Yes below this one: what was read supports no answer; 0 where Yes says nothing."""
+        ...
+
 
 class ReadingSession(Protocol):
     """The model's KV cache with a question and the nodes read so far. A context manager."""

@@ -32,6 +32,7 @@ from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.learning import Learning
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
@@ -150,7 +151,14 @@ class Memory:
 
     @cached_property
     def _reading(self) -> Reading:
-        return Reading(self._store, self._models, self._search, answer_tokens=self.settings.answer_tokens)
+        relations = next((layer for layer in self._layers if isinstance(layer, RelationsLayer)), None)
+        return Reading(
+            self._store,
+            self._models,
+            self._search,
+            answer_tokens=self.settings.answer_tokens,
+            extract=Learning(self._store, self._models, relations) if relations else None,
+        )
 
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────
 

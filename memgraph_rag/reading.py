@@ -1,7 +1,8 @@
 """From a question to an answer: strategy → session → citations, under one budget.
 
 It holds no algorithm; it drives the strategy, checks the budget after every forward pass, and records the trace.
-Invariant: the trace holds exactly what the session read, in that order.
+Invariants: the trace holds exactly what the session read, in that order (what was let go again is named by the step
+before which it went); a question that what was read does not support gets no answer, but what was looked for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import GraphStore, Models, ReadingSession, Search, Strategy
+from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import cite
 from memgraph_rag.types import Answer, Budget, Citation, Step, StopReason
@@ -21,13 +22,26 @@ NOTHING_FOUND = "Nothing in memory bears on this question."
 
 
 class Reading:
-    """Answers questions from one store."""
+    """Answers questions from one store.
 
-    def __init__(self, store: GraphStore, models: Models, search: Search, *, answer_tokens: int) -> None:
+    Args:
+        extract: what a strategy may have segments searched for relations with; None where nothing may be written.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        models: Models,
+        search: Search,
+        *,
+        answer_tokens: int,
+        extract: Extract | None = None,
+    ) -> None:
         self._store = store
         self._models = models
         self._search = search
         self._answer_tokens = answer_tokens
+        self._extract = extract
 
     def run(
         self, question: str, strategy: Strategy, budget: Budget, documents: Sequence[str] | None
@@ -45,6 +59,7 @@ class Reading:
                 embedder=self._models.embedder,
                 budget=budget,
                 documents=documents,
+                extract=self._extract,
             )
             for steps in passes:
                 trace += steps
@@ -53,7 +68,8 @@ class Reading:
                 if stop is not None:
                     break
             text = ""
-            if trace:
+            is_supported = bool(trace) and (stop is StopReason.ANSWERABLE or _supports(session, trace))
+            if is_supported:
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece
                     yield piece
@@ -61,7 +77,7 @@ class Reading:
             citations = self._cite(question, text, trace) if text else ()
             yield Answer(
                 question=question,
-                text=text or NOTHING_FOUND,
+                text=text or (self._looked_for(question, trace) if trace else NOTHING_FOUND),
                 abstained=not text,
                 stop_reason=stop or (StopReason.EXHAUSTED if trace else StopReason.NOTHING_FOUND),
                 citations=citations,
@@ -71,11 +87,37 @@ class Reading:
                 model=self._models.language.name,
             )
 
+    def _looked_for(self, question: str, trace: Sequence[Step]) -> str:
+        """One sentence: what was read about, and what the model said was missing."""
+        entities = self._store.entities(self._search.named_in(question))
+        about = f" about {_listed([entity.name for entity in entities])}" if entities else ""
+        reasons = list(dict.fromkeys(step.reason.rstrip(".") for step in trace if step.reason))
+        missing = f"; still missing: {'; '.join(reasons)}" if reasons else ""
+        segments = "segment" if len(trace) == 1 else "segments"
+        return f"Nothing in memory answers this: looked in {len(trace)} {segments}{about}{missing}."
+
     def _cite(self, question: str, text: str, trace: Sequence[Step]) -> tuple[Citation, ...]:
         support = segments_under(trace, self._store)
         records = self._store.documents(sorted({segment.document_id for segment, _ in support}))
         keys = {record.id: record.key for record in records}
         return cite(question, text, support, keys=keys, embedder=self._models.embedder)
+
+
+def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
+    """Whether what was read may support an answer, as far as the model's Yes can tell.
+
+    The largest of all its answers counts: P(Yes) falls with the number of texts that surround the evidence.
+    """
+    known = session.calibration
+    if known is None or not known.unsupported_below:
+        return True
+    told = [step.p_yes for step in trace if step.p_yes is not None]
+    return max(told or [session.probability_of_yes()]) >= known.unsupported_below
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as a list in words."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _exceeded(budget: Budget, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:

@@ -489,6 +489,7 @@ class StopReason(str, Enum):
     ANSWERABLE = "answerable"  # the model said Yes often enough
     EXHAUSTED = "exhausted"  # nothing is left to read
     WINDOW = "window"  # the next node does not fit the model's window
+    MAX_ROUNDS = "max_rounds"  # the strategy asked the model as often as it may
     MAX_NODES = "max_nodes"
     MAX_TOKENS = "max_tokens"
     MAX_SECONDS = "max_seconds"

@@ -6,7 +6,10 @@ No store and no model stands behind them, so that a test can say what must come 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
 import numpy as np
@@ -15,11 +18,14 @@ from memgraph_rag.contracts import Calibration
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import (
     DocumentRecord,
+    Entity,
     Evidence,
     Hit,
     InformationPoint,
     Matrix,
+    Neighbour,
     Node,
+    Relation,
     Segment,
     Summarizes,
     Usage,
@@ -38,12 +44,19 @@ def point(
     return InformationPoint(node_id, document_id, level, index, f"text of {node_id}", tokens)
 
 
+def relation(source_id: str, target_id: str, segment_id: str, description: str = "") -> Relation:
+    description = description or f"{source_id} met {target_id} in {segment_id}"
+    return Relation(f"{source_id}-{target_id}@{segment_id}", source_id, target_id, description, segment_id)
+
+
 class HandMadeGraph:
     """A ``GraphReader`` over the nodes, edges, cosines and word lists that it is given.
 
     Args:
-        similarity: the cosine of each node to any question.
+        similarity: the cosine of each node, and of each relation by its id, to any question.
         words: what ``matching`` returns for any words, best first.
+        mentions: the entities that each segment names; those of its relations are named by it too.
+        relations: between entities, whose names are their ids.
     """
 
     namespace = "tests"
@@ -55,10 +68,16 @@ class HandMadeGraph:
         *,
         similarity: Mapping[str, float] | None = None,
         words: Sequence[Hit] = (),
+        mentions: Mapping[str, Sequence[str]] | None = None,
+        relations: Sequence[Relation] = (),
     ) -> None:
+        self.relations = list(relations)
+        self.calls: Counter[str] = Counter()
+        self._mentions = {node_id: set(named) for node_id, named in (mentions or {}).items()}
         self._nodes = {node.id: node for node in nodes}
         self._edges = sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
-        self._similarity = dict.fromkeys(self._nodes, 0.0) | dict(similarity or {})
+        self._cosine = dict(similarity or {})
+        self._similarity = dict.fromkeys(self._nodes, 0.0) | self._cosine
         self._words = words
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
@@ -107,6 +126,33 @@ class HandMadeGraph:
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
+    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
+        return [Entity(one, one, one, ()) for one in entity_ids]
+
+    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        self.calls["entities_of"] += 1
+        return {one: sorted(self._named_by(one)) for one in segment_ids if one in self._nodes}
+
+    def segments_naming(
+        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
+    ) -> list[Hit]:
+        self.calls["segments_naming"] += 1
+        hits = self.nearest(vector, k=len(self._nodes), documents=documents)
+        return [hit for hit in hits if self._named_by(hit.node_id) & set(entity_ids)][:k]
+
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        self.calls["expand"] += 1
+        at = [one for one in self.relations if {one.source_id, one.target_id} & set(entity_ids)]
+        inside = [one for one in at if documents is None or self._nodes[one.segment_id].document_id in documents]
+        scored = [Neighbour(one, one.source_id, one.target_id, self._cosine.get(one.id, 0.0)) for one in inside]
+        return sorted(scored, key=lambda one: (-one.score, one.relation.id))[:k]
+
+    def _named_by(self, segment_id: str) -> set[str]:
+        stated = [one for one in self.relations if one.segment_id == segment_id]
+        return self._mentions.get(segment_id, set()) | {end for one in stated for end in (one.source_id, one.target_id)}
+
     def counts(self, document_id: str) -> Mapping[str, int]:
         raise NotImplementedError
 
@@ -115,14 +161,25 @@ class HandMadeGraph:
 
 
 class HandMadeSearch:
-    """A ``Search`` that finds what it is given, in that order, in whatever mode."""
+    """A ``Search`` that finds what it is given, in that order, in whatever mode.
 
-    def __init__(self, found: Sequence[Segment] = ()) -> None:
+    Args:
+        named: the entities that a text names: those of these whose id is a word of it.
+    """
+
+    def __init__(self, found: Sequence[Segment] = (), *, named: Sequence[str] = ()) -> None:
         self._found = found
+        self._named = named
+        self.queries: list[str] = []
+
+    def named_in(self, question: str) -> list[str]:
+        said = re.findall(r"\w+", question)
+        return sorted((one for one in self._named if one in said), key=said.index)
 
     def find(
         self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
+        self.queries.append(query)
         found = [node for node in self._found if documents is None or node.document_id in documents][:k]
         return [
             Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {mode: rank}) for rank, node in enumerate(found, 1)
@@ -138,6 +195,7 @@ class HandMadeSession:
         window: how many tokens of nodes fit.
         tokens: of each node, by id; 10 where none is given.
         calibration: what it says of itself.
+        replies: what it says to each request, one after another; nothing when they are used up.
     """
 
     def __init__(
@@ -148,8 +206,11 @@ class HandMadeSession:
         window: int = 1_000_000,
         tokens: Mapping[str, int] | None = None,
         calibration: Calibration | None = None,
+        replies: Sequence[str] = (),
     ) -> None:
         self.calibration = calibration
+        self.requests: list[tuple[str, float, int]] = []
+        self._replies = list(replies)
         self._attention = attention or {}
         self._yes = list(yes)
         self._probes = 0
@@ -181,6 +242,10 @@ class HandMadeSession:
             self.tokens_left += self._tokens.get(self.read.pop(), 10) + 4
             self._probes -= 1
 
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        self.requests.append((request, temperature, seed))
+        return self._replies.pop(0) if self._replies else ""
+
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         yield from ()
 
@@ -191,6 +256,15 @@ class HandMadeSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         pass
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a session says of itself: a ``Calibration``."""
+
+    yes_threshold: float = 0.5
+    attention_weight: float = 1.0
+    unsupported_below: float = 0.0
 
 
 class OneVector:

@@ -595,7 +595,7 @@ def test_limits_of_the_settings_hold_unless_the_question_has_its_own(tmp_path: P
 def test_a_small_window_ends_reading(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options(model=FakeLanguageModel(yes=NEVER, window=512))) as memory:
         memory.add(f"{FOX} {RIVER} {FOX.upper()} {RIVER.upper()}", key="all")
-        assert memory.ask(QUESTION).stop_reason is StopReason.WINDOW
+        assert memory.ask(QUESTION, strategy="pecan").stop_reason is StopReason.WINDOW
 
 
 # ── searching and looking ────────────────────────────────────────────────────────────────────────────────────

@@ -122,7 +122,8 @@ def _about(memory: Memory, story: Document) -> tuple[str, ...]:
     """Everything beside the question that an answer depends on."""
     from memgraph_rag import __version__
 
-    return (story.sha256, memory.namespace, memory.language_model.name, memory.embedder.name, _STRATEGY, __version__)
+    made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, __version__)
+    return (story.sha256, memory.namespace, *made_by, *forms.StepForm.__annotations__)
 
 
 class _Kept:

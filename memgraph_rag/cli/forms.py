@@ -41,6 +41,10 @@ class StepForm(TypedDict):
     score: float
     attention: float
     p_yes: float | None
+    sources: dict[str, float]
+    via: str
+    reason: str
+    dropped: list[str]
     text: str
 
 
@@ -97,6 +101,10 @@ def step_form(step: Step) -> StepForm:
         "score": float(step.score),
         "attention": float(step.attention),
         "p_yes": None if step.p_yes is None else float(step.p_yes),
+        "sources": {name: float(part) for name, part in step.sources.items()},
+        "via": step.via,
+        "reason": step.reason,
+        "dropped": list(step.dropped),
         "text": step.node.text,
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -41,6 +41,7 @@ STOP_REASONS = {
     "exhausted": "there was nothing left to read",
     "window": "the next node did not fit the model's window",
     "max_nodes": "the limit of nodes was reached",
+    "max_rounds": "the model was asked as often as it may be",
     "max_tokens": "the limit of tokens was reached",
     "max_seconds": "the limit of time was reached",
     "nothing_found": "the memory holds nothing to read",
@@ -91,6 +92,19 @@ def walk_line(console: Console, order: int, step: StepForm) -> None:
     row = Text(f"{order:>5}  {node:<7}{step['score']:>7.3f}  {step['attention']:>9.5f}  {p_yes:>6}  ")
     row.append(_line(step["text"]), style="dim" if step["kind"] == "point" else "")
     console.print(row, no_wrap=True, overflow="ellipsis")
+    for note in _notes(step):
+        console.print(Text(f"{'':>7}{note}", style="dim"), no_wrap=True, overflow="ellipsis")
+
+
+def _notes(step: StepForm) -> Iterator[str]:
+    """How a node was come by, where that is more than its place in one list, and what was said after it."""
+    parts = [f"{name} {part:.3f}" for name, part in step["sources"].items() if part]
+    if len(parts) > 1 or step["via"]:
+        yield " + ".join(parts) + (f", by “{_line(step['via'])}”" if step["via"] else "")
+    if step["dropped"]:
+        yield f"{_many(len(step['dropped']), 'node')} let go before it, to make room"
+    if step["reason"]:
+        yield f"still missing: {_line(step['reason'])}"
 
 
 def show_piece(console: Console, piece: str, *, after: str = "") -> str:

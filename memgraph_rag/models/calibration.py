@@ -32,6 +32,10 @@ VERSION = 1
 DEPTH = 100.0
 """Tokens behind the question for which a head's level is told."""
 
+UNSUPPORTED = 0.5
+"""Of the threshold of Yes: below it, what was read supports no answer. P(Yes) falls with the number of texts read, so
+that it lies well below the threshold where the evidence stands among others."""
+
 Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: float(f"{value:.4g}"))]
 Rounded = Annotated[FiniteFloat, AfterValidator(lambda value: float(f"{value:.4g}"))]
 
@@ -91,6 +95,15 @@ class HeadCalibration(_Part):
     measured: dict[str, Measurement]
     made: Origin
     heads: tuple[Head, ...] = Field(min_length=1)
+
+    @property
+    def unsupported_below(self) -> float:
+        """P(Yes) below this one: what was read supports no answer; 0 where Yes says nothing for certain.
+
+        Derived from the threshold, not fitted: see ``docs/measurements.md`` for how often it is right.
+        """
+        told = self.measured.get("yes_auc")
+        return UNSUPPORTED * self.yes_threshold if told is not None and told.low > 0.5 else 0.0
 
     def relative(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
         """(n,) mean over the chosen heads of each one's attention divided by what is usual at that depth.

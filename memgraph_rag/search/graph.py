@@ -28,7 +28,7 @@ from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
 from memgraph_rag.types import Carrier, Vector, entity_id
 
-__all__ = ["Found", "GraphSearch"]
+__all__ = ["Found", "GraphSearch", "longest"]
 
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation makes a segment e times as likely
 KEYWORDS = 0.5  # weight of the words beside the meaning
@@ -139,17 +139,24 @@ class GraphSearch:
         lists["second step"] = np.array([place for place, _ in _fused(near, view)])
         lists["second walk"] = _ranked(second.on_segments, view)
 
-    def _seeds(self, question: str, view: View) -> list[int]:
-        """The entities that the question names: by a name's exact normal form, or a title's anywhere in it.
+    def names(self, question: str) -> dict[str, str]:
+        """What a question may name, in its order, and the entity's id: names, and what is some document's title.
 
-        A name within a longer one that is known too is none: "Warsaw" in "My Cousin from Warsaw".
+        Whether there is such an entity is for the store to say. The caller holds the index's lock.
         """
-        column = self.index.column
-        named = {name: column(self._id(name)) for name in names_in(question, self._recognizer)}
-        titled = {gram: column(self._id(gram)) for gram in ngrams(question)}
-        named |= {gram: entity for gram, entity in titled.items() if entity is not None and self.index.is_title(entity)}
-        known = {name: entity for name, entity in named.items() if entity is not None and view.segments_with[entity]}
-        return sorted(known[name] for name in _longest(known))
+        named = names_in(question, self._recognizer)
+        titles = (gram for gram in ngrams(question) if (one := self.index.column(self._id(gram))) is not None
+                  and self.index.is_title(one))  # fmt: skip
+        asked = f" {' '.join(words(question))} "
+        found = dict.fromkeys([*named, *titles])
+        in_order = sorted(found, key=lambda name: asked.find(f" {' '.join(words(name))} "))
+        return {name: self._id(name) for name in in_order}
+
+    def _seeds(self, question: str, view: View) -> list[int]:
+        """The entities that the question names: by a name's exact normal form, or a title's anywhere in it."""
+        columns = {name: self.index.column(one) for name, one in self.names(question).items()}
+        known = {name: column for name, column in columns.items() if column is not None and view.segments_with[column]}
+        return sorted(known[name] for name in longest(known))
 
     def _id(self, normal: str) -> str:
         return entity_id(self._namespace, normal)
@@ -189,8 +196,8 @@ class GraphSearch:
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
-def _longest(names: Iterable[str]) -> list[str]:
-    """Those that are no part of another, by whole words."""
+def longest(names: Iterable[str]) -> list[str]:
+    """Those that are no part of another, by whole words: "Warsaw" in "My Cousin from Warsaw" names nothing itself."""
     framed = {name: f" {' '.join(words(name))} " for name in names}
     texts = set(framed.values())
     return [name for name, text in framed.items() if not any(text in other and text != other for other in texts)]

@@ -15,7 +15,7 @@ from typing import get_args
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphReader, SearchMode
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
-from memgraph_rag.search.graph import Found, GraphSearch
+from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.types import Carrier, Evidence, Segment
 
@@ -85,6 +85,22 @@ class SegmentSearch:
         if since is not None or until is not None:
             raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
         return self._evidence(self._listed(query, k, mode, documents))
+
+    def named_in(self, question: str) -> list[str]:
+        """The ids of the entities of this memory that a question names, in the order in which it names them.
+
+        As for a graph search: by a name's exact normal form, or a title's anywhere in the question; a name within a
+        longer one that is known too is none. One round trip.
+
+        Raises:
+            SearchMemoryExceeded: the namespace is too large for a graph search.
+        """
+        with self.index.lock:
+            self.index.refresh()
+            names = self._walk.names(question)
+        there = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
+        known = {name: one for name, one in names.items() if one in there}
+        return [known[name] for name in longest(known)]
 
     def _listed(self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None) -> list[Found]:
         """By the database's own indexes."""

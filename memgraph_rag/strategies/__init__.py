@@ -11,14 +11,20 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.full_context import FullContext
 from memgraph_rag.strategies.pecan import Pecan
+from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.top_k import TopK
+from memgraph_rag.strategies.walk import Walk
 
 __all__ = ["DEFAULT", "STRATEGIES", "find_strategy"]
 
-DEFAULT = "pecan"
+DEFAULT = "walk"
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "walk": Walk,
     "pecan": Pecan,
+    "qrmem": Qrmem,
+    "qrmem_te": EntityTrial,
+    "qrmem_ges": GraphExpansion,
     "top_k": TopK,
     "top_k_graph": lambda: TopK("graph"),
     "top_k_keywords": lambda: TopK("keywords"),

@@ -8,26 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.strategies.reflection import Reflection
+from memgraph_rag.strategies.room import fits
 from memgraph_rag.types import Segment, Step, StopReason, as_line
 
 __all__ = ["read_in_order"]
 
 
-def read_in_order(scored: Iterable[tuple[Segment, float]], session: ReadingSession) -> Iterator[tuple[Step, ...]]:
-    """One step a segment, until the list ends or the next one does not fit the window."""
+def read_in_order(
+    scored: Iterable[tuple[Segment, float]], session: ReadingSession, *, reflection: Reflection | None = None
+) -> Iterator[tuple[Step, ...]]:
+    """One step a segment, until the list ends, the next one does not fit the window, or ``reflection`` has enough."""
     waiting = iter(scored)
     following = next(waiting, None)
-    while following is not None and _fits(following[0], session):
+    while following is not None and fits(following[0], session.tokens_left):
         (segment, score), following = following, next(waiting, None)
         (attention,) = session.append([as_line(segment.text)]).tolist()
+        p_yes = None
+        if reflection is not None:
+            p_yes = session.probability_of_yes()
+            reflection.hear(p_yes)
         stop = None
-        if following is None:
+        if reflection is not None and reflection.is_enough:
+            stop = StopReason.ANSWERABLE
+        elif following is None:
             stop = StopReason.EXHAUSTED
-        elif not _fits(following[0], session):
+        elif not fits(following[0], session.tokens_left):
             stop = StopReason.WINDOW
-        yield (Step(segment, score, attention, stop=stop),)
-
-
-def _fits(segment: Segment, session: ReadingSession) -> bool:
-    """With its bullet mark and newline."""
-    return segment.tokens + 4 <= session.tokens_left
+        yield (Step(segment, score, attention, p_yes, stop, {"entry": score} if score else {}),)
+        if stop is not None:
+            return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import Embedder, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.types import Budget, Step
 
@@ -29,6 +29,7 @@ class FullContext:
         embedder: Embedder,  # noqa: ARG002 - the contract
         budget: Budget,  # noqa: ARG002 - one segment a pass
         documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
     ) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""
         wanted = documents if documents is not None else [record.id for record in graph.documents()]

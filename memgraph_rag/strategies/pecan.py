@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import accumulate
 from typing import Literal
 
-from memgraph_rag.contracts import Embedder, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.strategies.reflection import Reflection
+from memgraph_rag.strategies.room import START_TOKENS, fitting, start_set
 from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
 
 __all__ = ["Pecan"]
@@ -33,8 +34,7 @@ class Pecan:
             default "none" with a calibration, which takes the distance out itself, else "linear".
         attention_weight: weight of the walk's own score; by default the calibration's, else 1.
         similarity_weight: weight of the embedding similarity beside the walk's own score.
-        start_tokens: most tokens of the start set; half the window where that is less. The papers' figures give a
-            start set of about 1K tokens for a text of 79K.
+        start_tokens: most tokens of the start set; half the window where that is less.
         ahead: nodes read in one pass, of which those are kept that would have been read one by one; the result is the
             same. Worth it where a pass over many tokens takes no longer than over few, as on a GPU.
     """
@@ -49,7 +49,7 @@ class Pecan:
         position: Literal["linear", "none"] | None = None,
         attention_weight: float | None = None,
         similarity_weight: float = 1.0,
-        start_tokens: int = 1024,
+        start_tokens: int = START_TOKENS,
         ahead: int = 1,
     ) -> None:
         self._yes_threshold = yes_threshold
@@ -70,9 +70,11 @@ class Pecan:
         embedder: Embedder,
         budget: Budget,
         documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
     ) -> Iterator[tuple[Step, ...]]:
         """Read all top-level nodes, then node after node; see ``Strategy.read``."""
         signals = self._signals(session)
+        reflection = Reflection(session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         scope = self._scope(question, graph, search, documents)
         similarity = {
             hit.node_id: hit.score for hit in graph.similarities(embedder.embed([question])[0], documents=scope)
@@ -85,12 +87,12 @@ class Pecan:
         p_yes = session.probability_of_yes()
         steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
-        said_yes = int(p_yes > signals.yes_threshold)
+        reflection.hear(p_yes)
         walk.read(start, attention)
         while True:
             ranked = walk.ranked(self._most_ahead(walk, budget))
-            ahead = _fitting(graph.nodes([node_id for node_id, _ in ranked]), session.tokens_left)
-            stop = self._stop(said_yes, ranked, ahead)
+            ahead = fitting(graph.nodes([node_id for node_id, _ in ranked]), session.tokens_left)
+            stop = _stop(reflection, ranked, ahead)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
                 return
@@ -100,12 +102,12 @@ class Pecan:
                 if steps:
                     ranked = walk.ranked(1)
                 best, score = ranked[0]
-                if best != node.id or said_yes >= self._yes_needed:
+                if best != node.id or reflection.is_enough:
                     session.take_back(len(ahead) - len(steps))
                     break
+                steps.append(Step(node, score, attended, p_yes, sources=walk.sources(node.id)))
                 walk.read([node], [attended])
-                said_yes += p_yes > signals.yes_threshold
-                steps.append(Step(node, score, attended, p_yes))
+                reflection.hear(p_yes)
 
     def _scope(
         self, question: str, graph: GraphReader, search: Search, documents: Sequence[str] | None
@@ -122,9 +124,8 @@ class Pecan:
     def _signals(self, session: ReadingSession) -> _Signals:
         """What was given, else what the session's calibration says, else the paper's."""
         known = session.calibration
-        threshold, weight = (known.yes_threshold, known.attention_weight) if known else (0.5, 1.0)
+        weight = known.attention_weight if known else 1.0
         return _Signals(
-            threshold if self._yes_threshold is None else self._yes_threshold,
             weight if self._attention_weight is None else self._attention_weight,
             self._position == "linear" or (self._position is None and known is None),
         )
@@ -134,21 +135,11 @@ class Pecan:
             return self._ahead
         return max(1, min(self._ahead, budget.max_nodes - walk.count))
 
-    def _stop(self, said_yes: int, ranked: Sequence[tuple[str, float]], ahead: Sequence[Node]) -> StopReason | None:
-        if said_yes >= self._yes_needed:
-            return StopReason.ANSWERABLE
-        if not ranked:
-            return StopReason.EXHAUSTED
-        if not ahead or ahead[0].id != ranked[0][0]:
-            return StopReason.WINDOW
-        return None
-
 
 @dataclass(frozen=True, slots=True)
 class _Signals:
-    """How a session's attention and Yes are to be taken."""
+    """How a session's attention is to be taken."""
 
-    yes_threshold: float
     attention_weight: float
     is_linear: bool
 
@@ -185,50 +176,38 @@ class _Walk:
 
         z and the similarity are each scaled to sum 1 over the unread nodes, then added with their weights.
         """
+        shares = self._shares()
+        scores = ((node_id, sum(self._weighted(node_id, shares))) for node_id in self._similarity)
+        return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
+
+    def sources(self, node_id: str) -> dict[str, float]:
+        """What attention and similarity give an unread node, weighted; they sum to its score."""
+        return dict(zip(("attention", "similarity"), self._weighted(node_id, self._shares()), strict=True))
+
+    def _shares(self) -> tuple[float, float]:
+        """What 1 of z and 1 of the similarity counts."""
         z_sum = sum(self._z.values()) or 1.0
         similarity_sum = sum(self._similarity.values()) or 1.0
-        attention_weight = self._signals.attention_weight
-        scores = (
-            (
-                node_id,
-                attention_weight * self._z.get(node_id, 0.0) / z_sum
-                + self._similarity_weight * similarity / similarity_sum,
-            )
-            for node_id, similarity in self._similarity.items()
-        )
-        return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
+        return self._signals.attention_weight / z_sum, self._similarity_weight / similarity_sum
+
+    def _weighted(self, node_id: str, shares: tuple[float, float]) -> tuple[float, float]:
+        return shares[0] * self._z.get(node_id, 0.0), shares[1] * self._similarity[node_id]
+
+
+def _stop(reflection: Reflection, ranked: Sequence[tuple[str, float]], ahead: Sequence[Node]) -> StopReason | None:
+    if reflection.is_enough:
+        return StopReason.ANSWERABLE
+    if not ranked:
+        return StopReason.EXHAUSTED
+    if not ahead or ahead[0].id != ranked[0][0]:
+        return StopReason.WINDOW
+    return None
 
 
 def _start_set(
     nodes: Sequence[Node], similarity: dict[str, float], session: ReadingSession, budget: Budget, most_tokens: int
 ) -> list[Node]:
-    """The top-level nodes, in their order; where they exceed the limit, those most similar to the question.
-
-    At least one is read, if the window holds it.
-    """
-    room = min(session.tokens_left // 2, most_tokens)
-    if budget.max_tokens is not None:
-        room = min(room, budget.max_tokens - session.usage.prompt_tokens)
-    kept: set[str] = set()
-    for node in sorted(nodes, key=lambda node: (-similarity.get(node.id, 0.0), node.id)):
-        if len(kept) == budget.max_nodes:
-            break
-        if _cost(node) <= room or (not kept and _fits(node, session.tokens_left)):
-            kept.add(node.id)
-            room -= _cost(node)
+    """The top-level nodes, in their order; where they exceed the limit, those most similar to the question."""
+    best_first = sorted(nodes, key=lambda node: (-similarity.get(node.id, 0.0), node.id))
+    kept = {node.id for node in start_set(best_first, session, budget, most_tokens=most_tokens)}
     return [node for node in nodes if node.id in kept]
-
-
-def _cost(node: Node) -> int:
-    """Tokens of the node with its bullet mark and newline; flattening never makes a text longer."""
-    return node.tokens + 4
-
-
-def _fits(node: Node, tokens: int) -> bool:
-    return _cost(node) <= tokens
-
-
-def _fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
-    """Those of these nodes that still fit where all before them were read."""
-    before = accumulate((_cost(node) for node in nodes), initial=0)
-    return [node for node, used in zip(nodes, before, strict=False) if _fits(node, tokens - used)]

@@ -1,27 +1,58 @@
 """From what was read to the segments that it rests on.
 
 It knows the graph by its contract only. Invariant: a segment's weight is the sum, over all paths from a read node
-down to it, of the node's share of the attention times the edge weights on the path; all weights sum to at most 1.
+down to it, of the node's own weight times the edge weights on the path.
 
 Source: decision 9 on PECAN (``docs/decisions.md``); the papers cite nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from memgraph_rag.contracts import GraphReader
+from memgraph_rag.contracts import Calibration, GraphReader
 from memgraph_rag.types import Segment, Step
 
-__all__ = ["segments_under"]
+__all__ = ["segments_by_score", "segments_under"]
+
+_CONSTANT = 10  # of reciprocal ranks, as in search
+_ATTENTION = 0.8  # of the ranks by attention beside those by reading, for a model whose attention ranks perfectly
 
 
 def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
-    """The segments that support what was read, heaviest first, ties by id; one round trip per level."""
+    """The segments that support what was read, heaviest first, ties by id; one round trip per level.
+
+    A read node weighs its share of the attention, so that all weights sum to at most 1.
+    """
     attention = sum(step.attention for step in trace)
-    share = {step.node.id: step.attention / attention if attention else 1 / len(trace) for step in trace}
-    weights = {step.node.id: share[step.node.id] for step in trace if step.node.level == 0}
-    frontier = {step.node.id: share[step.node.id] for step in trace if step.node.level > 0}
+    shares = {step.node.id: step.attention / attention if attention else 1 / len(trace) for step in trace}
+    return _heaviest(_carried_down(trace, shares, graph), graph, most)
+
+
+def segments_by_score(
+    trace: Sequence[Step], graph: GraphReader, calibration: Calibration | None, *, most: int = 16
+) -> list[tuple[Segment, float]]:
+    """The segments that were read, and those under the points that were, by final score, best first; ties by id.
+
+    The final score of a read node joins what was known before it was read with what its reading told: reciprocal ranks
+    by the order of reading, and by attention as far as the model's attention ranks. So a model whose attention ranks
+    nothing leaves the order of reading. Attention that falls with distance is multiplied by the node's place.
+    """
+    attended = [step.attention if calibration else step.attention * (place + 2) for place, step in enumerate(trace)]
+    weight = _ATTENTION * (calibration.attention_weight if calibration else 1.0)
+    by_attention = sorted(range(len(trace)), key=lambda place: (-attended[place], place))
+    rank = {place: rank for rank, place in enumerate(by_attention, 1)}
+    scores = {
+        step.node.id: 1 / (_CONSTANT + place + 1) + weight / (_CONSTANT + rank[place])
+        for place, step in enumerate(trace)
+    }
+    return _heaviest(_carried_down(trace, scores, graph), graph, most)
+
+
+def _carried_down(trace: Sequence[Step], own: Mapping[str, float], graph: GraphReader) -> dict[str, float]:
+    """The weight of each segment at or under the nodes of a trace."""
+    weights = {step.node.id: own[step.node.id] for step in trace if step.node.level == 0}
+    frontier = {step.node.id: own[step.node.id] for step in trace if step.node.level > 0}
     while frontier:
         below: dict[str, float] = {}
         for edge in graph.successors(sorted(frontier)):
@@ -31,5 +62,9 @@ def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16)
             if node.level == 0:
                 weights[node_id] = weights.get(node_id, 0.0) + below[node_id]
         frontier = {node_id: below[node_id] for node_id, node in nodes.items() if node.level > 0}
+    return weights
+
+
+def _heaviest(weights: Mapping[str, float], graph: GraphReader, most: int) -> list[tuple[Segment, float]]:
     heaviest = sorted(weights, key=lambda node_id: (-weights[node_id], node_id))[:most]
     return [(node, weights[node.id]) for node in graph.nodes(heaviest) if isinstance(node, Segment)]

@@ -1,25 +1,34 @@
 """Flat retrieval: read the best segments of a search, then answer. What the walk is compared with.
 
-It knows search and session by their contracts. Invariant: it never asks the model what to read.
+It knows search and session by their contracts. Invariant: it never asks the model what to read, only,
+where it is told to, whether to read on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import Embedder, GraphReader, ReadingSession, Search, SearchMode
+from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search, SearchMode
 from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.types import Budget, Step
 
 __all__ = ["TopK"]
 
 
 class TopK:
-    """Reads the k best segments of one search mode, best first."""
+    """Reads the k best segments of one search mode, best first.
 
-    def __init__(self, mode: SearchMode = "hybrid", *, k: int = 5) -> None:
+    Args:
+        mode: of the search.
+        k: how many are read.
+        stop_early: whether reading ends as soon as the model says that it has read enough.
+    """
+
+    def __init__(self, mode: SearchMode = "hybrid", *, k: int = 5, stop_early: bool = False) -> None:
         self._mode: SearchMode = mode
         self._k = k
+        self._stop_early = stop_early
 
     @property
     def name(self) -> str:
@@ -36,7 +45,10 @@ class TopK:
         embedder: Embedder,  # noqa: ARG002 - the contract
         budget: Budget,  # noqa: ARG002 - one segment a pass
         documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
     ) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""
         found = search.find(question, k=self._k, mode=self._mode, documents=documents)
-        yield from read_in_order([(evidence.segment, evidence.score) for evidence in found], session)
+        reflection = Reflection(session) if self._stop_early else None
+        scored = [(evidence.segment, evidence.score) for evidence in found]
+        yield from read_in_order(scored, session, reflection=reflection)

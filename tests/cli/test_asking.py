@@ -28,7 +28,7 @@ def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     assert list(told) == ["text", "abstained", "stop_reason", "citations", "trace", "usage"]
     assert (told["text"], told["abstained"], told["stop_reason"]) == (ANSWER, False, "answerable")
     assert [list(step) for step in told["trace"]] == [
-        ["node_id", "kind", "level", "score", "attention", "p_yes", "text"]
+        [*("node_id", "kind", "level", "score", "attention", "p_yes"), *("sources", "via", "reason", "dropped"), "text"]
     ] * len(told["trace"])
     assert told["trace"][0]["text"] == fox.read_text("utf-8")
     assert list(told["usage"]) == ["prompt_tokens", "generated_tokens", "model_calls", "seconds"]

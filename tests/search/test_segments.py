@@ -7,9 +7,10 @@ from datetime import datetime, timezone
 import pytest
 from hand_made import HandMadeGraph, OneVector, point, segment
 
+from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segments import SegmentSearch
-from memgraph_rag.testing import FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Hit
 
 GRAPH = HandMadeGraph(
@@ -73,3 +74,27 @@ def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
 def test_a_time_is_refused_where_the_database_searches(mode: str) -> None:
     with pytest.raises(SettingsError, match='mode="graph"'):
         SEARCH.find("fox", k=5, mode=mode, since=datetime(2024, 5, 1, tzinfo=timezone.utc))
+
+
+# ── what a question names ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_a_question_names_comes_in_its_order_and_the_longer_name_wins(tmp_path) -> None:
+    with Memory(
+        tmp_path / "names.lbug",
+        model=FakeLanguageModel(),
+        embedder=FakeEmbedder(),
+        recognizer=FakeRecognizer(),
+        layers=("entities",),
+    ) as memory:
+        memory.add("Ann Lee met Tom in Warsaw.", key="a")
+        memory.add("It was shown in May.", key="b", title="my cousin from warsaw")
+
+        def named(question: str) -> list[str]:
+            return [entity.name for entity in memory._store.entities(memory._search.named_in(question))]
+
+        assert named("Did Tom or Ann Lee or Zoe see Warsaw?") == ["Tom", "Ann Lee", "Warsaw"]
+        assert named("Who made my cousin from warsaw?") == ["my cousin from warsaw"]
+        assert named("Who was it?") == []
+        memory.forget("a")
+        assert named("Did Tom see Warsaw?") == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,14 +15,6 @@ from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
 
 QUESTION = "Where is the fox?"
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a session says of itself."""
-
-    yes_threshold: float = 0.5
-    attention_weight: float = 1.0
 
 
 @dataclass

@@ -1,0 +1,176 @@
+"""A language model whose numbers are kept in a file, so that a reading that was made once need not be made again.
+
+It knows the contracts of model and session. Invariant: what a session gives is what the model gave for the same
+question and the same nodes in the same order; tokens and seconds are those of the pass that gave it. Weights of a
+strategy can thus be tried, and a long run be interrupted, without running the model again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag.contracts import Calibration, LanguageModel, ReadingSession
+from memgraph_rag.types import Usage, Vector
+
+__all__ = ["NumberedSession", "Numbers"]
+
+_LINE_TOKENS = 3  # the bullet mark and the newline around a node
+_ROOM = 512  # for the probe, a request and the answer
+
+
+class Numbers:
+    """What a model gave, by what it was given; each new number is written at once."""
+
+    def __init__(self, path: Path, model: LanguageModel, calibration: Calibration | None) -> None:
+        self.model = model
+        self.calibration = calibration
+        self.made = 0
+        """Passes that the model itself made."""
+        self._path = path
+        self._held: dict[str, dict[str, Any]] = {}
+        if path.is_file():
+            with path.open(encoding="utf-8") as lines:
+                self._held = {row["key"]: row for row in map(json.loads, lines)}
+
+    def open_session(self, question: str) -> NumberedSession:
+        """A session whose model is run only for what is not held."""
+        return NumberedSession(self, question)
+
+    def find(self, *about: object) -> dict[str, Any] | None:
+        """What is held under a key."""
+        return self._held.get(self._key(about))
+
+    def keep(self, row: dict[str, Any], *about: object) -> None:
+        """Write a row under a key."""
+        key = self._key(about)
+        self._held[key] = {"key": key, **row}
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(self._held[key], ensure_ascii=False) + "\n")
+
+    def _key(self, about: tuple[object, ...]) -> str:
+        return sha256(json.dumps([self.model.name, self.calibration is not None, *about]).encode()).hexdigest()[:32]
+
+
+class NumberedSession:
+    """A ``ReadingSession`` over held numbers; where one is missing, the model's own session is brought up."""
+
+    def __init__(self, numbers: Numbers, question: str) -> None:
+        self.calibration = numbers.calibration
+        self.usage = Usage(prompt_tokens=numbers.model.count_tokens([question])[0])
+        self._numbers = numbers
+        self._question = question
+        self._read: list[str] = []
+        self._costs: list[int] = []
+        self._live: ReadingSession | None = None
+        self._live_read: list[str] = []
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens of nodes still fit."""
+        return self._numbers.model.window - self.usage_of_nodes - _ROOM
+
+    @property
+    def usage_of_nodes(self) -> int:
+        """Tokens of what is held now."""
+        return sum(self._costs)
+
+    def append(self, texts: Sequence[str]) -> Vector:
+        """See ``ReadingSession.append``."""
+        return self.read_ahead(texts)[0] if texts else np.zeros(0, np.float32)
+
+    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
+        """See ``ReadingSession.read_ahead``."""
+        stages = [[*self._read, *texts[: end + 1]] for end in range(len(texts))]
+        rows = [self._numbers.find(self._question, stage) for stage in stages]
+        if any(row is None for row in rows):
+            rows = self._made(texts, stages)
+        found = [row for row in rows if row is not None]
+        self._read += texts
+        counts = self._numbers.model.count_tokens(texts)
+        self._costs += [count + _LINE_TOKENS for count in counts]
+        self.usage += Usage(sum(row["tokens"] for row in found), 0, 1, sum(row["seconds"] for row in found))
+        return np.array([row["attention"] for row in found]), np.array([row["p_yes"] for row in found])
+
+    def _made(self, texts: Sequence[str], stages: Sequence[list[str]]) -> list[dict[str, Any] | None]:
+        """Read by the model, in one pass."""
+        live = self._brought_up()
+        before, started = live.usage, time.perf_counter()
+        attention, p_yes = live.read_ahead(texts)
+        self._live_read += texts
+        self._numbers.made += 1
+        share = 1 / len(texts)
+        spent = (live.usage.prompt_tokens - before.prompt_tokens) * share, (time.perf_counter() - started) * share
+        for stage, attended, said in zip(stages, attention.tolist(), p_yes.tolist(), strict=True):
+            row = {"attention": attended, "p_yes": said, "tokens": round(spent[0]), "seconds": round(spent[1], 3)}
+            self._numbers.keep(row, self._question, stage)
+        return [self._numbers.find(self._question, stage) for stage in stages]
+
+    def _brought_up(self) -> ReadingSession:
+        """The model's session, holding what this one holds."""
+        if self._live is None:
+            self._live = self._numbers.model.open_session(self._question)
+        same = 0
+        for held, wanted in zip(self._live_read, self._read, strict=False):
+            if held != wanted:
+                break
+            same += 1
+        self._live.take_back(len(self._live_read) - same)
+        self._live_read = self._live_read[:same]
+        if self._read[same:]:
+            self._live.read_ahead(self._read[same:])
+            self._live_read = list(self._read)
+        return self._live
+
+    def probability_of_yes(self) -> float:
+        """See ``ReadingSession.probability_of_yes``."""
+        row = self._numbers.find(self._question, self._read)
+        if row is None:
+            row = {"p_yes": self._brought_up().probability_of_yes()}
+            self._numbers.keep(row, self._question, self._read)
+        return row["p_yes"]
+
+    def take_back(self, nodes: int) -> None:
+        """See ``ReadingSession.take_back``."""
+        if nodes:
+            del self._read[-nodes:], self._costs[-nodes:]
+
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        """See ``ReadingSession.reply``."""
+        about = (self._question, self._read, request, max_tokens, temperature, seed)
+        row = self._numbers.find(*about)
+        if row is None:
+            live = self._brought_up()
+            before, started = live.usage, time.perf_counter()
+            said = live.reply(request, max_tokens=max_tokens, temperature=temperature, seed=seed)
+            row = {
+                "said": said,
+                "tokens": live.usage.prompt_tokens - before.prompt_tokens,
+                "written": live.usage.generated_tokens - before.generated_tokens,
+                "seconds": round(time.perf_counter() - started, 3),
+            }
+            self._numbers.made += 1
+            self._numbers.keep(row, *about)
+        self.usage += Usage(row["tokens"], row["written"], 1, row["seconds"])
+        return row["said"]
+
+    def answer(self, *, max_tokens: int) -> Iterator[str]:
+        """See ``ReadingSession.answer``; not kept."""
+        yield from self._brought_up().answer(max_tokens=max_tokens)
+
+    def __enter__(self) -> NumberedSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)

@@ -1,0 +1,111 @@
+"""What can be gone to next from a set of entities: along relations, and along mentions.
+
+It knows the graph by its contract. Invariants: an edge is followed at most once; what is found was not read before;
+the work of one step is bounded, whatever the number of segments that name an entity.
+
+Source: QRMeM, algorithm 1, lines 8 to 13, from the current entities (``docs/decisions.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from memgraph_rag.contracts import GraphReader
+from memgraph_rag.types import Neighbour, Segment, Vector
+
+__all__ = ["Found", "MentionFrontier", "RelationFrontier"]
+
+_EDGES = 16  # unread relations that one expansion looks at, at least
+_MOST_HOPS = 8  # relations followed within what was read already, before mentions are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An unread segment, how near its edge is to what is looked for, and the relation that led to it, if one did."""
+
+    segment: Segment
+    score: float
+    via: str = ""
+
+
+class MentionFrontier:
+    """Segments that name one of the current entities, which may be written anew between two steps.
+
+    Args:
+        entities: ids.
+        documents: ids; None is all.
+    """
+
+    def __init__(self, graph: GraphReader, entities: Iterable[str], documents: Sequence[str] | None) -> None:
+        self.entities = list(dict.fromkeys(entities))
+        self._graph = graph
+        self._documents = documents
+
+    def next(self, vector: Vector, read: Collection[str]) -> Found | None:
+        """The unread segment nearest to the vector; where all of theirs are read, of the entities in what was read."""
+        found = self._nearest(self.entities, vector, read)
+        if found is None:
+            beside = self._graph.entities_of(sorted(read))
+            found = self._nearest(sorted({one for of_segment in beside.values() for one in of_segment}), vector, read)
+        return found
+
+    def _nearest(self, entities: Sequence[str], vector: Vector, read: Collection[str]) -> Found | None:
+        if not entities:
+            return None
+        hits = self._graph.segments_naming(entities, vector=vector, k=len(read) + 1, documents=self._documents)
+        for hit in hits:
+            if hit.node_id not in read:
+                (segment,) = self._graph.nodes([hit.node_id])
+                assert isinstance(segment, Segment)
+                return Found(segment, hit.score)
+        return None
+
+
+class RelationFrontier:
+    """The relations at the current entities, which grow by each one that is followed.
+
+    Args:
+        entities: ids of those to begin from.
+        documents: ids; None is all.
+    """
+
+    def __init__(self, graph: GraphReader, entities: Iterable[str], documents: Sequence[str] | None) -> None:
+        self._graph = graph
+        self._documents = documents
+        self._mentions = MentionFrontier(graph, entities, documents)
+        self._followed: set[str] = set()
+
+    @property
+    def entities(self) -> list[str]:
+        """The ids of the current entities, in the order in which they were reached."""
+        return self._mentions.entities
+
+    def follow(self, vector: Vector) -> Neighbour | None:
+        """Go along the relation nearest to the vector that was not followed before; both its ends are current then."""
+        if not self.entities:
+            return None
+        most = len(self._followed) + _EDGES
+        edges = self._graph.expand(self.entities, vector=vector, k=most, documents=self._documents)
+        for edge in edges:
+            if edge.relation.id not in self._followed:
+                self._followed.add(edge.relation.id)
+                ends = (edge.relation.source_id, edge.relation.target_id)
+                self._mentions.entities += [one for one in dict.fromkeys(ends) if one not in self.entities]
+                return edge
+        return None
+
+    def next(self, vector: Vector, read: Collection[str]) -> Found | None:
+        """The unread segment behind the nearest relation; behind one that was read already, a further hop.
+
+        Where no relation leads to an unread segment, the nearest one that names a current entity.
+        """
+        for _ in range(_MOST_HOPS):
+            edge = self.follow(vector)
+            if edge is None:
+                break
+            if edge.relation.segment_id not in read:
+                (segment,) = self._graph.nodes([edge.relation.segment_id])
+                assert isinstance(segment, Segment)
+                return Found(segment, edge.score, edge.relation.description)
+        return self._mentions.next(vector, read)

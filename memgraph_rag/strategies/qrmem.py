@@ -1,0 +1,295 @@
+"""QRMeM: from the entities of the question along relations, as far as the model says that something is missing.
+
+The graph is only the guide: what is read are segments. It knows graph, search, session and embedder by their
+contracts. Invariants: a segment is read at most once; what was read first, for the question's own entities, is never
+let go; an edge is followed at most once.
+
+Three ways to go on, one class each: along the relation nearest to what is missing (``Qrmem``, the paper's KN), to
+segments of the names that the model asks for (``EntityTrial``, TE), or along relations nearest to the question, without
+reading, to one elaborated query (``GraphExpansion``, GES).
+
+Source: QRMeM (EMNLP Findings 2024), section 3.6, algorithm 1 and appendix E; what it leaves open is decided in
+``docs/decisions.md``. Its code was never released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
+from memgraph_rag.strategies.hand import Hand
+from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, Reflection, ask
+from memgraph_rag.strategies.room import START_TOKENS, is_spent, start_set
+from memgraph_rag.types import Budget, Segment, Step, StopReason
+
+__all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
+
+_ROUNDS = 8
+_NAMED = 32  # segments of the question's entities that are looked at
+_NAMES_TOLD = 12  # of the current entities, the last ones: the embedder reads no long list
+
+_ELABORATE = (
+    "These facts are known:\n{facts}\n\nWrite one sentence that says what must be found to answer the question, with "
+    "the names that these facts add."
+)
+
+
+class _Guide(Protocol):
+    """Where a reading goes next."""
+
+    def find(self, reason: str, read: Collection[str]) -> Found | None:
+        """An unread segment for what is missing; None where there is none."""
+        ...
+
+
+class Qrmem:
+    """Reflection-based navigation (KN).
+
+    Args:
+        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+        rounds: how often it goes on at most.
+        start_tokens: most tokens of what is read first; half the window where that is less.
+        updates: how often at most the segments in hand are searched for relations that bear on the question, where
+            ``extract`` is given. Each costs a page of writing.
+    """
+
+    name = "qrmem"
+
+    def __init__(
+        self,
+        *,
+        yes_threshold: float | None = None,
+        rounds: int = _ROUNDS,
+        start_tokens: int = START_TOKENS,
+        updates: int = 1,
+    ) -> None:
+        self._yes_threshold = yes_threshold
+        self._rounds = rounds
+        self._start_tokens = start_tokens
+        self._updates = updates
+
+    def read(
+        self,
+        question: str,
+        *,
+        graph: GraphReader,
+        search: Search,
+        session: ReadingSession,
+        embedder: Embedder,
+        budget: Budget,
+        documents: Sequence[str] | None = None,
+        extract: Extract | None = None,
+    ) -> Iterator[tuple[Step, ...]]:
+        """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
+        named = search.named_in(question)
+        guide = _Navigation(
+            question,
+            RelationFrontier(graph, named, documents),
+            embedder,
+            graph,
+            extract if self._updates else None,
+            self._updates,
+        )
+        first = _first(question, named, graph, search, embedder, documents)
+        reflection = Reflection(
+            session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_FACT
+        )
+        start = start_set(first, session, budget, most_tokens=self._start_tokens)
+        yield from _reflecting(guide, start, session, budget, reflection, self._rounds)
+
+
+class EntityTrial:
+    """The model names what to look up, and segments that name it are read (TE); relations play no part.
+
+    Args:
+        yes_threshold: as for ``Qrmem``; ``rounds`` and ``start_tokens`` likewise.
+    """
+
+    name = "qrmem_te"
+
+    def __init__(
+        self, *, yes_threshold: float | None = None, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS
+    ) -> None:
+        self._yes_threshold = yes_threshold
+        self._rounds = rounds
+        self._start_tokens = start_tokens
+
+    def read(
+        self,
+        question: str,
+        *,
+        graph: GraphReader,
+        search: Search,
+        session: ReadingSession,
+        embedder: Embedder,
+        budget: Budget,
+        documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
+    ) -> Iterator[tuple[Step, ...]]:
+        """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
+        named = search.named_in(question)
+        guide = _Trial(question, MentionFrontier(graph, named, documents), search, embedder)
+        first = _first(question, named, graph, search, embedder, documents)
+        reflection = Reflection(
+            session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_NAMES
+        )
+        start = start_set(first, session, budget, most_tokens=self._start_tokens)
+        yield from _reflecting(guide, start, session, budget, reflection, self._rounds)
+
+
+class GraphExpansion:
+    """Relations nearest to the question, hop after hop, make the model write a better query; its finds are read (GES).
+
+    Args:
+        rounds: how many relations are followed; less, where none is nearer than ``threshold``.
+        threshold: least cosine of a relation and the question.
+        k: how many segments are read.
+    """
+
+    name = "qrmem_ges"
+
+    def __init__(self, *, rounds: int = _ROUNDS, threshold: float = 0.3, k: int = 5) -> None:
+        self._rounds = rounds
+        self._threshold = threshold
+        self._k = k
+
+    def read(
+        self,
+        question: str,
+        *,
+        graph: GraphReader,
+        search: Search,
+        session: ReadingSession,
+        embedder: Embedder,
+        budget: Budget,  # noqa: ARG002 - one segment a pass
+        documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
+    ) -> Iterator[tuple[Step, ...]]:
+        """One step a segment; see ``Strategy.read``."""
+        frontier = RelationFrontier(graph, search.named_in(question), documents)
+        vector = embedder.embed([question])[0]
+        facts: list[str] = []
+        while len(facts) < self._rounds:
+            edge = frontier.follow(vector)
+            if edge is None or edge.score < self._threshold:
+                break
+            facts.append(edge.relation.description)
+        wanted = ask(session, _ELABORATE.format(facts="\n".join(f"* {fact}" for fact in facts))) if facts else ""
+        found = search.find(f"{question} {wanted}".strip(), k=self._k, documents=documents)
+        steps = read_in_order([(one.segment, one.score) for one in found], session)
+        for place, (step,) in enumerate(steps):
+            yield (replace(step, reason=wanted) if place == 0 else step,)
+
+
+class _Navigation:
+    """Along the relation nearest to [question; reason; current entities]."""
+
+    def __init__(
+        self,
+        question: str,
+        frontier: RelationFrontier,
+        embedder: Embedder,
+        graph: GraphReader,
+        extract: Extract | None,
+        updates: int,
+    ) -> None:
+        self._question = question
+        self._frontier = frontier
+        self._embedder = embedder
+        self._graph = graph
+        self._extract = extract
+        self._updates_left = updates
+        self._searched: set[str] = set()
+
+    def find(self, reason: str, read: Collection[str]) -> Found | None:
+        """The segment behind the nearest relation; the graph is updated before."""
+        self._update(reason, read)
+        names = [entity.name for entity in self._graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
+        wanted = " ".join((self._question, reason, ", ".join(names)))
+        return self._frontier.next(self._embedder.embed([wanted])[0], read)
+
+    def _update(self, reason: str, read: Collection[str]) -> None:
+        """Have the segments in hand searched for what bears on the question: what is found is in the graph then."""
+        fresh = [one for one in read if one not in self._searched]
+        if self._extract is None or not self._updates_left or not fresh:
+            return
+        self._updates_left -= 1
+        self._searched.update(fresh)
+        segments = [node for node in self._graph.nodes(fresh) if isinstance(node, Segment)]
+        self._extract(f"{self._question} {reason}".strip(), segments)
+
+
+class _Trial:
+    """To the segments of what the model asks for; it writes the set of entities anew each time."""
+
+    def __init__(self, question: str, frontier: MentionFrontier, search: Search, embedder: Embedder) -> None:
+        self._question = question
+        self._frontier = frontier
+        self._search = search
+        self._embedder = embedder
+
+    def find(self, reason: str, read: Collection[str]) -> Found | None:
+        """A segment that names what the model asked for; where it named nothing known, what was current."""
+        wanted = self._search.named_in(reason) if reason else []
+        if wanted:
+            self._frontier.entities = wanted
+        return self._frontier.next(self._embedder.embed([f"{self._question} {reason}".strip()])[0], read)
+
+
+def _first(
+    question: str,
+    named: Sequence[str],
+    graph: GraphReader,
+    search: Search,
+    embedder: Embedder,
+    documents: Sequence[str] | None,
+) -> Iterable[Segment]:
+    """The segments of the question's entities, nearest first; where it names none, those that search finds.
+
+    Of an entity in very many segments the nearest 32 are looked at.
+    """
+    hits = graph.segments_naming(named, vector=embedder.embed([question])[0], k=_NAMED, documents=documents)
+    segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
+    return segments or [evidence.segment for evidence in search.find(question, k=_NAMED, documents=documents)]
+
+
+def _reflecting(
+    guide: _Guide,
+    start: Sequence[Segment],
+    session: ReadingSession,
+    budget: Budget,
+    reflection: Reflection,
+    rounds: int,
+) -> Iterator[tuple[Step, ...]]:
+    """Algorithm 1: ask, and while that is not enough, read what the guide finds for what is missing."""
+    if not start:
+        return
+    hand = Hand(session)
+    steps = hand.begin(start)
+    left = rounds
+    while True:
+        p_yes = steps[-1].p_yes
+        assert p_yes is not None
+        reflection.hear(p_yes)
+        if reflection.is_enough:
+            yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
+            return
+        if is_spent(budget, hand.count, session):
+            yield tuple(steps)
+            return
+        stop, found, reason = StopReason.MAX_ROUNDS, None, ""
+        if left:
+            left -= 1
+            reason = reflection.missing()
+            found = guide.find(reason, hand.read)
+            stop = StopReason.EXHAUSTED
+            if found is not None and not hand.can_hold(found):
+                stop, found = StopReason.WINDOW, None
+        yield (*steps[:-1], replace(steps[-1], reason=reason, stop=None if found else stop))
+        if found is None:
+            return
+        steps = [hand.take(found)]

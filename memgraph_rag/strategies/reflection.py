@@ -1,0 +1,88 @@
+"""The model's own word on what it has read: whether that is enough, and if not, what is missing.
+
+It knows the session by its contract. Invariants: reading is enough from the needed Yes on, never before; a greedy
+request is never made twice behind the same reading; no more replies are asked for than was allowed.
+
+Sources: PECAN, section 3.2 (the stop); QRMeM, section 3.6 (reflection) and appendix E, in our own words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memgraph_rag.contracts import ReadingSession
+
+__all__ = ["MISSING_FACT", "MISSING_NAMES", "Reflection", "ask"]
+
+_REPLY_TOKENS = 40  # one sentence
+_RETRIES = 4
+_WARM = 0.7  # temperature of a retry
+_UNCALIBRATED = 0.5
+
+MISSING_FACT = (
+    "The information above does not answer the question. Which fact is still missing? Name it in one short sentence, "
+    "with the names that it is about."
+)
+MISSING_NAMES = (
+    "The information above does not answer the question. Whom or what should be looked up next? Reply with the names "
+    "only, separated by commas."
+)
+_SAYS_NOTHING = re.compile(r"\W*(?:(?:yes|no|none|nothing|unknown|n/?a)\W*)*", re.IGNORECASE)
+
+
+class Reflection:
+    """What the model says of one reading.
+
+    Args:
+        yes_threshold: the model's Yes counts above this probability (t_p); by default the calibration's, else 0.5.
+        yes_needed: so many Yes in all are enough (t_n).
+        most_reasons: how often it may be asked what is missing; a reply takes seconds on a CPU.
+        request: how it is asked.
+    """
+
+    def __init__(
+        self,
+        session: ReadingSession,
+        *,
+        yes_threshold: float | None = None,
+        yes_needed: int = 1,
+        most_reasons: int = 0,
+        request: str = MISSING_FACT,
+    ) -> None:
+        known = session.calibration
+        usual = known.yes_threshold if known else _UNCALIBRATED
+        self.yes_threshold = usual if yes_threshold is None else yes_threshold
+        self._session = session
+        self._yes_needed = yes_needed
+        self._said_yes = 0
+        self._reasons_left = most_reasons
+        self._request = request
+
+    def hear(self, p_yes: float) -> None:
+        """Count what the model said after a node."""
+        self._said_yes += p_yes > self.yes_threshold
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the model has said Yes often enough."""
+        return self._said_yes >= self._yes_needed
+
+    def missing(self) -> str:
+        """What the model says is missing, on one line; empty where it may not be asked again, or says nothing."""
+        if not self._reasons_left:
+            return ""
+        self._reasons_left -= 1
+        return ask(self._session, self._request)
+
+
+def ask(session: ReadingSession, request: str, *, max_tokens: int = _REPLY_TOKENS) -> str:
+    """The first usable reply, on one line: greedy, then drawn at 0.7, at most four times; empty where none is.
+
+    Source: QRMeM, appendix (retries).
+    """
+    for attempt in range(_RETRIES + 1):
+        reply = session.reply(request, max_tokens=max_tokens, temperature=_WARM if attempt else 0.0, seed=attempt)
+        line = " ".join(reply.split())
+        if not _SAYS_NOTHING.fullmatch(line):
+            return line
+    return ""

@@ -1,0 +1,140 @@
+"""The walk: from what search finds, over summaries and relations, by what the model attends to. The default.
+
+What can be read next is kept by ``candidates``. It knows graph, search, session and embedder by their contracts.
+Invariants: a node is read at most once; the score of an unread node depends only on what was read before and is the
+sum of its sources; with all sources but the entry off, nodes are read in the order in which search found them.
+
+It joins PECAN (points, attention, the stop) and QRMeM (relations, the reason) on the entry that a graph search gives;
+what that means is decided in ``docs/decisions.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.strategies.candidates import Candidates, Weights
+from memgraph_rag.strategies.reflection import Reflection
+from memgraph_rag.strategies.room import START_TOKENS, fits, is_spent, start_set
+from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
+
+__all__ = ["Walk"]
+
+_ENTRY = 32  # segments that search contributes
+_SURE_OF_NO = 0.8  # of the threshold of Yes: below this the model's No counts as certain
+
+
+class Walk:
+    """The walk over both kinds of edges.
+
+    Args:
+        weights: of the sources. Attention and relation, which carries attention too, are multiplied by how far the
+            calibration trusts this model's attention; without a calibration they count in full.
+        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+        yes_needed: reading ends with this many Yes in all.
+        start_nodes: how many nodes are read before the model is first asked.
+        start_tokens: most tokens of these; half the window where that is less.
+        rounds: how many nodes are read after them at most.
+        reasons: how often the model may be asked what is missing, where it says No for certain.
+    """
+
+    name = "walk"
+
+    def __init__(
+        self,
+        weights: Weights | None = None,
+        *,
+        yes_threshold: float | None = None,
+        yes_needed: int = 1,
+        start_nodes: int = 5,
+        start_tokens: int = START_TOKENS,
+        rounds: int = 16,
+        reasons: int = 1,
+    ) -> None:
+        self._weights = weights or Weights()
+        self._yes_threshold = yes_threshold
+        self._yes_needed = yes_needed
+        self._start_nodes = start_nodes
+        self._start_tokens = start_tokens
+        self._rounds = rounds
+        self._reasons = reasons
+
+    def read(
+        self,
+        question: str,
+        *,
+        graph: GraphReader,
+        search: Search,
+        session: ReadingSession,
+        embedder: Embedder,
+        budget: Budget,
+        documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
+    ) -> Iterator[tuple[Step, ...]]:
+        """The best of the entry in one pass, then node after node; see ``Strategy.read``."""
+        found = search.find(question, k=_ENTRY, documents=documents)
+        reflection = Reflection(
+            session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed, most_reasons=self._reasons
+        )
+        is_known = session.calibration is not None
+        candidates = Candidates(graph, _trusted(self._weights, session), documents, falls_with_distance=not is_known)
+        candidates.enter([evidence.segment for evidence in found], embedder.embed([question])[0])
+        start = self._start(candidates, session, budget)
+        if not start:
+            return
+        steps = _taken(start, candidates, session)
+        for rounds_left in range(self._rounds, -1, -1):
+            p_yes = steps[-1].p_yes
+            assert p_yes is not None
+            reflection.hear(p_yes)
+            reason = ""
+            if rounds_left and not is_spent(budget, candidates.read_so_far, session):
+                reason = _missing(p_yes, reflection)
+            if reason:
+                candidates.look_for(embedder.embed([f"{question} {reason}"])[0])
+            best = candidates.best()
+            stop = _stop(reflection, best, rounds_left, session)
+            yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
+            if stop is not None or best is None:
+                return
+            steps = _taken([best], candidates, session)
+
+    def _start(self, candidates: Candidates, session: ReadingSession, budget: Budget) -> list[Node]:
+        """The best nodes, best first; those that do not fit beside better ones are left for later."""
+        most = self._start_nodes if budget.max_nodes is None else min(self._start_nodes, budget.max_nodes)
+        limit = replace(budget, max_nodes=most)
+        return start_set(candidates.ranked(most), session, limit, most_tokens=self._start_tokens)
+
+
+def _taken(nodes: Sequence[Node], candidates: Candidates, session: ReadingSession) -> list[Step]:
+    """Nodes read in one pass; P(Yes) is on the last step."""
+    known = [(candidates.sources(node.id), candidates.via(node.id)) for node in nodes]
+    attention = session.append([as_line(node.text) for node in nodes]).tolist()
+    candidates.read(nodes, attention)
+    steps = [
+        Step(node, sum(sources.values()), attended, sources=sources, via=via)
+        for node, attended, (sources, via) in zip(nodes, attention, known, strict=True)
+    ]
+    return [*steps[:-1], replace(steps[-1], p_yes=session.probability_of_yes())]
+
+
+def _missing(p_yes: float, reflection: Reflection) -> str:
+    """What the model says is missing, where it says No for certain; empty where it does not."""
+    return reflection.missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
+
+
+def _trusted(weights: Weights, session: ReadingSession) -> Weights:
+    """What rests on attention counts as far as the model's attention ranks."""
+    trust = session.calibration.attention_weight if session.calibration else 1.0
+    return replace(weights, attention=trust * weights.attention, relation=trust * weights.relation)
+
+
+def _stop(reflection: Reflection, best: Node | None, rounds_left: int, session: ReadingSession) -> StopReason | None:
+    if reflection.is_enough:
+        return StopReason.ANSWERABLE
+    if best is None:
+        return StopReason.EXHAUSTED
+    if not fits(best, session.tokens_left):
+        return StopReason.WINDOW
+    return None if rounds_left else StopReason.MAX_ROUNDS

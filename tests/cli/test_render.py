@@ -1,0 +1,46 @@
+"""The trace as a person reads it: how each node was come by, and what was said to be missing."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from memgraph_rag.cli.forms import step_form
+from memgraph_rag.cli.render import walk_line
+from memgraph_rag.types import Segment, Step
+
+SEGMENT = Segment("s", "d", 0, "Ben lives in Rome.", 0, 18, 5)
+
+
+def shown(step: Step) -> list[str]:
+    console = Console(file=io.StringIO(), width=160, highlight=False)
+    walk_line(console, 3, step_form(step))
+    return console.file.getvalue().splitlines()
+
+
+def test_a_node_from_one_list_takes_one_line() -> None:
+    (line,) = shown(Step(SEGMENT, 1.0, 0.5, 0.25, sources={"entry": 1.0}))
+    assert line.split() == ["3", "text", "1.000", "0.50000", "0.25", "Ben", "lives", "in", "Rome."]
+
+
+def test_sources_relation_what_was_dropped_and_what_is_missing_are_told_below() -> None:
+    step = Step(
+        SEGMENT,
+        0.75,
+        0.5,
+        sources={"entry": 0.5, "attention": 0.0, "relation": 0.25},
+        via="Ann is Ben's\x1b[2J sister",
+        reason="Where Cay lives.",
+        dropped=("a", "b"),
+    )
+    _, sources, dropped, missing = shown(step)
+    assert sources.strip() == "entry 0.500 + relation 0.250, by “Ann is Ben's\N{REPLACEMENT CHARACTER}[2J sister”"
+    assert dropped.strip() == "2 nodes let go before it, to make room"
+    assert missing.strip() == "still missing: Where Cay lives."
+
+
+def test_the_form_holds_numbers_of_python_and_everything_of_a_step() -> None:
+    form = step_form(Step(SEGMENT, 1.0, 0.5, sources={"entry": 1.0}, via="by", reason="why", dropped=("a",)))
+    assert form["sources"] == {"entry": 1.0}
+    assert (form["via"], form["reason"], form["dropped"]) == ("by", "why", ["a"])

@@ -1,0 +1,240 @@
+"""QRMeM on graphs where the right way is known, and what it lets go of when the window is full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, relation, segment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag.contracts import Strategy
+from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
+from memgraph_rag.types import Budget, Relation, Segment, Step, StopReason
+
+QUESTION = "Where does the sister of Ann live?"
+WAY = [
+    relation("Ann", "Ben", "s1", "Ann has a sister, Ben"),
+    relation("Ben", "Cay", "s2", "Ben lives with Cay"),
+    relation("Cay", "Dan", "s3", "Cay lives in Dan"),
+    relation("Ann", "Eve", "s4", "Ann met Eve"),
+]
+COSINES = {WAY[0].id: 0.9, WAY[1].id: 0.8, WAY[2].id: 0.7, WAY[3].id: 0.1}
+
+
+def shelf(count: int) -> list[Segment]:
+    return [segment(f"s{number}", f"d{number}") for number in range(count)]
+
+
+def world(**changes) -> HandMadeGraph:
+    options = {"relations": WAY, "mentions": {"s0": ["Ann"]}, "similarity": COSINES} | changes
+    return HandMadeGraph(shelf(6), **options)
+
+
+def read(
+    strategy: Strategy,
+    *,
+    graph: HandMadeGraph | None = None,
+    session: HandMadeSession | None = None,
+    search: HandMadeSearch | None = None,
+    budget: Budget | None = None,
+    documents: Sequence[str] | None = None,
+    extract=None,
+) -> list[Step]:
+    session = session or HandMadeSession()
+    steps: list[Step] = []
+    passes = strategy.read(
+        QUESTION,
+        graph=graph or world(),
+        search=search or HandMadeSearch(shelf(6), named=["Ann", "Ben", "Cay", "Dan", "Eve"]),
+        session=session,
+        embedder=OneVector(),
+        budget=budget or Budget(),
+        documents=documents,
+        extract=extract,
+    )
+    for of_pass in passes:
+        steps += of_pass
+        dropped = {one for step in steps for one in step.dropped}
+        assert session.read == [step.node.id for step in steps if step.node.id not in dropped], "told, and no more"
+        if budget and budget.max_nodes is not None and len(steps) >= budget.max_nodes:
+            break
+    return steps
+
+
+def ids(steps: Sequence[Step]) -> list[str]:
+    return [step.node.id for step in steps]
+
+
+# ── KN ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
+    graph = world(mentions={"s0": ["Ann"]}, relations=WAY[:3])
+    graph._mentions |= {"s1": {"Ben"}}
+    # The question names Ann: what names her is read first, then the way from Ann over Ben and Cay to Dan.
+    steps = read(Qrmem(start_tokens=14), graph=graph, session=HandMadeSession(yes=[0.1, 0.1, 0.1, 0.9]))
+    assert ids(steps) == ["s0", "s1", "s2", "s3"]
+    assert [step.via for step in steps] == ["", *(one.description for one in WAY[:3])]
+    assert [step.score for step in steps] == [0.0, 0.9, 0.8, 0.7]
+    assert [step.sources for step in steps[1:]] == [{"relation": 0.9}, {"relation": 0.8}, {"relation": 0.7}]
+    assert [step.stop for step in steps] == [None] * 3 + [StopReason.ANSWERABLE]
+
+
+def test_what_is_missing_is_asked_after_each_no_and_told() -> None:
+    session = HandMadeSession(yes=[0.1, 0.2, 0.9], replies=["The sister.", "Where Ben lives."])
+    steps = read(Qrmem(start_tokens=14), session=session)
+    assert [step.reason for step in steps] == ["The sister.", "Where Ben lives.", ""]
+    assert len(session.requests) == 2
+
+
+def test_all_segments_of_the_questions_entities_are_read_first_in_one_pass() -> None:
+    steps = read(Qrmem(), session=HandMadeSession(yes=[0.9]), graph=world(similarity={**COSINES, "s4": 0.5}))
+    assert ids(steps) == ["s4", "s0", "s1"], "those that name Ann, nearest first"
+    assert [step.p_yes for step in steps] == [None, None, 0.9]
+
+
+def test_where_the_question_names_nothing_it_begins_with_what_search_finds() -> None:
+    steps = read(Qrmem(start_tokens=28), search=HandMadeSearch(shelf(6)[3:]), session=HandMadeSession(yes=[0.9]))
+    assert ids(steps) == ["s3", "s4"]
+
+
+def test_without_relations_it_goes_along_mentions() -> None:
+    graph = world(relations=[], mentions={"s0": ["Ann"], "s1": ["Ann", "Ben"], "s2": ["Ben"]})
+    steps = read(Qrmem(start_tokens=14), graph=graph)
+    assert ids(steps) == ["s0", "s1", "s2"]
+    assert steps[-1].stop is StopReason.EXHAUSTED
+
+
+def test_a_circle_ends_and_each_segment_is_read_once() -> None:
+    circle = [relation("Ann", "Ben", "s0"), relation("Ben", "Cay", "s1"), relation("Cay", "Ann", "s2")]
+    steps = read(Qrmem(start_tokens=14), graph=world(relations=circle, mentions={}))
+    assert sorted(ids(steps)) == ["s0", "s1", "s2"]
+    assert steps[-1].stop is StopReason.EXHAUSTED
+
+
+def test_it_ends_after_its_rounds() -> None:
+    steps = read(Qrmem(start_tokens=14, rounds=2))
+    assert len(steps) == 3
+    assert steps[-1].stop is StopReason.MAX_ROUNDS
+
+
+def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -> None:
+    nodes = [segment(f"s{number:05}", f"d{number:05}") for number in range(10_000)]
+    graph = HandMadeGraph(nodes, mentions={node.id: ["Ann"] for node in nodes})
+    steps = read(Qrmem(), graph=graph)
+    assert len(steps) == 32 + 8, "the nearest 32, then one a round"
+    assert graph.calls["segments_naming"] <= 1 + 2 * 8
+    assert graph.calls["expand"] <= 8 * 8
+
+
+def test_the_window_is_kept_by_letting_go_of_the_lowest_edge_never_of_the_beginning() -> None:
+    relations = [
+        relation("Ann", "Ben", "s1"),
+        relation("Ann", "Cay", "s2"),
+        relation("Cay", "Dan", "s3"),
+    ]
+    cosines = {relations[0].id: 0.5, relations[1].id: 0.4, relations[2].id: 0.9}
+    session = HandMadeSession(window=14 * 3)
+    steps = read(Qrmem(start_tokens=14), graph=world(relations=relations, similarity=cosines), session=session)
+    assert ids(steps) == ["s0", "s1", "s2", "s3"]
+    assert [step.dropped for step in steps] == [(), (), (), ("s2",)]
+    assert session.read == ["s0", "s1", "s3"]
+
+
+def test_where_everything_in_hand_scores_more_the_window_ends_it() -> None:
+    session = HandMadeSession(window=14 * 3)
+    steps = read(Qrmem(start_tokens=14), session=session)
+    assert ids(steps) == ["s0", "s1", "s2"]
+    assert steps[-1].stop is StopReason.WINDOW
+
+
+def test_the_segments_in_hand_are_searched_for_relations_as_often_as_allowed_and_these_are_followed() -> None:
+    graph = world(relations=WAY[1:])
+    asked: list[tuple[str, list[str]]] = []
+
+    def extract(question: str, segments: Sequence[Segment]) -> list[Relation]:
+        asked.append((question, [one.id for one in segments]))
+        graph.relations.append(new)
+        return [new]
+
+    new = relation("Ann", "Fay", "s5", "Ann is a twin of Fay")
+    graph._cosine[new.id] = 1.0
+    session = HandMadeSession(yes=[0.1, 0.9], replies=["The twin."])
+    steps = read(Qrmem(start_tokens=14, updates=1), graph=graph, session=session, extract=extract)
+    assert asked == [(f"{QUESTION} The twin.", ["s0"])]
+    assert ids(steps) == ["s0", "s5"]
+    assert steps[1].via == "Ann is a twin of Fay"
+    asked.clear()
+    read(Qrmem(start_tokens=14, updates=0), extract=extract)
+    assert asked == []
+
+
+# ── TE and GES ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_entity_trial_reads_what_names_the_entities_that_the_model_asks_for() -> None:
+    session = HandMadeSession(yes=[0.1, 0.1, 0.9], replies=["Cay", "Dan, Cay"])
+    steps = read(EntityTrial(start_tokens=14), session=session, graph=world(similarity={"s3": 0.5}))
+    assert ids(steps) == ["s0", "s3", "s2"]
+    assert [step.reason for step in steps] == ["Cay", "Dan, Cay", ""]
+    assert steps[-1].stop is StopReason.ANSWERABLE
+
+
+def test_graph_expansion_writes_one_query_from_the_nearest_relations_and_reads_what_it_finds() -> None:
+    session = HandMadeSession(replies=["Where do Cay and Dan live?"])
+    search = HandMadeSearch(shelf(6), named=["Ann"])
+    steps = read(GraphExpansion(k=2, threshold=0.6), session=session, search=search)
+    ((request, _, _),) = session.requests
+    assert [one.description in request for one in WAY] == [True, True, True, False]
+    assert search.queries == [f"{QUESTION} Where do Cay and Dan live?"]
+    assert ids(steps) == ["s0", "s1"]
+    assert [step.p_yes for step in steps] == [None, None]
+
+
+def test_graph_expansion_without_relations_is_the_search_itself() -> None:
+    session = HandMadeSession()
+    search = HandMadeSearch(shelf(6), named=["Ann"])
+    read(GraphExpansion(), graph=world(relations=[]), session=session, search=search)
+    assert (session.requests, search.queries) == ([], [QUESTION])
+
+
+# ── what holds for all ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> HandMadeGraph:
+    names, places = st.sampled_from(["Ann", "Ben", "Cay", "Dan"]), st.integers(0, 5)
+    made = draw(st.lists(st.tuples(names, names, places), max_size=8, unique=True))
+    relations = [relation(source, target, f"s{place}") for source, target, place in made]
+    cosine = st.integers(0, 16).map(lambda number: number / 16)
+    return HandMadeGraph(
+        shelf(6),
+        relations=relations,
+        mentions={f"s{place}": draw(st.lists(names, max_size=2)) for place in range(6)},
+        similarity={one: draw(cosine) for one in (*(edge.id for edge in relations), *(f"s{i}" for i in range(6)))},
+    )
+
+
+@settings(deadline=None)
+@pytest.mark.parametrize("kind", [Qrmem, EntityTrial, GraphExpansion])
+@given(
+    graph=graphs(),
+    window=st.integers(1, 6),
+    most=st.one_of(st.none(), st.integers(1, 4)),
+    replies=st.lists(st.sampled_from(["Ben", "Cay lives there", "", "No"]), max_size=9),
+)
+def test_bounds(kind: type, graph: HandMadeGraph, window: int, most: int | None, replies: list[str]) -> None:
+    def again() -> list[Step]:
+        session = HandMadeSession(window=14 * window, replies=replies)
+        return read(kind(), graph=graph, session=session, budget=Budget(max_nodes=most))
+
+    steps = again()
+    assert len(set(ids(steps))) == len(steps), "each segment at most once"
+    assert most is None or len(steps) <= most
+    assert again() == steps
+    for before, after in pairwise(steps):
+        assert set(after.dropped) <= set(ids(steps)) - {after.node.id}
+        assert before.stop is None

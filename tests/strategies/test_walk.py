@@ -1,0 +1,335 @@
+"""The walk against a slow twin that adds up every score anew, and on graphs where the right way is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, point, relation, segment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag.strategies.candidates import Weights
+from memgraph_rag.strategies.walk import Walk
+from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason, Summarizes
+
+QUESTION = "Where is the fox?"
+ENTRY_ONLY = Weights(attention=0, similarity=0, relation=0)
+
+
+@dataclass
+class World:
+    """A graph, what search finds in it, and all numbers; ``found`` are ids."""
+
+    nodes: list[Node]
+    found: list[str]
+    edges: list[Summarizes] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    mentions: dict[str, list[str]] = field(default_factory=dict)
+    similarity: dict[str, float] = field(default_factory=dict)
+    attention: dict[str, float] = field(default_factory=dict)
+    yes: Sequence[float] = ()
+    replies: Sequence[str] = ()
+    window: int = 1_000_000
+    calibration: Known | None = field(default_factory=Known)
+
+    def __post_init__(self) -> None:
+        self.graph = HandMadeGraph(
+            self.nodes, self.edges, similarity=self.similarity, mentions=self.mentions, relations=self.relations
+        )
+        self.session = HandMadeSession(
+            self.attention,
+            yes=self.yes,
+            window=self.window,
+            tokens={node.id: node.tokens for node in self.nodes},
+            calibration=self.calibration,
+            replies=self.replies,
+        )
+
+    def passes(self, walk: Walk, *, budget: Budget | None = None, documents=None) -> list[tuple[Step, ...]]:
+        by_id = {node.id: node for node in self.nodes}
+        passes = walk.read(
+            QUESTION,
+            graph=self.graph,
+            search=HandMadeSearch([one for name in self.found if isinstance(one := by_id[name], Segment)]),
+            session=self.session,
+            embedder=OneVector(),
+            budget=budget or Budget(),
+            documents=documents,
+        )
+        taken = []
+        for steps in passes:
+            taken.append(steps)
+            assert self.session.read == [step.node.id for of_pass in taken for step in of_pass], (
+                "told, and nothing else"
+            )
+            if budget and budget.max_nodes is not None and len(self.session.read) >= budget.max_nodes:
+                break
+        return taken
+
+    def walk(self, walk: Walk | None = None, **options) -> list[Step]:
+        return [step for of_pass in self.passes(walk or Walk(), **options) for step in of_pass]
+
+
+def ids(steps: Sequence[Step]) -> list[str]:
+    return [step.node.id for step in steps]
+
+
+def shelf(count: int, *, tokens: int = 10) -> list[Node]:
+    """Documents of one segment each: s00, s01 …"""
+    return [segment(f"s{number:02}", f"d{number:02}", tokens=tokens) for number in range(count)]
+
+
+# ── the slow twin ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def plain_scores(world: World, weights: Weights, read: Sequence[str]) -> dict[str, float]:
+    """The score of every unread node after these were read, from the world's own tables."""
+    nodes = {node.id: node for node in world.nodes}
+    attended = {
+        name: world.attention.get(name, 0.0) * (1 if world.calibration else place) for place, name in enumerate(read, 2)
+    }
+    largest = max(attended.values(), default=0.0) or 1.0
+    trust = world.calibration.attention_weight if world.calibration else 1.0
+    scope = {nodes[name].document_id for name in world.found}
+    inside = [name for name, node in nodes.items() if node.document_id in scope]
+    nearest = max((max(world.similarity.get(name, 0.0), 0.0) for name in inside), default=0.0) or 1.0
+    named_by = {
+        name: {*world.mentions.get(name, ())}
+        | {end for one in world.relations if one.segment_id == name for end in (one.source_id, one.target_id)}
+        for name in nodes
+    }
+    scores = {}
+    for name in nodes:
+        entry = 10 / (10 + world.found.index(name)) if name in world.found else 0.0
+        down = sum(
+            attended[edge.source_id] * edge.weight
+            for edge in world.edges
+            if edge.target_id == name and edge.source_id in attended
+        )
+        over = max(
+            (
+                attended[other] * world.similarity.get(one.id, 0.0)
+                for one in world.relations
+                if one.segment_id == name
+                for other in attended
+                if nodes[other].level == 0 and named_by[other] & {one.source_id, one.target_id}
+            ),
+            default=0.0,
+        )
+        cosine = max(world.similarity.get(name, 0.0), 0.0) if name in inside and name not in world.found else 0.0
+        reached = any(edge.target_id == name and edge.source_id in attended for edge in world.edges)
+        if name in read or not (entry or over or reached or (weights.similarity and name in inside)):
+            continue
+        scores[name] = (
+            weights.entry * entry
+            + trust * weights.attention * down / largest
+            + weights.similarity * cosine / nearest
+            + trust * weights.relation * over / largest
+        )
+    return scores
+
+
+sixteenths = st.integers(0, 16).map(lambda number: number / 16)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    documents = draw(st.integers(1, 4))
+    nodes: list[Node] = []
+    edges: list[Summarizes] = []
+    for document in range(documents):
+        below = [segment(f"s{document}{i}", f"d{document}", index=i) for i in range(draw(st.integers(1, 3)))]
+        points = [point(f"p{document}{i}", f"d{document}", index=i) for i in range(draw(st.integers(0, 2)))]
+        nodes += [*below, *points]
+        for one in points:
+            reached = draw(st.lists(st.sampled_from([node.id for node in below]), unique=True, min_size=1))
+            edges += [Summarizes(one.id, target, 1 / len(reached)) for target in reached]
+    segments = [node.id for node in nodes if node.level == 0]
+    names = ["Ann", "Ben", "Cay", "Dan"]
+    relations = {
+        (one := relation(source, target, where)).id: one
+        for source, target, where in draw(
+            st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names), st.sampled_from(segments)), max_size=6)
+        )
+    }
+    everything = [*(node.id for node in nodes), *relations]
+    return World(
+        nodes,
+        draw(st.lists(st.sampled_from(segments), unique=True, min_size=1)),
+        edges,
+        list(relations.values()),
+        {one: draw(st.lists(st.sampled_from(names), unique=True, max_size=2)) for one in segments},
+        dict(
+            zip(everything, draw(st.lists(sixteenths, min_size=len(everything), max_size=len(everything))), strict=True)
+        ),
+        {node.id: draw(sixteenths) for node in nodes},
+        calibration=draw(st.sampled_from([None, Known(), Known(attention_weight=0.5)])),
+    )
+
+
+@settings(deadline=None)
+@given(worlds(), st.integers(1, 3))
+def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World, start_nodes: int) -> None:
+    weights = Weights()
+    passes = world.passes(Walk(weights, start_nodes=start_nodes))
+    read: list[str] = []
+    for steps in passes:
+        scores = plain_scores(world, weights, read)
+        for step in steps:
+            assert step.score == pytest.approx(scores[step.node.id])
+            assert sum(step.sources.values()) == pytest.approx(step.score)
+        others = [score for name, score in scores.items() if name not in ids(steps)]
+        assert min(step.score for step in steps) >= max(others, default=0.0) - 1e-9
+        read += ids(steps)
+    assert len(set(read)) == len(read), "each node at most once"
+    if passes[-1][-1].stop is StopReason.EXHAUSTED:
+        assert not plain_scores(world, weights, read)
+
+
+@settings(deadline=None)
+@given(worlds(), st.integers(1, 4), st.integers(0, 5))
+def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, start_nodes: int, rounds: int) -> None:
+    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, rounds=rounds))
+    assert ids(steps) == world.found[: start_nodes + rounds]
+
+
+@settings(deadline=None)
+@given(worlds(), st.integers(1, 6))
+def test_the_budget_is_kept_and_the_walk_is_the_same_again(world: World, most: int) -> None:
+    budget = Budget(max_nodes=most)
+    steps = world.walk(budget=budget)
+    assert len(steps) <= most
+    assert steps == World(**{name: getattr(world, name) for name in World.__dataclass_fields__}).walk(budget=budget)
+
+
+# ── ways that are known ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_model_whose_attention_ranks_nothing_reads_in_the_order_of_the_entry() -> None:
+    nodes = shelf(12)
+    relations = [relation("Ann", "Ben", "s11"), relation("Ann", "Cay", "s00")]
+    world = World(
+        nodes,
+        [f"s{number:02}" for number in range(12)],
+        relations=relations,
+        similarity=dict.fromkeys((one.id for one in relations), 1.0),
+        attention=dict.fromkeys((node.id for node in nodes), 1.0),
+        calibration=Known(attention_weight=0.0),
+    )
+    assert ids(world.walk()) == world.found
+
+
+def test_a_relation_leads_to_a_segment_that_search_did_not_find() -> None:
+    way = relation("Ann", "Ben", "s05", "Ann is Ben's sister")
+    world = World(
+        shelf(6),
+        ["s00", "s01", "s02"],
+        relations=[way],
+        mentions={"s00": ["Ann"], "s01": ["Dan"]},
+        similarity={way.id: 1.0},
+        attention={"s00": 1.0, "s01": 0.1},
+    )
+    steps = world.walk(Walk(Weights(relation=1.0), start_nodes=2))
+    assert ids(steps) == ["s00", "s01", "s05", "s02"]
+    assert steps[2].via == "Ann is Ben's sister"
+    assert steps[2].sources == {"relation": 1.0}
+    assert [step.via for step in steps if step.node.id != "s05"] == [""] * 3
+    assert ids(replaced(world, Weights(relation=0.0))) == ["s00", "s01", "s02"]
+
+
+def replaced(world: World, weights: Weights) -> list[Step]:
+    return replace(world).walk(Walk(weights, start_nodes=2))
+
+
+def test_attention_to_a_point_is_passed_down_to_what_it_summarises() -> None:
+    nodes = [*(segment(f"s{i}", index=i) for i in range(4)), point("p0"), point("p1", index=1)]
+    world = World(
+        nodes,
+        ["s0"],
+        [Summarizes("p0", "s1", 0.75), Summarizes("p0", "s2", 0.25), Summarizes("p1", "s3", 1.0)],
+        similarity={"p0": 0.5, "p1": 0.4},
+        attention={"s0": 0.2, "p0": 1.0, "p1": 0.1},
+    )
+    steps = world.walk(Walk(start_nodes=1))
+    assert ids(steps) == ["s0", "p0", "s1", "p1", "s2", "s3"]
+    assert steps[2].sources == pytest.approx({"attention": 0.75})
+
+
+def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:
+    found = [f"s{number:02}" for number in range(9)]
+    for yes, read in (([0.9], 5), ([0.1, 0.9], 6), ([0.1, 0.2, 0.51], 7)):
+        steps = World(shelf(9), found, yes=yes).walk(Walk(reasons=0))
+        assert len(steps) == read
+        assert [step.p_yes for step in steps] == [None] * 4 + yes
+        assert [step.stop for step in steps] == [None] * (read - 1) + [StopReason.ANSWERABLE]
+
+
+def test_why_it_ended_is_said() -> None:
+    found = [f"s{number:02}" for number in range(9)]
+    assert World(shelf(9), found).walk()[-1].stop is StopReason.EXHAUSTED
+    assert World(shelf(9), found).walk(Walk(rounds=2))[-1].stop is StopReason.MAX_ROUNDS
+    assert World(shelf(9), found, window=14 * 7 + 13).walk()[-1].stop is StopReason.WINDOW
+    assert World(shelf(9), []).walk() == []
+    assert World(shelf(9), found, window=13).walk() == []
+
+
+def test_what_is_missing_is_asked_when_the_model_is_sure_of_no_and_widens_the_walk() -> None:
+    world = World(
+        shelf(8),
+        ["s00", "s01", "s02"],
+        similarity={"s07": 0.8, "s06": 0.4},
+        yes=[0.1, 0.1],
+        replies=["Where Ben lives."],
+    )
+    steps = world.walk(Walk(start_nodes=2, reasons=1, rounds=3))
+    assert [step.reason for step in steps] == ["", "Where Ben lives.", "", "", ""]
+    assert ids(steps) == ["s00", "s01", "s02", "s07", "s06"]
+    assert steps[3].sources == pytest.approx({"similarity": 0.75})
+    assert [temperature for _, temperature, _ in world.session.requests] == [0.0]
+    unsure = World(shelf(8), ["s00", "s01", "s02"], yes=[0.45] * 9, replies=["Where Ben lives."])
+    unsure.walk()
+    assert unsure.session.requests == []
+
+
+def test_an_unusable_reply_is_asked_for_again_warmer_and_never_the_same_way() -> None:
+    world = World(shelf(3), ["s00", "s01", "s02"], replies=["", "No.", "Ben's house."])
+    steps = world.walk(Walk(start_nodes=1))
+    assert steps[0].reason == "Ben's house."
+    tried = [(temperature, seed) for _, temperature, seed in world.session.requests]
+    assert tried == [(0.0, 0), (0.7, 1), (0.7, 2)]
+    silent = World(shelf(3), ["s00", "s01", "s02"])
+    assert {step.reason for step in silent.walk(Walk(start_nodes=1))} == {""}
+    assert len(silent.session.requests) == 5
+
+
+def test_a_circle_of_relations_ends() -> None:
+    relations = [relation("Ann", "Ben", "s00"), relation("Ben", "Cay", "s01"), relation("Cay", "Ann", "s02")]
+    world = World(
+        shelf(3), ["s00"], relations=relations, similarity=dict.fromkeys((one.id for one in relations), 1.0),
+        attention={"s00": 1.0, "s01": 1.0, "s02": 1.0},
+    )  # fmt: skip
+    steps = world.walk(Walk(start_nodes=1))
+    assert ids(steps) == ["s00", "s01", "s02"]
+    assert steps[-1].stop is StopReason.EXHAUSTED
+
+
+def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -> None:
+    nodes: list[Node] = [segment(f"s{number:05}", f"d{number:05}") for number in range(10_000)]
+    relations = [relation("Ann", f"n{number}", f"s{number:05}") for number in range(10_000)]
+    world = World(nodes, ["s00000"], relations=relations, attention={"s00000": 1.0},
+                  similarity=dict.fromkeys((one.id for one in relations), 0.5))  # fmt: skip
+    steps = world.walk(Walk(rounds=6))
+    assert len(steps) == 7
+    assert steps[-1].stop is StopReason.MAX_ROUNDS
+    assert world.graph.calls["expand"] == 7
+    assert world.graph.calls["entities_of"] == 7
+    assert world.graph.calls["segments_naming"] == 0
+
+
+def test_only_the_documents_asked_for_are_read() -> None:
+    way = relation("Ann", "Ben", "s03")
+    world = World(shelf(4), ["s00", "s01", "s02"], relations=[way], mentions={"s00": ["Ann"]},
+                  similarity={way.id: 1.0}, attention={"s00": 1.0})  # fmt: skip
+    assert ids(world.walk(documents=["d00", "d02"])) == ["s00", "s02"]

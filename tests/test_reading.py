@@ -1,0 +1,59 @@
+"""Abstention: what was read supports an answer, or the answer says what was looked for. On a real store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hand_made import Known
+from memories import FOX, RIVER, embedder
+
+from memgraph_rag import Memory
+from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
+from memgraph_rag.types import StopReason
+
+QUESTION = "Where did Ann and Tom hide the gold?"
+
+
+def memory_with(tmp_path, **model) -> Iterator[Memory]:
+    with Memory(
+        tmp_path / "notes.lbug",
+        model=FakeLanguageModel(**model),
+        embedder=embedder(),
+        recognizer=FakeRecognizer(),
+        layers=("entities",),
+        segment_tokens=20,
+    ) as memory:
+        memory.add(FOX, key="fox")
+        memory.add(RIVER, key="river")
+        yield memory
+
+
+@pytest.mark.parametrize("strategy", ["walk", "pecan", "qrmem", "top_k"])
+def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, strategy: str) -> None:
+    known = Known(yes_threshold=0.5, unsupported_below=0.25)
+    for memory in memory_with(tmp_path, yes=[0.1] * 99, said=["Where the gold is."] * 99, calibration=known):
+        answer = memory.ask(QUESTION, strategy=strategy, max_nodes=3)
+        assert answer.abstained
+        assert answer.text.startswith("Nothing in memory answers this: looked in 3 segments about Ann and Tom")
+        assert ("still missing: Where the gold is" in answer.text) == any(step.reason for step in answer.trace)
+        assert answer.citations == ()
+        assert answer.usage.generated_tokens == 0 or any(step.reason for step in answer.trace)
+        assert len(answer.trace) == 3
+
+
+@pytest.mark.parametrize(
+    ("yes", "known"),
+    [
+        (0.3, Known(yes_threshold=0.5, unsupported_below=0.25)),
+        (0.9, Known(yes_threshold=0.5, unsupported_below=0.25)),
+        (0.0, Known(yes_threshold=0.5, unsupported_below=0.0)),
+        (0.0, None),
+    ],
+)
+def test_it_answers_above_the_bound_and_where_the_models_yes_says_nothing(tmp_path, yes: float, known) -> None:
+    for memory in memory_with(tmp_path, yes=[yes] * 99, calibration=known):
+        answer = memory.ask("Who found the red fox?", max_nodes=7)
+        assert not answer.abstained
+        assert answer.text == "Ann found a red fox in the old barn."
+        assert (answer.stop_reason is StopReason.ANSWERABLE) == (yes > 0.5)
