@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {*CONTRACTS, *ROOMS, "ingestion", "moments", "reading"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies"},
+    "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies", "evaluation"},
     "mcp": {ROOT, *BASE, "memory", "settings"},
     "integrations": {ROOT, *BASE, "memory", "settings"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},
@@ -77,6 +77,8 @@ OWNERS = {
     "pydantic_settings": "settings",
     "typer": "cli",
     "rich": "cli",
+    "matplotlib": "evaluation",
+    "rouge_score": "evaluation",
 }
 """The only room that knows a package."""
 
