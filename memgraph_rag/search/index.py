@@ -19,7 +19,7 @@ from scipy import sparse
 
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.keywords import KeywordIndex, unaccented
 from memgraph_rag.moments import day_of, instant
 from memgraph_rag.types import IndexedSegment, Matrix
 
@@ -121,6 +121,7 @@ class NamespaceIndex:
         self._entities: dict[str, int] = {}
         self._entity_ids: list[str] = []
         self._titled: set[int] = set()
+        self._titles: list[str] = []
         self._edges: list[NDArray[np.float64]] = []  # (row, entity, weight) triples
         self._forget_what_was_derived()
 
@@ -189,6 +190,8 @@ class NamespaceIndex:
             triples += [(row, self._number(entity), weight) for entity, weight in edges.items()]
             self._titled.update(self._number(entity) for entity in segment.titles)
         self._ids += [segment.id for segment in segments]
+        shared: dict[str, str] = {}  # one string for all segments of a document
+        self._titles += [shared.setdefault(segment.title, unaccented(segment.title)) for segment in segments]
         documents = np.array([start_of[segment.document_id] for segment in segments])
         for (document, start), end in zip(
             start_of.items(), [*list(start_of.values())[1:], len(self._ids)], strict=True
@@ -245,6 +248,14 @@ class NamespaceIndex:
         """The column of an entity in the incidence; None where no segment has it."""
         return self._entities.get(entity_id)
 
+    def terms(self, query: str) -> NDArray[np.int32]:
+        """The numbers of a text's words, as ``keywords`` knows them."""
+        return self.keywords.terms(unaccented(query))
+
+    def title(self, row: int) -> str:
+        """The title of that row's document, without accents."""
+        return self._titles[row]
+
     def is_title(self, entity: int) -> bool:
         """Whether some document's title names the entity of that column."""
         return entity in self._titled
@@ -288,14 +299,17 @@ def edges_of(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], ND
 
 
 def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
-    """Title and words of each. What is said in a conversation counts twice, beside its neighbours and its day."""
+    """Title and words of each, without accents.
+
+    What is said in a conversation counts twice, beside its neighbours and its day.
+    """
     for place, segment in enumerate(segments):
         if not segment.speaker:
-            yield segment.title, segment.text
+            yield unaccented(segment.title), unaccented(segment.text)
             continue
         around = (segments[one] for one in (place - 1, place + 1) if 0 <= one < len(segments))
         said = [other.text for other in around if other.document_id == segment.document_id]
-        yield "", "\n".join([day_of(segment.time), segment.text, segment.text, *said])
+        yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *said]))
 
 
 def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:

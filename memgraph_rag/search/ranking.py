@@ -1,0 +1,133 @@
+"""Ordering what two walks found: how likely a candidate is to be evidence, given the two segments they start from.
+
+It knows arrays and words only. Invariant: a score is a fixed weighted sum of ten figures of the candidate, each of
+which says what the candidate adds to the question or to the two starts, so equal figures give equal scores.
+
+The weights are a conditional logistic regression (one choice among a question's candidates), fitted on questions whose
+evidence is known; ``benchmarks/fit_ranking.py`` makes them again. What was tried beside these figures is told in
+``docs/decisions.md``.
+
+Source of the form: McFadden, "Conditional logit analysis of qualitative choice behavior", 1974.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.search.index import View
+
+__all__ = ["FEATURES", "WEIGHTS", "Start", "features", "shares", "standard"]
+
+FEATURES = {
+    "meaning": "cosine to the question, in standard deviations",
+    "farther meaning": "cosine to question and best segment together, likewise",
+    "second walk": "log of its mass in the second walk, to the largest",
+    "words": "share of the question's words that it holds; rare words count more, here and below",
+    "new to first": "share of the question's words that it holds and the first start does not",
+    "new to second": "likewise, the second start",
+    "like second": "cosine to the second start",
+    "named by first": "1 where the first start names what its title names",
+    "named by second": "likewise, the second start",
+    "title asked for": "share of its title's words that the question holds",
+    "start": "1 for the two starts",
+}
+"""What is told of a candidate, in the order of the weights."""
+
+WEIGHTS = np.array([0.2288, 0.2109, 0.2796, -3.28, 5.419, 4.033, 1.619, 1.736, 0.74, 0.4427, 0.4237])
+"""Fitted on musique_tune and hotpotqa_tune, 200 questions, 2026-11-21."""
+
+_Places = NDArray[np.int64]
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_LEAST = 1e-6  # of the largest mass: where the log stops to fall
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the walks found for a question, as the candidates are compared with it.
+
+    Attributes:
+        terms: the question's words, as ``KeywordIndex.terms`` gives them.
+        cosines: (n,) to the question; ``farther`` to question and best segment together.
+        second_walk: (n,) masses.
+        starts: the places of the first walk's two best segments; one of them twice where there is no other.
+    """
+
+    terms: NDArray[np.int32]
+    cosines: NDArray[np.float64]
+    farther: NDArray[np.float64]
+    second_walk: NDArray[np.float64]
+    starts: tuple[int, int]
+
+
+def features(
+    view: View, words: KeywordIndex, titles: Sequence[str], start: Start, candidates: _Places
+) -> NDArray[np.float64]:
+    """(c, len(FEATURES)) figures of the candidates (places in the view).
+
+    Args:
+        titles: (c + 2,) titles of the candidates' documents, then of the two starts'.
+    """
+    held = [words.terms_of(int(view.rows[place])) for place in candidates]
+    of_starts = [words.terms_of(int(view.rows[place])) for place in start.starts]
+    heads = [words.terms(_head(title)) for title in titles]
+    names = [words.terms(_IN_PARENTHESES.sub(" ", title)) for title in titles]
+    told = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
+    rarity = words.rarity(told, view.rows)
+    of_question = rarity[np.searchsorted(told, start.terms)]
+    holds = np.stack([_holds(terms, start.terms) for terms in held]) / max(float(of_question.sum()), 1e-9)
+    asked = [_share(rarity[np.searchsorted(told, name)], _holds(start.terms, name)) for name in names]
+    named = [
+        [float(_names(terms, head) and not _names(own, head)) for head in heads[: len(candidates)]]
+        for terms, own in zip(of_starts, names[-2:], strict=True)
+    ]
+    columns = [
+        standard(start.cosines)[candidates],
+        standard(start.farther)[candidates],
+        np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
+        holds @ of_question,
+        *(holds @ (of_question * ~_holds(terms, start.terms)) for terms in of_starts),
+        view.embeddings[candidates] @ view.embeddings[start.starts[1]],
+        *named,
+        asked[: len(candidates)],
+        np.isin(candidates, start.starts),
+    ]
+    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+
+
+def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(c,) how likely each candidate is the one that was looked for, from its weighted sum; they sum to 1."""
+    odds = np.exp(scores - scores.max())
+    return odds / odds.sum()
+
+
+def standard(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many standard deviations above the mean; 0 everywhere where all are equal."""
+    deviation = scores.std()
+    return (scores - scores.mean()) / deviation if deviation > 1e-12 else np.zeros_like(scores)
+
+
+def _head(title: str) -> str:
+    """What a title names, without what tells it from others: "Rochester" of "Rochester, New York"."""
+    bare = _IN_PARENTHESES.sub(" ", title)
+    head = bare.partition(",")[0]
+    return head if head.strip() else bare if bare.strip() else title
+
+
+def _holds(terms: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.bool_]:
+    return np.isin(wanted, terms, assume_unique=True)
+
+
+def _names(terms: NDArray[np.int32], name: NDArray[np.int32]) -> bool:
+    """Whether a text holds every word of a name; a name without words is in none."""
+    return bool(len(name)) and bool(_holds(terms, name).all())
+
+
+def _share(rarity: NDArray[np.float64], is_held: NDArray[np.bool_]) -> float:
+    total = float(rarity.sum())
+    return float(rarity[is_held].sum()) / total if total else 0.0
