@@ -27,7 +27,11 @@ def ask(
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     strategy: Annotated[
         str | None,
-        typer.Option(help="How to read: pecan, top_k, top_k_graph, top_k_keywords, top_k_vector, full_context."),
+        typer.Option(
+            help="How to read: pecan, top_k, top_k_graph, top_k_keywords, top_k_vector, full_context. To measure what "
+            "its parts are worth: pecan_without_graph, pecan_without_stop, pecan_without_attention, "
+            "pecan_without_similarity."
+        ),
     ] = None,
     document: Annotated[list[str] | None, typer.Option(help="Read only this one (key or id); repeatable.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Stop reading after so many seconds.")] = None,

@@ -63,13 +63,13 @@ def evaluate(
     outcomes = Outcomes(out)
     methods = (tuple(modes or ()), tuple(strategies or ()))
     budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
-    scorecards = []
+    scorecards, headers = [], []
     with Bars() as bars:
         for folder in chosen:
             with _open(place, folder, out, layers, with_model=bool(strategies), bars=bars) as memory:
                 scorecards.append(_scored(folder, memory, methods, budget, outcomes, bars))
-                header = _header(memory, with_model=bool(strategies))
-    _write(scorecards, header, out, with_plots=plots)
+                headers.append(_header(memory, budget, with_model=bool(strategies)))
+    _write(scorecards, headers[0], out, with_plots=plots)
     if as_json:
         forms.write_json([row for scorecard in scorecards for row in scorecard.rows()])
     else:
@@ -79,12 +79,14 @@ def evaluate(
 def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:
     """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
     from memgraph_rag import Memory
+    from memgraph_rag.memory import LAYERS
 
-    built = {"layers": layers} if layers else {} if with_model else {"layers": ("entities",)}
+    if not layers:
+        layers = list(LAYERS) if with_model else ["entities"]
     prefix = f"{place.namespace} " if place.namespace else ""
     return Memory(
         place.store or out / "memories.lbug", namespace=f"{prefix}{folder.name}", model=place.model,
-        embedder=place.embedder, progress=bars, **built,
+        embedder=place.embedder, progress=bars, layers=layers,
     )  # fmt: skip
 
 
@@ -106,18 +108,20 @@ def _scored(
     run.add()
     found = [one for mode in modes or (() if strategies else MODES) for one in run.search(mode)]
     found += [one for strategy in strategies for one in run.ask(strategy)]
-    parameters = memory.language_model.parameters if strategies else 0
-    ours = ("search graph", DEFAULT)
-    return Scorecard(folder, found, outcomes.buildings(folder.name), parameters=parameters, ours=ours)
+    return Scorecard(folder, found, outcomes.buildings(folder.name), ours=("search graph", DEFAULT))
 
 
-def _header(memory: Memory, *, with_model: bool) -> str:
+def _header(memory: Memory, budget: dict[str, int], *, with_model: bool) -> str:
     from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
     from memgraph_rag.evaluation.report import intervals_line
 
     lines = [version_line("torch", "transformers", "ladybug"), machine_line()]
     if with_model:
-        lines.append(f"language model {memory.language_model.name}")
+        limits = ", ".join(f"{name} {value}" for name, value in budget.items()) or "no limit of tokens or nodes"
+        settings = (
+            f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {limits}"
+        )
+        lines.append(f"language model {memory.language_model.name}, {settings}")
     return "\n".join([*lines, model_line(memory), intervals_line()])
 
 

@@ -28,6 +28,7 @@ class Outcome:
         method: "search graph" and the like, or the name of a strategy.
         found: what a search found, or what an answer cites (with 0 tokens), best first.
         error: why there is no answer; empty where there is one.
+        parameters: weights of the language model that was asked; 0 without one.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Outcome:
     generated_tokens: int = 0
     model_calls: int = 0
     seconds: float = 0.0
+    parameters: int = 0
 
 
 @dataclass(frozen=True, slots=True)

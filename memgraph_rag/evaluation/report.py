@@ -59,7 +59,6 @@ class Scorecard:
     """All outcomes of one folder.
 
     Args:
-        parameters: weights of the language model; 0 where none was used.
         ours: the methods that are compared with the best of the others: of searches, of strategies.
     """
 
@@ -69,12 +68,10 @@ class Scorecard:
         outcomes: Iterable[Outcome],
         buildings: Sequence[Building],
         *,
-        parameters: int,
         ours: Sequence[str],
     ) -> None:
         self.dataset = folder.name
-        self._documents = len(folder.documents)
-        self._parameters = parameters
+        self._parameters = 0
         self._ours = ours
         self._buildings = buildings
         of = {question.id: question for question in folder.questions}
@@ -83,6 +80,7 @@ class Scorecard:
         self._scores: dict[str, dict[str, Scores]] = defaultdict(dict)  # by method, then question
         for outcome in outcomes:
             self._outcomes[outcome.method].append(outcome)
+            self._parameters = max(self._parameters, outcome.parameters)
             self._scores[outcome.method][outcome.question] = scores_of(folder, of[outcome.question], outcome)
 
     @property

@@ -101,7 +101,7 @@ class Run:
             return replace(
                 outcome, found=cited, answer=given.text, abstained=given.abstained, stop=given.stop_reason.value,
                 prompt_tokens=usage.prompt_tokens, generated_tokens=usage.generated_tokens,
-                model_calls=usage.model_calls, seconds=usage.seconds,
+                model_calls=usage.model_calls, seconds=usage.seconds, parameters=self.memory.language_model.parameters,
             )  # fmt: skip
 
         asked = [question for question in self.folder.questions if question.can_be_asked]
