@@ -2,9 +2,10 @@
 
     python benchmarks/fit_ranking.py DIR… [--store PATH_OR_URL] [--strength 10]
 
-Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``. Fit on sets of which nothing is told.
-Printed: recall of held-out questions (folds of one tenth, and each set with weights fitted on the others alone) beside
-that of the order in which the walks are fused, and the weights as they stand in ``memgraph_rag/search/ranking.py``.
+Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``, or conversations with ``turns.jsonl``,
+whose figures are others: do not mix the two. Fit on sets of which nothing is told.
+Printed: recall of held-out questions (folds of a tenth, and each set or conversation with weights fitted on the others
+alone) beside that of the order before, and the weights as they stand in ``memgraph_rag/search/ranking.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,26 +28,33 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.folders import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, recall
 from memgraph_rag.search import graph
-from memgraph_rag.search.ranking import FEATURES
+from memgraph_rag.search.index import View
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES
+from memgraph_rag.types import Segment
 
 FOLDS = 10
-CUTOFFS = (2, 5)
+CUTOFFS = {"document": (2, 5), "turn": (5, 10)}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: (c, f) figures of its candidates in fused order, the documents in which they stand, the gold."""
+    """One question: (c, f) figures of its candidates in the order before, what they count for, and what is gold.
+
+    ``group`` is what its weights must not come from: its set, or its conversation.
+    """
 
     dataset: str
+    group: str
     figures: np.ndarray
-    documents: Sequence[str]
+    units: Sequence[str]
     gold: frozenset[str]
+    cutoffs: tuple[int, int] = (2, 5)
 
     def recalls(self, weights: np.ndarray | None) -> list[float]:
-        """Recall at each cut-off, in percent; without weights that of the fused order."""
-        order = range(len(self.documents)) if weights is None else np.argsort(-self.figures @ weights, kind="stable")
-        ranked = distinct(self.documents[place] for place in order)
-        return [100 * recall(self.gold, ranked, k) for k in CUTOFFS]
+        """Recall at each cut-off, in percent; without weights that of the order before."""
+        order = range(len(self.units)) if weights is None else np.argsort(-self.figures @ weights, kind="stable")
+        ranked = distinct(self.units[place] for place in order)
+        return [100 * recall(self.gold, ranked, k) for k in self.cutoffs]
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
@@ -78,12 +86,14 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
         key_of = {record.id: record.key for record in memory.documents()}
         for question in folder.questions:
             with recorded() as told:
-                memory.search(question.text, k=1)
+                memory.search(question.text, k=1, documents=question.documents)
             if not told:
                 continue
             figures, ids = told[0]
-            documents = [key_of[segment.document_id] for segment in map(memory.get, ids) if segment is not None]
-            asked.append(Asked(folder.name, figures, documents, question.units))
+            segments = [node for node in map(memory.get, ids) if isinstance(node, Segment)]
+            units = [folder.unit_of(key_of[segment.document_id], segment.start) for segment in segments]
+            group = f"{folder.name} {question.documents or ''}"
+            asked.append(Asked(folder.name, group, figures, units, question.units, CUTOFFS[folder.kind]))
     return asked
 
 
@@ -91,18 +101,23 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
 def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
     """What a search computes of its candidates, with their ids, while this lasts."""
     told: list[tuple[np.ndarray, list[str]]] = []
-    compute = graph.features
+    computed = {name: getattr(graph, name) for name in ("features", "turn_features")}
 
-    def record(view: Any, words: Any, titles: Any, start: Any, candidates: Any) -> np.ndarray:
-        figures = compute(view, words, titles, start, candidates)
-        told.append((figures, [str(view.ids[place]) for place in candidates]))
-        return figures
+    def recording(compute: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        def record(view: View, *given: Any) -> np.ndarray:
+            figures, candidates = compute(view, *given), given[-1]
+            told.append((figures, [str(view.ids[place]) for place in candidates]))
+            return figures
 
-    graph.features = record
+        return record
+
+    for name, compute in computed.items():
+        setattr(graph, name, recording(compute))
     try:
         yield told
     finally:
-        graph.features = compute
+        for name, compute in computed.items():
+            setattr(graph, name, compute)
 
 
 def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
@@ -110,15 +125,15 @@ def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
 
     The penalty is on weights per standard deviation of a figure, of ``strength`` questions' worth.
     """
-    usable = [one for one in asked if one.gold.intersection(one.documents)]
+    usable = [one for one in asked if one.gold.intersection(one.units)]
     deviation = np.maximum(np.concatenate([one.figures for one in usable]).std(axis=0), 1e-9)
-    most = max(len(one.documents) for one in usable)
+    most = max(len(one.units) for one in usable)
     figures = np.zeros((len(usable), most, len(deviation)))
     wanted, masked = np.zeros((len(usable), most)), np.full((len(usable), most), -np.inf)
     for row, one in enumerate(usable):
-        count = len(one.documents)
+        count = len(one.units)
         figures[row, :count] = one.figures / deviation
-        gold = np.array([document in one.gold for document in one.documents], float)
+        gold = np.array([unit in one.gold for unit in one.units], float)
         wanted[row, :count], masked[row, :count] = gold / gold.sum(), 0.0
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -139,26 +154,28 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
     fold = np.empty(len(asked), int)
     fold[order] = np.arange(len(asked)) % FOLDS
     rows = {
-        "fused": np.array([one.recalls(None) for one in asked]),
+        "the order before": np.array([one.recalls(None) for one in asked]),
         "held-out folds": _held_out(asked, fold, strength),
-        "the other sets": _held_out(asked, np.unique(sets, return_inverse=True)[1], strength),
+        "the other sets": _held_out(asked, np.unique([one.group for one in asked], return_inverse=True)[1], strength),
     }
-    print("| set | weights from | R@2 | R@5 | R@5 more than fused |\n| --- | --- | --- | --- | --- |")
+    few, many = asked[0].cutoffs
+    print(f"| set | weights from | R@{few} | R@{many} | R@{many} more than before |\n| --- | --- | --- | --- | --- |")
     for dataset in [*dict.fromkeys(sets), "all"]:
         chosen = np.array([dataset in (one, "all") for one in sets])
         for name, recalls in rows.items():
-            gain = interval((recalls - rows["fused"])[chosen, 1])
+            gain = interval((recalls - rows["the order before"])[chosen, 1])
             shown = f"{gain.value:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
             means = recalls[chosen].mean(axis=0)
             print(f"| {dataset} ({chosen.sum()}) | {name} | {means[0]:.1f} | {means[1]:.1f} | {shown} |")
     print()
-    for name, weight in zip(FEATURES, fit(asked, strength), strict=True):
+    names = FEATURES if asked[0].figures.shape[1] == len(FEATURES) else TURN_FEATURES
+    for name, weight in zip(names, fit(asked, strength), strict=True):
         print(f"{name}: {weight:.4g}")
 
 
 def _held_out(asked: Sequence[Asked], group: np.ndarray, strength: float) -> np.ndarray:
     """(n, 2) recalls of each question, by weights from the other groups; all groups' where there is but one."""
-    recalls = np.zeros((len(asked), len(CUTOFFS)))
+    recalls = np.zeros((len(asked), 2))
     for one in np.unique(group):
         others = [question for question, its in zip(asked, group, strict=True) if its != one] or list(asked)
         weights = fit(others, strength)

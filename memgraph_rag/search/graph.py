@@ -7,7 +7,8 @@ to nine digits, ties go by id); a search of some documents is as if there were n
 The recipe, chosen on the tuning sets (``docs/decisions.md``): reset = exp(3 s) on the segments, where s = z(cosine) +
 0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
 names; a second step starts from question and best segment together; the two walks and the second step's own list
-are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another.
+are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another. What is
+said in conversations is not walked, but ordered by figures of its own.
 
 Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.3.
 """
@@ -26,7 +27,16 @@ from memgraph_rag.names import names_in, ngrams
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
-from memgraph_rag.search.ranking import WEIGHTS, Start, features, shares, standard
+from memgraph_rag.search.ranking import (
+    TURN_WEIGHTS,
+    WEIGHTS,
+    Start,
+    features,
+    shares,
+    smoothed,
+    standard,
+    turn_features,
+)
 from memgraph_rag.types import Carrier, Vector, entity_id
 
 __all__ = ["Found", "GraphSearch"]
@@ -99,6 +109,10 @@ class GraphSearch:
         }
         if view.incidence.nnz:
             places, scores = self._second_step(view, vector, terms, seeds, first, lists)
+        elif self.index.is_talk(view):
+            candidates = lists["graph"][:CANDIDATES]
+            figures = turn_features(view, self.index.said, question, first.by_vector, first.by_words, candidates)
+            places, scores = _ordered(view, candidates, figures @ TURN_WEIGHTS)
         else:
             fused = _fused({"graph": lists["graph"]}, view)
             places, scores = [place for place, _ in fused], [score for _, score in fused]
@@ -147,9 +161,7 @@ class GraphSearch:
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
         start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
-        scores = features(view, self.index.keywords, titles, start, candidates) @ WEIGHTS
-        order = np.lexsort((view.ids[candidates], -np.round(scores, 9)))
-        return candidates[order].tolist(), shares(scores[order]).tolist()
+        return _ordered(view, candidates, features(view, self.index.keywords, titles, start, candidates) @ WEIGHTS)
 
     def _seeds(self, question: str, view: View) -> list[int]:
         """The entities that the question names: by a name's exact normal form, or a title's anywhere in it.
@@ -169,7 +181,7 @@ class GraphSearch:
     def _walk(self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int]) -> _Walk:
         cosines = np.asarray(view.embeddings @ vector).astype(np.float64)
         bm25 = self.index.keywords.scores(terms, view.rows)
-        score = standard(_smoothed(cosines, view)) + KEYWORDS * standard(_smoothed(bm25, view))
+        score = standard(smoothed(cosines, view, NEIGHBOURS)) + KEYWORDS * standard(smoothed(bm25, view, NEIGHBOURS))
         reset = np.exp(SHARPNESS * (score - score.max()))
         entities = np.zeros(len(view.segments_with))
         if seeds:
@@ -201,6 +213,12 @@ class GraphSearch:
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
+def _ordered(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:
+    """The candidates, best first, to nine digits equal ones by id, and their shares."""
+    order = np.lexsort((view.ids[candidates], -np.round(scores, 9)))
+    return candidates[order].tolist(), shares(scores[order]).tolist()
+
+
 def _longest(names: Iterable[str]) -> list[str]:
     """Those that are no part of another, by whole words."""
     framed = {name: f" {' '.join(words(name))} " for name in names}
@@ -210,16 +228,6 @@ def _longest(names: Iterable[str]) -> list[str]:
 
 def _damping(view: View) -> Scores:
     return np.where(view.siblings <= SHORT, DAMPING, DAMPING_LONG)
-
-
-def _smoothed(scores: Scores, view: View) -> Scores:
-    """The mean with the neighbours in the document, each of which counts ``NEIGHBOURS``."""
-    sums, weights = scores.copy(), np.ones(len(scores))
-    for neighbour in (view.before, view.after):
-        there = np.flatnonzero(neighbour >= 0)
-        sums[there] += NEIGHBOURS * scores[neighbour[there]]
-        weights[there] += NEIGHBOURS
-    return sums / weights
 
 
 def _ranked(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:

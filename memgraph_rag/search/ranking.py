@@ -1,7 +1,10 @@
-"""Ordering what two walks found: how likely a candidate is to be evidence, given the two segments they start from.
+"""Ordering what was found: how likely a candidate is to be evidence.
 
-It knows arrays and words only. Invariant: a score is a fixed weighted sum of ten figures of the candidate, each of
-which says what the candidate adds to the question or to the two starts, so equal figures give equal scores.
+A passage is told by what it adds to the question and to the two passages from which the walks start; what is said in a
+conversation by itself, by what is said around it, and by who says it how.
+
+It knows arrays and words only. Invariant: a score is a fixed weighted sum of a few figures of the candidate, so equal
+figures give equal scores.
 
 The weights are a conditional logistic regression (one choice among a question's candidates), fitted on questions whose
 evidence is known; ``benchmarks/fit_ranking.py`` makes them again. What was tried beside these figures is told in
@@ -19,10 +22,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.keywords import KeywordIndex
-from memgraph_rag.search.index import View
+from memgraph_rag.keywords import KeywordIndex, words
+from memgraph_rag.search.index import Said, View
 
-__all__ = ["FEATURES", "WEIGHTS", "Start", "features", "shares", "standard"]
+__all__ = [
+    "FEATURES",
+    "TURN_FEATURES",
+    "TURN_WEIGHTS",
+    "WEIGHTS",
+    "Start",
+    "features",
+    "shares",
+    "smoothed",
+    "standard",
+    "turn_features",
+]
 
 FEATURES = {
     "meaning": "cosine to the question, in standard deviations",
@@ -37,10 +51,24 @@ FEATURES = {
     "title asked for": "share of its title's words that the question holds",
     "start": "1 for the two starts",
 }
-"""What is told of a candidate, in the order of the weights."""
+"""What is told of a passage, in the order of the weights."""
 
 WEIGHTS = np.array([0.2288, 0.2109, 0.2796, -3.28, 5.419, 4.033, 1.619, 1.736, 0.74, 0.4427, 0.4237])
 """Fitted on musique_tune and hotpotqa_tune, 200 questions, 2026-11-21."""
+
+TURN_FEATURES = {
+    "meaning": "cosine to the question, in standard deviations",
+    "words": "BM25 of it, between its neighbours, likewise",
+    "meaning around": "mean cosine of it and its two neighbours, likewise",
+    "words around": "mean BM25, likewise",
+    "length": "log of the words that are said, stop words left out",
+    "asks": "1 where it ends with a question mark",
+    "speaker asked for": "1 where the question names who says it",
+}
+"""What is told of what is said in a conversation, in the order of the weights."""
+
+TURN_WEIGHTS = np.array([0.03476, -0.2286, 0.6864, 0.7481, 0.7261, -1.078, 1.085])
+"""Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
 
 _Places = NDArray[np.int64]
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
@@ -66,19 +94,19 @@ class Start:
 
 
 def features(
-    view: View, words: KeywordIndex, titles: Sequence[str], start: Start, candidates: _Places
+    view: View, keywords: KeywordIndex, titles: Sequence[str], start: Start, candidates: _Places
 ) -> NDArray[np.float64]:
     """(c, len(FEATURES)) figures of the candidates (places in the view).
 
     Args:
         titles: (c + 2,) titles of the candidates' documents, then of the two starts'.
     """
-    held = [words.terms_of(int(view.rows[place])) for place in candidates]
-    of_starts = [words.terms_of(int(view.rows[place])) for place in start.starts]
-    heads = [words.terms(_head(title)) for title in titles]
-    names = [words.terms(_IN_PARENTHESES.sub(" ", title)) for title in titles]
+    held = [keywords.terms_of(int(view.rows[place])) for place in candidates]
+    of_starts = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
+    heads = [keywords.terms(_head(title)) for title in titles]
+    names = [keywords.terms(_IN_PARENTHESES.sub(" ", title)) for title in titles]
     told = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
-    rarity = words.rarity(told, view.rows)
+    rarity = keywords.rarity(told, view.rows)
     of_question = rarity[np.searchsorted(told, start.terms)]
     holds = np.stack([_holds(terms, start.terms) for terms in held]) / max(float(of_question.sum()), 1e-9)
     asked = [_share(rarity[np.searchsorted(told, name)], _holds(start.terms, name)) for name in names]
@@ -100,10 +128,39 @@ def features(
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 
+def turn_features(
+    view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64], candidates: _Places
+) -> NDArray[np.float64]:
+    """(c, len(TURN_FEATURES)) figures of the candidates (places in the view), all of which are said by somebody."""
+    asked = {word.removesuffix("'s") for word in words(question)}
+    speakers = [said.speakers[int(row)] for row in view.rows[candidates]]
+    named = {speaker: bool(names := words(speaker)) and asked.issuperset(names) for speaker in set(speakers)}
+    columns = [
+        standard(cosines)[candidates],
+        standard(bm25)[candidates],
+        standard(smoothed(cosines, view, 1.0))[candidates],
+        standard(smoothed(bm25, view, 1.0))[candidates],
+        np.log1p(said.lengths[view.rows[candidates]]),
+        said.asks[view.rows[candidates]],
+        [named[speaker] for speaker in speakers],
+    ]
+    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+
+
 def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """(c,) how likely each candidate is the one that was looked for, from its weighted sum; they sum to 1."""
     odds = np.exp(scores - scores.max())
     return odds / odds.sum()
+
+
+def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
+    """The mean with the neighbours in the document, each of which counts ``weight``."""
+    sums, weights = scores.copy(), np.ones(len(scores))
+    for neighbour in (view.before, view.after):
+        there = np.flatnonzero(neighbour >= 0)
+        sums[there] += weight * scores[neighbour[there]]
+        weights[there] += weight
+    return sums / weights
 
 
 def standard(scores: NDArray[np.float64]) -> NDArray[np.float64]:

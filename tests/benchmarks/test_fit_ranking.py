@@ -20,7 +20,9 @@ def test_the_figure_that_tells_gets_the_weight() -> None:
         figures = rng.normal(size=(12, 3))
         gold = int(rng.integers(12))
         figures[gold, 1] += 3
-        asked.append(fit_ranking.Asked("made up", figures, [str(place) for place in range(12)], frozenset({str(gold)})))
+        asked.append(
+            fit_ranking.Asked("made up", "one", figures, [str(place) for place in range(12)], frozenset({str(gold)}))
+        )
     weights = fit_ranking.fit(asked, 1.0)
     assert weights[1] > 5 * abs(weights[[0, 2]]).max()
     weaker = fit_ranking.fit(asked, 100.0)

@@ -123,6 +123,21 @@ def test_what_is_typed_without_accents_is_found() -> None:
     assert find(search_of(shelf), "Who wrote the ballet aschenbrodel?")[0].id == "ballet-0"
 
 
+def test_a_conversation_is_ordered_by_who_says_how_much() -> None:
+    shelf = Shelf()
+    said = ["Ann: Did the fox come?", "Tom: The fox came at noon and ate the cheese.", "Ann: The fox!"]
+    shelf.put("talk", said, speakers=["Ann", "Tom", "Ann"])
+    assert find(search_of(shelf), "When did Tom say the fox came?")[0].id == "talk-1"
+    search = search_of(shelf)
+    search.index.refresh()
+    assert search.index.is_talk(search.index.view())
+    assert search.index.said.lengths.tolist() == [2, 5, 1], "without the speaker, without stop words"
+    assert search.index.said.asks.tolist() == [True, False, False]
+    shelf.put("note", ["The fox sleeps."])
+    search.index.refresh()
+    assert not search.index.is_talk(search.index.view())
+
+
 def test_scores_are_shares_that_fall() -> None:
     found = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?", k=32)
     scores = [one.score for one in found]

@@ -7,8 +7,18 @@ import pytest
 from scipy import sparse
 
 from memgraph_rag.keywords import KeywordIndex
-from memgraph_rag.search.index import View
-from memgraph_rag.search.ranking import FEATURES, WEIGHTS, Start, features, shares, standard
+from memgraph_rag.search.index import Said, View
+from memgraph_rag.search.ranking import (
+    FEATURES,
+    TURN_FEATURES,
+    TURN_WEIGHTS,
+    WEIGHTS,
+    Start,
+    features,
+    shares,
+    standard,
+    turn_features,
+)
 
 TITLES = ["Red Harbour (film)", "Lund, Sweden", "Otto Brandt", "Rain"]
 TEXTS = ["A silent film by Otto Brandt, shot in Lund.", "A town with a harbour.", "He grew up in Lund.", "It rained."]
@@ -74,3 +84,31 @@ def test_shares_sum_to_one_whatever_the_scores() -> None:
     given = shares(np.array([1000.0, 999.0, -1000.0]))
     assert given.sum() == pytest.approx(1)
     assert given[0] == pytest.approx(np.e * given[1])
+
+
+def talk() -> tuple[View, Said]:
+    """Ann asks, Tom answers, Ann says one word."""
+    none = np.full(3, -1)
+    before, after = np.array([-1, 0, 1]), np.array([1, 2, -1])
+    ids = np.array(list("abc"), dtype=object)
+    view = View(
+        np.arange(3), ids, np.eye(3, dtype=np.float32), before, after, none * -3, sparse.csr_matrix((3, 0))
+    )  # fmt: skip
+    return view, Said(["Ann Lee", "Tom", "Ann Lee"], np.array([3, 6, 1]), np.array([True, False, False]))
+
+
+def test_each_figure_of_a_turn_says_what_it_says() -> None:
+    view, said = talk()
+    cosines, bm25 = np.array([0.1, 0.2, 0.6]), np.array([0.0, 3.0, 0.0])
+    figures = turn_features(view, said, "What did Tom tell Ann's sister?", cosines, bm25, np.array([1, 2]))
+    told = dict(zip(TURN_FEATURES, figures.T.tolist(), strict=True))
+    assert told["meaning"] == pytest.approx(standard(cosines)[[1, 2]].tolist())
+    assert told["words"] == pytest.approx(standard(bm25)[[1, 2]].tolist())
+    assert told["meaning around"] == pytest.approx(standard(np.array([0.15, 0.3, 0.4]))[[1, 2]].tolist())
+    assert told["words around"] == pytest.approx(standard(np.array([1.5, 1.0, 1.5]))[[1, 2]].tolist())
+    assert told["length"] == pytest.approx(np.log([7, 2]).tolist())
+    assert told["asks"] == [0, 0]
+    assert told["speaker asked for"] == [1, 0], "the whole name must be there"
+    asked = turn_features(view, said, "Did Ann Lee's fox run?", cosines, bm25, np.array([0, 1]))
+    assert asked[:, -2:].tolist() == [[1, 1], [0, 0]]
+    assert asked.shape == (2, len(TURN_WEIGHTS))
