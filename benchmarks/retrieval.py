@@ -28,24 +28,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-from folders import Folder, FolderError, Question, read_folder
 from machine import header, peak_memory
-from metrics import RESAMPLES, SEED, Interval, coverage, distinct, interval, recall, within_budget
 
-from memgraph_rag import Evidence, Failure, Memory
+from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.contracts import SearchMode
-from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.evaluation.folders import Folder, read_folder
+from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, interval
+from memgraph_rag.evaluation.searching import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.types import Action
-
-MODES: tuple[SearchMode, ...] = get_args(SearchMode)
-CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
-BUDGET_TOKENS = 2_000
-SEGMENTS = {"turn": 20, "document": 10, "span": 20}
-"""How many a timed search asks for; where these are too few, more are asked for, which is not timed."""
 
 COSTS = (
     *("set", "segments", "added a second: segments · 100 words", "of that names · embedding · rest, s"),
@@ -118,7 +112,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     options = _options(arguments)
     try:
-        folders = [read_folder(path).limited(options.limit) for path in options.directories]
+        folders = [read_folder(path).with_evidence().limited(options.limit) for path in options.directories]
         _check(folders)
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
             store = options.store or Path(temporary) / "retrieval.lbug"
@@ -127,7 +121,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
                 reports.append(measure(folder, store, options.modes, options.k, is_first=not reports, **given))
                 if options.json:
                     _write(options.json, reports)  # after each, so that an interrupted run leaves what it had
-    except (FolderError, MemgraphRagError) as error:
+    except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     _print_tables(reports)
@@ -155,10 +149,10 @@ def _check(folders: Sequence[Folder]) -> None:
     """Refuse what would only fail after the documents were added."""
     for folder in folders:
         if len(folder.questions) < 2:
-            raise FolderError(f"Expected at least 2 questions with evidence in {folder.name}, for an interval.")
+            raise DocumentError(f"Expected at least 2 questions with evidence in {folder.name}, for an interval.")
     names = [folder.name for folder in folders]
     if len(set(names)) < len(names):
-        raise FolderError(f"Expected folders of different names, as each is a namespace, got {', '.join(names)}.")
+        raise DocumentError(f"Expected folders of different names, as each is a namespace, got {', '.join(names)}.")
 
 
 # ── one folder ───────────────────────────────────────────────────────────────────────────────────────────
@@ -167,7 +161,7 @@ def _check(folders: Sequence[Folder]) -> None:
 def measure(
     folder: Folder,
     store: str | Path,
-    modes: Sequence[SearchMode],
+    modes: Sequence[str],
     cutoffs: Sequence[int] | None = None,
     *,
     is_first: bool = True,
@@ -176,8 +170,8 @@ def measure(
     """Add the folder to a namespace of its name, and search each question in each mode.
 
     Raises:
-        FolderError: the namespace holds other documents than the folder's.
-        MemgraphRagError: the library failed.
+        DocumentError: the namespace holds other documents than the folder's.
+        MemgraphRagError: the library failed otherwise.
     """
     stopwatch = Stopwatch()
     opened = Memory(store, namespace=folder.name, layers=("entities",), progress=stopwatch, **given)
@@ -213,57 +207,23 @@ def _add(memory: Memory, folder: Folder, stopwatch: Stopwatch, bars: Bars) -> Ad
     seconds = time.perf_counter() - started
     held = memory.documents()
     if len(held) > total:
-        raise FolderError(
+        raise DocumentError(
             f"Expected the {total} documents of {folder.name} in the namespace of that name, got {len(held)}. "
             "Name another --store."
         )
     return Adding(sum(record.segments for record in held), segments, words, seconds, dict(stopwatch.seconds))
 
 
-def _search_all(memory: Memory, folder: Folder, mode: SearchMode, cutoffs: Sequence[int], bars: Bars) -> Searching:
-    first_s = _timed(memory, folder.questions[0], mode, SEGMENTS[folder.kind])[1]
+def _search_all(memory: Memory, folder: Folder, mode: str, cutoffs: Sequence[int], bars: Bars) -> Searching:
+    first_s = find_pieces(memory, folder, folder.questions[0], mode, cutoffs)[1]
     seconds, shares = [], defaultdict(list)
     for done, question in enumerate(folder.questions, 1):
-        k = max(SEGMENTS[folder.kind], *cutoffs)
-        found, taken = _timed(memory, question, mode, k)
+        found, taken = find_pieces(memory, folder, question, mode, cutoffs)
         seconds.append(taken)
-        while len(found) >= k and not _suffices(folder, found, max(cutoffs)):
-            k *= 2
-            found = _timed(memory, question, mode, k)[0]
-        for metric, share in _shares(folder, question, found, cutoffs).items():
+        for metric, share in evidence_shares(folder, question, found, cutoffs).items():
             shares[metric].append(share)
         bars(f"searching {folder.name}, {mode}", done, len(folder.questions))
     return Searching(first_s, np.array(seconds), {metric: np.array(values) for metric, values in shares.items()})
-
-
-def _timed(memory: Memory, question: Question, mode: SearchMode, k: int) -> tuple[list[Evidence], float]:
-    started = time.perf_counter()
-    found = memory.search(question.text, k=k, mode=mode, documents=question.documents)
-    return found, time.perf_counter() - started
-
-
-def _suffices(folder: Folder, found: Sequence[Evidence], most: int) -> bool:
-    """Whether more segments would change no figure."""
-    if folder.kind == "span":
-        return sum(one.segment.tokens for one in found) >= BUDGET_TOKENS
-    return len(_ranked(folder, found)) >= most
-
-
-def _ranked(folder: Folder, found: Iterable[Evidence]) -> list[str]:
-    return distinct(folder.unit_of(one.document_key, one.segment) for one in found)
-
-
-def _shares(folder: Folder, question: Question, found: Sequence[Evidence], cutoffs: Sequence[int]) -> dict[str, float]:
-    """What one question adds to each metric, between 0 and 1."""
-    if folder.kind == "span":
-        pieces = (((one.document_key, one.segment.start, one.segment.end), one.segment.tokens) for one in found)
-        return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
-    ranked = _ranked(folder, found)
-    prefix = "turn " if folder.kind == "turn" else ""
-    shares = {f"{prefix}recall@{k}": recall(question.units, ranked, k) for k in sorted(cutoffs)}
-    if folder.kind == "document":
-        shares[f"all@{max(cutoffs)}"] = float(recall(question.units, ranked, max(cutoffs)) == 1)
-    return shares
 
 
 # ── what is told ─────────────────────────────────────────────────────────────────────────────────────────

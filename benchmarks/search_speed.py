@@ -28,15 +28,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from folders import Folder, FolderError, read_folder
 from machine import header, memory_now, peak_memory
-from metrics import SEED
 
 from memgraph_rag import Document, Failure, Memory
 from memgraph_rag.capitals import capitalised
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.evaluation.folders import Folder, read_folder
+from memgraph_rag.evaluation.metrics import SEED
 from memgraph_rag.names import is_name, normalise
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import DocumentGraph, Receipt, Title, make_id
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
                         originals = originals or _as_added(folder, max(options.segments), bars, given)
                         _fill(memory._store, originals, size, bars)
                     rows.append(_measured(memory, folder, options.questions, options.k, was_there=was_there))
-    except (FolderError, MemgraphRagError) as error:
+    except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):

@@ -84,6 +84,11 @@ class LanguageModel(Protocol):
         """How many tokens it may hold at once."""
         ...
 
+    @property
+    def parameters(self) -> int:
+        """How many weights it has; loads them."""
+        ...
+
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens; needs no weights."""
         ...

@@ -8,6 +8,7 @@ of which stands in the texts that it was given.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
@@ -15,7 +16,7 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "STOP_WORDS", "TITLE_WEIGHT", "B", "KeywordIndex", "keywords", "stem", "words"]
+__all__ = ["K1", "STOP_WORDS", "TITLE_WEIGHT", "B", "KeywordIndex", "keywords", "stem", "unaccented", "words"]
 
 K1, B = 0.9, 0.4
 """How soon repetition stops to count, and how much long texts are held back: better here than 1.2 and 0.75."""
@@ -26,6 +27,8 @@ TITLE_WEIGHT = 2
 # One ideograph or hiragana is a word, as Unicode's text segmentation (UAX 29) has it; everything else runs on.
 SINGLE = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 RUN = rf"[^\W{SINGLE}]+"
+_NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
+_BASES = dict(zip("øØłŁđĐı", "oOlLdDi", strict=True))  # which Unicode does not take apart
 WORD = re.compile(rf"[{SINGLE}]|{RUN}(?:(?:['’.]|(?<=\d),(?=\d)){RUN})*")
 
 STOP_WORDS = frozenset(
@@ -50,6 +53,22 @@ def words(text: str) -> list[str]:
     ['mr', "collins's", '1,000', "don't"]
     """
     return [word.replace("’", "'") for word in WORD.findall(text.lower())]
+
+
+def unaccented(text: str) -> str:
+    """The text with Latin letters in place of those with accents: what is typed without them is found.
+
+    >>> unaccented("Aschenbrödel, Jalapeño, Łódź"), unaccented("Москва, が")
+    ('Aschenbrodel, Jalapeno, Lodz', 'Москва, が')
+    """
+    return text if text.isascii() else _NOT_ASCII.sub(lambda match: _base(match.group()), text)
+
+
+@cache
+def _base(letter: str) -> str:
+    base, *marks = unicodedata.normalize("NFKD", letter)
+    is_latin = base.isascii() and base.isalpha() and all(map(unicodedata.combining, marks))
+    return base if is_latin else _BASES.get(letter, letter)
 
 
 def keywords(text: str) -> list[str]:
@@ -140,8 +159,29 @@ class KeywordIndex:
             rows: numbers of rows, rising.
         """
         scores = np.zeros(len(rows))
-        if not len(terms) or not len(rows):
+        hits, at, of = self._hits(terms, rows)
+        if not len(hits):
             return scores
+        counts = self._counts[hits].astype(np.float64)
+        lengths = self._lengths[rows]
+        held_back = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0))
+        idf = _idf(np.bincount(of, minlength=len(terms)), len(rows))
+        np.add.at(scores, at, idf[of] * counts / (counts + held_back[at]))
+        return scores
+
+    def rarity(self, terms: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(len(terms),) how much each word tells among these rows: its idf; 0 where none of them holds it."""
+        _, _, of = self._hits(terms, rows)
+        holding = np.bincount(of, minlength=len(terms))
+        return np.where(holding > 0, _idf(holding, len(rows)), 0.0)
+
+    def _hits(
+        self, terms: NDArray[np.int32], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        """Where these rows hold these terms: place in the list of all terms, place in ``rows``, place in ``terms``."""
+        if not len(terms) or not len(rows):
+            nothing = np.zeros(0, np.int64)
+            return nothing, nothing, np.zeros(0, np.int32)
         wanted = np.full(len(self._numbers), -1, np.int32)
         wanted[terms] = np.arange(len(terms), dtype=np.int32)
         term = wanted[self._terms]
@@ -150,15 +190,11 @@ class KeywordIndex:
         place[rows] = np.arange(len(rows))
         at = place[np.searchsorted(self._starts, hits, side="right") - 1]
         hits, at = hits[at >= 0], at[at >= 0]
-        if not len(hits):
-            return scores
-        of, counts = term[hits], self._counts[hits].astype(np.float64)
-        holding = np.bincount(of, minlength=len(terms))
-        idf = np.log1p((len(rows) - holding + 0.5) / (holding + 0.5))
-        lengths = self._lengths[rows]
-        held_back = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0))
-        np.add.at(scores, at, idf[of] * counts / (counts + held_back[at]))
-        return scores
+        return hits, at, term[hits]
+
+
+def _idf(holding: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
+    return np.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
 def _merged(found: Counter[str], form: Callable[[str], str]) -> Counter[str]:

@@ -25,7 +25,7 @@ _MOST_WORDS = 4096
 _UNIFIED = str.maketrans(
     dict.fromkeys("‘’‚‛ʼʻ`´′＇", "'") | dict.fromkeys("‐‑‒–—―−﹘﹣－", "-") | dict.fromkeys("“”„‟«»", '"')
 )
-_ARTICLES = re.compile(r"(?:(?:the|an?) +)+(?=\S)")
+_ARTICLES = re.compile(r"\A(?:(?:the|an?) +)+(?=\S)")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _UNCLOSED = re.compile(r"(?<=\S) *[(\[{][^)\]}]*$")
 _PARTNERS = {"(": ")", "[": "]", "{": "}"}
@@ -90,7 +90,7 @@ def _step(text: str) -> str:
     text = " ".join((text if text.isprintable() else _printable(text)).split())
     text = _stripped(text[:-2] if text.endswith("'s") else text)
     text = _UNCLOSED.sub("", text) if _BRACKET.search(text) else text
-    return _ARTICLES.sub("", text, count=1) if text[:1] in ("t", "a") else text
+    return _ARTICLES.sub("", text) if text[:1] in ("t", "a") else text
 
 
 def _printable(text: str) -> str:

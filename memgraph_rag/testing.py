@@ -54,7 +54,7 @@ class FakeLanguageModel:
     """A language model that summarises by copying first words, and attends to what shares a word with it.
 
     A written token pays most attention to the inputs that hold the same token. A token is up to eight letters or
-    digits, or one other character.
+    digits, or one other character. It says that it has a million weights.
 
     Args:
         replies: what ``generate`` writes, one for each prompt in order; when they are used up, or without them, a
@@ -91,6 +91,7 @@ class FakeLanguageModel:
         self.name = name
         self.calibration = calibration
         self.window = window
+        self.parameters = 1_000_000
         self._replies = deque(replies)
         self._yes = tuple(yes)
         self._answer = answer

@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {*CONTRACTS, *ROOMS, "ingestion", "learning", "moments", "reading"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies"},
+    "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies", "evaluation"},
     "mcp": {ROOT, *BASE, "memory", "settings"},
     "integrations": {ROOT, *BASE, "memory", "settings"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},
@@ -81,6 +81,8 @@ OWNERS = {
     "pydantic_settings": "settings",
     "typer": "cli",
     "rich": "cli",
+    "matplotlib": "evaluation",
+    "rouge_score": "evaluation",
 }
 """The only room that knows a package."""
 

@@ -41,6 +41,8 @@ def found(text: str) -> list[str]:
         (("Москва", "МОСКВА"), "москва"),
         (("U.S.", "U.S"), "u.s"),
         (("the the", "The The The"), "the"),
+        (("Tikhaya Sosna",), "tikhaya sosna"),
+        (("Abraham Van Helsing", "the Abraham Van Helsing"), "abraham van helsing"),
         (("Alice's Adventures in Wonderland",), "alice's adventures in wonderland"),
         (("", " ", "'s", "—", "…", "🙂", "\0", "\ud800", "x" * (LONGEST_NAME + 1), "a b " * 1_000), ""),
     ],

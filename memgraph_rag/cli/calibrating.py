@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.models.calibrating import Plan
     from memgraph_rag.models.calibration import HeadCalibration
+    from memgraph_rag.models.labelled import LabelledSet
     from memgraph_rag.models.language_model import TransformersModel
 
 __all__ = ["calibrate"]
@@ -77,14 +78,32 @@ def _measured(
     from memgraph_rag.models.calibrating import calibrate, cutter
     from memgraph_rag.models.catalogue import find_embedder
     from memgraph_rag.models.embedder import SentenceEmbedder
-    from memgraph_rag.models.labelled import choose_questions, read_labelled
+    from memgraph_rag.models.labelled import choose_questions
 
-    sets = [read_labelled(path, documents) for path in questions]
+    sets = [_labelled(path, documents) for path in questions]
     name, folder = find_embedder(settings.embedder)
     embedder = SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
     cut = cutter(model, plan.cut_tokens)
     chosen = [one for labelled in sets for one in choose_questions(labelled, plan, cut, embedder, progress=bars)]
     return calibrate(model, chosen, plan, fingerprint=known, data=[labelled.name for labelled in sets], progress=bars)
+
+
+def _labelled(path: Path, documents: Path | None) -> LabelledSet:
+    """The questions of a file or folder whose evidence is whole documents."""
+    from memgraph_rag.errors import DocumentError
+    from memgraph_rag.evaluation.folders import read_folder
+    from memgraph_rag.models.labelled import LabelledSet
+
+    folder = read_folder(path, documents=documents)
+    asked = [(one.text, tuple(sorted(one.units))) for one in folder.questions if one.units]
+    if folder.kind != "document" or not asked:
+        raise DocumentError(
+            f"Expected questions in {path} that name the documents which answer them, in evidence_doc_ids, got "
+            f"{len(folder.questions)} without.",
+            path=path,
+        )
+    texts = {one.key: f"{one.title}: {one.text}" if one.title else one.text for one in folder.documents}
+    return LabelledSet(folder.name, texts, asked)
 
 
 def _show(calibration: HeadCalibration, path: Path, *, as_json: bool) -> None:

@@ -1,18 +1,16 @@
 """Labelled questions: what a language model is calibrated on.
 
-It knows files, tokens and vectors; it runs no language model. Invariants: a question comes with the texts that answer
-it together and with those most similar to it among the others, all cut at the same length; equal files, limits and
+It knows tokens and vectors, neither files nor language models. Invariants: a question comes with the texts that answer
+it together and with those most similar to it among the others, all cut at the same length; equal sets, limits and
 seeds give equal questions.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +20,8 @@ from memgraph_rag.errors import DocumentError
 if TYPE_CHECKING:
     from memgraph_rag.models.calibrating import Plan
 
-__all__ = ["LabelledQuestion", "LabelledSet", "choose_questions", "read_labelled"]
+__all__ = ["LabelledQuestion", "LabelledSet", "choose_questions"]
 
-_FORM = 'each line of it {"question": …, "evidence_doc_ids": […]}, each line of docs.jsonl {"doc_id": …, "text": …}'
 _BLOCK = 256  # texts that are embedded at once
 
 Cut = Callable[[str], tuple[str, bool]]
@@ -46,39 +43,11 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """The documents of one file by id, and (question, ids of the documents that answer it)."""
+    """The documents of a folder by key, and (question, keys of the documents that answer it)."""
 
     name: str
     documents: Mapping[str, str]
     questions: Sequence[tuple[str, tuple[str, ...]]]
-
-
-def read_labelled(questions: Path, documents: Path | None = None) -> LabelledSet:
-    """The questions of a file, or of a folder that holds ``questions.jsonl`` and ``docs.jsonl``.
-
-    Args:
-        documents: ``docs.jsonl`` beside the questions by default.
-
-    Raises:
-        DocumentError: a file is missing or of another form, or no question names the documents that answer it.
-    """
-    path = questions / "questions.jsonl" if questions.is_dir() else questions
-    name = path.resolve().parent.name if path.name == "questions.jsonl" else path.stem
-    asked, held = _rows(path), _rows(documents or path.with_name("docs.jsonl"))
-    try:
-        texts = {row["doc_id"]: f"{row['title']}: {row['text']}" if row.get("title") else row["text"] for row in held}
-        labelled = [
-            (row["question"], tuple(dict.fromkeys(row["evidence_doc_ids"])))
-            for row in asked
-            if row.get("evidence_doc_ids")
-        ]
-        missing = sorted({one for _, gold in labelled for one in gold} - texts.keys())
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DocumentError(f"Expected labelled questions in {path}, {_FORM}, but: {error!r}.", path=path) from error
-    if not labelled or missing:
-        wrong = f"the documents have no {missing[0]!r}" if missing else f"none of {len(asked)} names its evidence"
-        raise DocumentError(f"Expected labelled questions in {path}, {_FORM}, but {wrong}.", path=path)
-    return LabelledSet(name, texts, labelled)
 
 
 def choose_questions(
@@ -128,13 +97,3 @@ def _embedded(texts: Sequence[str], embedder: Embedder, name: str, progress: Pro
         if progress is not None:
             progress(f"embedding {name}", min(start + _BLOCK, len(texts)), len(texts))
     return np.concatenate(parts)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            return [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError) as error:
-        raise DocumentError(
-            f"Expected a readable {path.name} in {path.parent}, one JSON object a line, but: {error}.", path=path
-        ) from error

@@ -148,6 +148,11 @@ class TransformersModel:
         """Tokens of each text, without special tokens; needs no weights."""
         return self.tokens.count(texts)
 
+    @property
+    def parameters(self) -> int:
+        """How many weights it has; loads them."""
+        return self.network.num_parameters()
+
     def open_session(self, question: str) -> KVSession:
         """A reading session that holds the question and no node.
 

@@ -63,6 +63,11 @@ class PlainModel:
         """Tokens of each text, without special tokens; needs no weights."""
         return self.tokens.count(texts)
 
+    @property
+    def parameters(self) -> int:
+        """How many weights it has; loads them."""
+        return self.network.num_parameters()
+
     def open_session(self, question: str) -> PlainSession:
         """A reading session that holds the question and no node; QuestionError where that alone does not fit."""
         return PlainSession(self, question)

@@ -7,7 +7,8 @@ to nine digits, ties go by id); a search of some documents is as if there were n
 The recipe, chosen on the tuning sets (``docs/decisions.md``): reset = exp(3 s) on the segments, where s = z(cosine) +
 0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
 names; a second step starts from question and best segment together; the two walks and the second step's own list
-are fused, and the first two of the first walk stay first.
+are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another. What is
+said in conversations is not walked, but ordered by figures of its own.
 
 Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.3.
 """
@@ -26,6 +27,16 @@ from memgraph_rag.names import names_in, ngrams
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
+from memgraph_rag.search.ranking import (
+    TURN_WEIGHTS,
+    WEIGHTS,
+    Start,
+    features,
+    shares,
+    smoothed,
+    standard,
+    turn_features,
+)
 from memgraph_rag.types import Carrier, Vector, entity_id
 
 __all__ = ["Found", "GraphSearch", "longest"]
@@ -35,8 +46,8 @@ KEYWORDS = 0.5  # weight of the words beside the meaning
 NEIGHBOURS = 0.2  # weight of each neighbour in a segment's own scores
 ENTITIES = 0.85  # mass that starts on the question's entities, to 1 on the segments
 BEST_SEGMENT = 0.5  # weight of the best segment beside the question, where the second step starts
-SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion, beside 1 for the first walk
-KEPT = 2  # of the first walk, at the head of the result
+SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates, beside 1 for the first walk
+CANDIDATES = 50  # of the fusion, that are ordered by what they add to one another
 DAMPING = 0.7  # share of a segment's mass that comes over edges
 DAMPING_LONG = 0.3  # likewise, in a document of more segments than SHORT: its names spread more than they find
 SHORT = 3
@@ -89,7 +100,7 @@ class GraphSearch:
             return []
         seeds = self._seeds(question, view)
         vector = self._embedder.embed([question])[0]
-        terms = self.index.keywords.terms(question)
+        terms = self.index.terms(question)
         first = self._walk(view, vector, terms, seeds)
         lists = {
             "vector": _ranked(first.by_vector, view),
@@ -97,18 +108,20 @@ class GraphSearch:
             "graph": _ranked(first.on_segments, view),
         }
         if view.incidence.nnz:
-            self._second_step(view, vector, terms, seeds, lists)
-        weights = {"graph": 1.0, "second step": SECOND_LIST, "second walk": SECOND_WALK}
-        fused = _fused({name: lists[name] for name in weights if name in lists}, view, weights)
-        head = lists["graph"][:KEPT].tolist()
-        order = [*head, *(place for place, _ in fused if place not in head)]
-        by_place = dict(fused)
-        if len(order) < k:  # beyond the pools by the first walk alone, so that the head does not depend on k
+            places, scores = self._second_step(view, vector, terms, seeds, first, lists)
+        elif self.index.is_talk(view):
+            candidates = lists["graph"][:CANDIDATES]
+            figures = turn_features(view, self.index.said, question, first.by_vector, first.by_words, candidates)
+            places, scores = _ordered(view, candidates, figures @ TURN_WEIGHTS)
+        else:
+            fused = _fused({"graph": lists["graph"]}, view)
+            places, scores = [place for place, _ in fused], [score for _, score in fused]
+        if len(places) < k:  # beyond the pool by the first walk alone, so that the head does not depend on k
+            there = set(places)
             rest = (int(place) for place in _ranked(first.on_segments, view, count=len(view.rows)))
-            order += [place for place in rest if place not in by_place]
-            by_place |= {place: 0.0 for place in order if place not in by_place}
-        scores = np.maximum.accumulate([by_place[place] for place in order][::-1])[::-1]  # falling, the kept ones too
-        ranks = {name: {int(place): rank for rank, place in enumerate(places, 1)} for name, places in lists.items()}
+            places = [*places, *(place for place in rest if place not in there)]
+            scores = [*scores, *[0.0] * (len(places) - len(scores))]
+        ranks = {name: {int(place): rank for rank, place in enumerate(of_list, 1)} for name, of_list in lists.items()}
         return [
             Found(
                 str(view.ids[place]),
@@ -116,7 +129,7 @@ class GraphSearch:
                 {name: of_list[place] for name, of_list in ranks.items() if place in of_list},
                 self._carried(view, first, place, seeds),
             )
-            for place, score in zip(order[:k], scores[:k], strict=True)
+            for place, score in zip(places[:k], scores[:k], strict=True)
         ]
 
     def _second_step(
@@ -125,9 +138,13 @@ class GraphSearch:
         vector: Vector,
         terms: NDArray[np.int32],
         seeds: Sequence[int],
+        first: _Walk,
         lists: dict[str, _Places],
-    ) -> None:
-        """Start again from question and best segment together: what a chain of facts leads to next."""
+    ) -> tuple[list[int], list[float]]:
+        """Start again from question and best segment together, then order what both walks found; adds two lists.
+
+        What a chain of facts leads to next is far from the question, and near to question and best segment together.
+        """
         best = int(lists["graph"][0])
         farther = vector + BEST_SEGMENT * view.embeddings[best]
         more_terms = np.union1d(terms, self.index.keywords.terms_of(int(view.rows[best]))).astype(np.int32)
@@ -138,6 +155,13 @@ class GraphSearch:
         }
         lists["second step"] = np.array([place for place, _ in _fused(near, view)])
         lists["second walk"] = _ranked(second.on_segments, view)
+        weights = {"graph": 1.0, "second step": SECOND_LIST, "second walk": SECOND_WALK}
+        fused = [place for place, _ in _fused({name: lists[name] for name in weights}, view, weights)]
+        starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
+        candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
+        titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
+        start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
+        return _ordered(view, candidates, features(view, self.index.keywords, titles, start, candidates) @ WEIGHTS)
 
     def names(self, question: str) -> dict[str, str]:
         """What a question may name, in its order, and the entity's id: names, and what is some document's title.
@@ -164,7 +188,7 @@ class GraphSearch:
     def _walk(self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int]) -> _Walk:
         cosines = np.asarray(view.embeddings @ vector).astype(np.float64)
         bm25 = self.index.keywords.scores(terms, view.rows)
-        score = _z(_smoothed(cosines, view)) + KEYWORDS * _z(_smoothed(bm25, view))
+        score = standard(smoothed(cosines, view, NEIGHBOURS)) + KEYWORDS * standard(smoothed(bm25, view, NEIGHBOURS))
         reset = np.exp(SHARPNESS * (score - score.max()))
         entities = np.zeros(len(view.segments_with))
         if seeds:
@@ -196,6 +220,12 @@ class GraphSearch:
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
+def _ordered(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:
+    """The candidates, best first, to nine digits equal ones by id, and their shares."""
+    order = np.lexsort((view.ids[candidates], -np.round(scores, 9)))
+    return candidates[order].tolist(), shares(scores[order]).tolist()
+
+
 def longest(names: Iterable[str]) -> list[str]:
     """Those that are no part of another, by whole words: "Warsaw" in "My Cousin from Warsaw" names nothing itself."""
     framed = {name: f" {' '.join(words(name))} " for name in names}
@@ -205,22 +235,6 @@ def longest(names: Iterable[str]) -> list[str]:
 
 def _damping(view: View) -> Scores:
     return np.where(view.siblings <= SHORT, DAMPING, DAMPING_LONG)
-
-
-def _z(scores: Scores) -> Scores:
-    """How many standard deviations above the mean; 0 everywhere where all are equal."""
-    deviation = scores.std()
-    return (scores - scores.mean()) / deviation if deviation > 1e-12 else np.zeros_like(scores)
-
-
-def _smoothed(scores: Scores, view: View) -> Scores:
-    """The mean with the neighbours in the document, each of which counts ``NEIGHBOURS``."""
-    sums, weights = scores.copy(), np.ones(len(scores))
-    for neighbour in (view.before, view.after):
-        there = np.flatnonzero(neighbour >= 0)
-        sums[there] += NEIGHBOURS * scores[neighbour[there]]
-        weights[there] += NEIGHBOURS
-    return sums / weights
 
 
 def _ranked(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:

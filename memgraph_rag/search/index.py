@@ -7,6 +7,8 @@ what a forgotten document left here is never found and is dropped when it makes 
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from scipy import sparse
 
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.keywords import STOP_WORDS, KeywordIndex, unaccented, words
 from memgraph_rag.moments import day_of, instant
 from memgraph_rag.types import IndexedSegment, Matrix
 
@@ -88,6 +90,21 @@ class View:
         return _divisors(self.by_entity)
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Who says what in conversations, by row of the index.
+
+    Attributes:
+        speakers: empty for what nobody says.
+        lengths: (rows,) how many words are said, stop words left out.
+        asks: (rows,) whether it ends with a question mark.
+    """
+
+    speakers: Sequence[str]
+    lengths: NDArray[np.int64]
+    asks: NDArray[np.bool_]
+
+
 class NamespaceIndex:
     """The rows of one namespace, one for each segment.
 
@@ -121,6 +138,10 @@ class NamespaceIndex:
         self._entities: dict[str, int] = {}
         self._entity_ids: list[str] = []
         self._titled: set[int] = set()
+        self._titles: list[str] = []
+        self._speakers: list[str] = []
+        self._lengths = np.zeros(0, np.int64)
+        self._asks = np.zeros(0, bool)
         self._edges: sparse.csr_matrix = sparse.csr_matrix((0, 0))  # of every row
         self._whole: View | None = None
 
@@ -188,6 +209,13 @@ class NamespaceIndex:
                 self._titled.update(map(self._number, segment.titles))
             ends.append(len(entities))
         self._ids += [segment.id for segment in segments]
+        shared: dict[str, str] = {}  # one string for all segments of a document
+        self._titles += [shared.setdefault(segment.title, unaccented(segment.title)) for segment in segments]
+        self._speakers += [sys.intern(segment.speaker) for segment in segments]
+        said = [_without_speaker(segment) if segment.speaker else "" for segment in segments]
+        lengths = [sum(word not in STOP_WORDS for word in words(text)) for text in said]
+        self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
+        self._asks = np.concatenate([self._asks, [text.rstrip().endswith("?") for text in said]]).astype(bool)
         documents = np.array([start_of[segment.document_id] for segment in segments])
         for (document, start), end in zip(
             start_of.items(), [*list(start_of.values())[1:], len(self._ids)], strict=True
@@ -243,6 +271,23 @@ class NamespaceIndex:
     def column(self, entity_id: str) -> int | None:
         """The column of an entity in the incidence; None where no segment has it."""
         return self._entities.get(entity_id)
+
+    def terms(self, query: str) -> NDArray[np.int32]:
+        """The numbers of a text's words, as ``keywords`` knows them."""
+        return self.keywords.terms(unaccented(query))
+
+    @property
+    def said(self) -> Said:
+        """Who says what."""
+        return Said(self._speakers, self._lengths, self._asks)
+
+    def is_talk(self, view: View) -> bool:
+        """Whether somebody says each row of the view."""
+        return all(self._speakers[int(row)] for row in view.rows)
+
+    def title(self, row: int) -> str:
+        """The title of that row's document, without accents."""
+        return self._titles[row]
 
     def is_title(self, entity: int) -> bool:
         """Whether some document's title names the entity of that column."""
@@ -303,14 +348,23 @@ def edges_of(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], ND
 
 
 def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
-    """Title and words of each. What is said in a conversation counts twice, beside its neighbours and its day."""
+    """Title and words of each, without accents.
+
+    What is said in a conversation counts twice, beside its neighbours and its day.
+    """
     for place, segment in enumerate(segments):
         if not segment.speaker:
-            yield segment.title, segment.text
+            yield unaccented(segment.title), unaccented(segment.text)
             continue
         around = (segments[one] for one in (place - 1, place + 1) if 0 <= one < len(segments))
         said = [other.text for other in around if other.document_id == segment.document_id]
-        yield "", "\n".join([day_of(segment.time), segment.text, segment.text, *said])
+        yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *said]))
+
+
+def _without_speaker(segment: IndexedSegment) -> str:
+    """What is said: a message begins with its speaker, perhaps a time in parentheses, and a colon."""
+    begin = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text)
+    return segment.text[begin.end() :] if begin else segment.text
 
 
 def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:

@@ -6,6 +6,8 @@ Invariant: a strategy is known to the rest of the library only through this tabl
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
@@ -19,6 +21,16 @@ __all__ = ["DEFAULT", "STRATEGIES", "find_strategy"]
 
 DEFAULT = "walk"
 
+_NEVER = 2**31  # Yes that no reading reaches
+
+_ABLATIONS: dict[str, dict[str, Any]] = {
+    "pecan_without_graph": {"with_points": False},
+    "pecan_without_stop": {"yes_needed": _NEVER},
+    "pecan_without_attention": {"attention_weight": 0.0},
+    "pecan_without_similarity": {"similarity_weight": 0.0},
+}
+"""PECAN with one part taken away, as in the paper's ablation: to measure what each is worth."""
+
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "walk": Walk,
     "pecan": Pecan,
@@ -30,6 +42,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "top_k_keywords": lambda: TopK("keywords"),
     "top_k_vector": lambda: TopK("vector"),
     "full_context": FullContext,
+    **{ablation: partial(Pecan, name=ablation, **without) for ablation, without in _ABLATIONS.items()},
 }
 
 

@@ -37,9 +37,9 @@ class Pecan:
         start_tokens: most tokens of the start set; half the window where that is less.
         ahead: nodes read in one pass, of which those are kept that would have been read one by one; the result is the
             same. Worth it where a pass over many tokens takes no longer than over few, as on a GPU.
+        with_points: without, only segments are read, so that nothing is carried down the graph.
+        name: that users choose it by.
     """
-
-    name = "pecan"
 
     def __init__(
         self,
@@ -51,7 +51,11 @@ class Pecan:
         similarity_weight: float = 1.0,
         start_tokens: int = START_TOKENS,
         ahead: int = 1,
+        with_points: bool = True,
+        name: str = "pecan",
     ) -> None:
+        self.name = name
+        self._with_points = with_points
         self._yes_threshold = yes_threshold
         self._yes_needed = yes_needed
         self._position = position
@@ -79,8 +83,12 @@ class Pecan:
         similarity = {
             hit.node_id: hit.score for hit in graph.similarities(embedder.embed([question])[0], documents=scope)
         }
+        top = graph.top_nodes(scope)
+        if not self._with_points:
+            top = [segment for document in scope for segment in graph.segments_of(document)]
+            similarity = {node.id: similarity[node.id] for node in top if node.id in similarity}
         walk = _Walk(similarity, signals, self._similarity_weight, graph)
-        start = _start_set(graph.top_nodes(scope), similarity, session, budget, self._start_tokens)
+        start = _start_set(top, similarity, session, budget, self._start_tokens)
         if not start:
             return
         attention = session.append([as_line(node.text) for node in start]).tolist()

@@ -66,6 +66,13 @@ def test_what_is_no_folder_of_questions_is_an_error(cli, model, tmp_path) -> Non
     assert "questions.jsonl" in cli("calibrate", "--questions", tmp_path, "--model", model, status=1).stderr
 
 
+@pytest.mark.parametrize("evidence", [{}, {"evidence_doc_ids": []}, {"evidence_spans": []}])
+def test_questions_without_labels_are_refused(cli, folder, model, evidence) -> None:
+    (folder / "questions.jsonl").write_text(json.dumps({"question": "Who ran?"} | evidence) + "\n", "utf-8")
+    failed = cli("calibrate", "--questions", folder, "--model", model, status=1)
+    assert "evidence_doc_ids, got 1 without" in failed.stderr
+
+
 def test_documents_belong_to_one_file_of_questions(cli, folder, model) -> None:
     options = ("--questions", folder, "--questions", folder, "--documents", folder / "docs.jsonl")
     assert "one file of questions" in cli("calibrate", *options, "--model", model, status=2).stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +18,7 @@ from memgraph_rag.models.calibrating import Plan, calibrate, cutter
 from memgraph_rag.models.calibration import Head, HeadCalibration, Origin, read_calibration, write_calibration
 from memgraph_rag.models.catalogue import CATALOGUE, calibration_path, find_calibration, fingerprint
 from memgraph_rag.models.fitting import Reading, Verdicts, fit
-from memgraph_rag.models.labelled import LabelledQuestion, choose_questions, read_labelled
+from memgraph_rag.models.labelled import LabelledQuestion, LabelledSet, choose_questions
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.settings import Settings
 from memgraph_rag.testing import FakeEmbedder
@@ -218,25 +217,17 @@ def test_a_model_is_calibrated_from_questions(tiny, tmp_path) -> None:
 # ── labelled questions ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_folder(folder: Path, *, questions: int = 4, documents: int = 12, **changes: object) -> Path:
-    folder.mkdir(exist_ok=True)
-    docs = [{"doc_id": f"d{n}", "title": f"Title {n}", "text": f"word{n} " * (n + 1)} for n in range(documents)]
-    asked = [
-        {"question": f"What is word{n}?", "evidence_doc_ids": [f"d{n}", "d0"]} | changes
-        for n in range(1, questions + 1)
-    ]
-    for name, rows in (("docs", docs), ("questions", asked)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return folder
+def labelled_set(*, questions: int = 4, documents: int = 12) -> LabelledSet:
+    texts = {f"d{n}": f"Title {n}: " + f"word{n} " * (n + 1) for n in range(documents)}
+    return LabelledSet("words", texts, [(f"What is word{n}?", (f"d{n}", "d0")) for n in range(1, questions + 1)])
 
 
 def no_cut(text: str) -> tuple[str, bool]:
     return text, True
 
 
-def test_a_question_comes_with_what_answers_it_and_the_nearest_others(tmp_path) -> None:
-    labelled = read_labelled(write_folder(tmp_path / "words"))
-    assert (labelled.name, len(labelled.documents), len(labelled.questions)) == ("words", 12, 4)
+def test_a_question_comes_with_what_answers_it_and_the_nearest_others() -> None:
+    labelled = labelled_set()
     embedder = FakeEmbedder()
     chosen = choose_questions(labelled, Plan(candidates=6), no_cut, embedder)
     assert {one.text for one in chosen} == {f"What is word{n}?" for n in range(1, 5)}
@@ -252,14 +243,10 @@ def test_a_question_comes_with_what_answers_it_and_the_nearest_others(tmp_path) 
             every[text] for text in every.keys() - {*one.others, *one.gold}
         )
     assert choose_questions(labelled, Plan(candidates=6), no_cut, embedder) == chosen
-    assert (
-        choose_questions(read_labelled(tmp_path / "words" / "questions.jsonl"), Plan(candidates=6), no_cut, embedder)
-        == chosen
-    )
 
 
-def test_questions_whose_answer_is_whole_come_first(tmp_path) -> None:
-    labelled = read_labelled(write_folder(tmp_path / "words", questions=8))
+def test_questions_whose_answer_is_whole_come_first() -> None:
+    labelled = labelled_set(questions=8)
 
     def cut(text: str) -> tuple[str, bool]:
         return text[:40], len(text) <= 40
@@ -282,30 +269,8 @@ def test_texts_are_cut_at_tokens(tiny) -> None:
     assert tiny.count_tokens([text]) == [4]
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"evidence_doc_ids": []}, "none of 4 names its evidence"),
-        ({"evidence_doc_ids": ["gone"]}, "have no 'gone'"),
-        ({"evidence_doc_ids": 3}, "TypeError"),
-    ],
-)
-def test_questions_without_labels_are_refused(tmp_path, changes, expected) -> None:
-    with pytest.raises(DocumentError, match=expected):
-        read_labelled(write_folder(tmp_path / "words", **changes))
-
-
-def test_files_that_are_not_there_or_no_json_are_refused(tmp_path) -> None:
-    with pytest.raises(DocumentError, match=r"readable questions\.jsonl"):
-        read_labelled(tmp_path)
-    folder = write_folder(tmp_path / "words")
-    (folder / "docs.jsonl").write_text("{", "utf-8")
-    with pytest.raises(DocumentError, match=r"readable docs\.jsonl"):
-        read_labelled(folder)
-
-
-def test_too_few_documents_are_refused(tmp_path) -> None:
-    labelled = read_labelled(write_folder(tmp_path / "words", documents=5))
+def test_too_few_documents_are_refused() -> None:
+    labelled = labelled_set(documents=5)
     with pytest.raises(DocumentError, match="at least 12 documents"):
         choose_questions(labelled, Plan(), no_cut, FakeEmbedder())
 

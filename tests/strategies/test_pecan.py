@@ -11,6 +11,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, One
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
 
@@ -350,3 +351,42 @@ def test_a_document_without_points_enters_with_its_segments() -> None:
 
 def test_an_empty_graph_is_no_step() -> None:
     assert World([]).passes() == []
+
+
+# ── ablations ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def tree() -> World:
+    """Two points over three segments; the model says Yes at once, and the point of less likeness leads to "low"."""
+    return World(
+        [
+            point("top"),
+            point("side", index=1),
+            *(segment(name, index=at) for at, name in enumerate(("near", "far", "low"))),
+        ],
+        [Summarizes("top", "near", 0.9), Summarizes("top", "far", 0.1), Summarizes("side", "low", 1.0)],
+        similarity={"top": 0.5, "side": 0.4, "near": 0.3, "far": 0.6, "low": 0.1},
+        attention={"top": 0.1, "side": 0.9, "near": 0.1, "far": 0.1, "low": 0.1},
+        yes=[0.9] * 9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("pecan", ["top", "side"]),
+        ("pecan_without_stop", ["top", "side", "low", "near", "far"]),
+        ("pecan_without_graph", ["near", "far", "low"]),
+    ],
+)
+def test_what_is_taken_away_is_not_there(name: str, read: list[str]) -> None:
+    assert ids(tree().walk(find_strategy(name))) == read
+
+
+def test_each_signal_can_be_taken_away() -> None:
+    def third(name: str) -> str:
+        world = replace(tree(), yes=[0.1] * 9)
+        return ids(world.walk(find_strategy(name)))[2]
+
+    assert third("pecan_without_attention") == "far", "the most similar of what is not read"
+    assert third("pecan_without_similarity") == "low", "what the node below which it stands attended to"

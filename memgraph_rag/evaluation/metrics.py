@@ -1,18 +1,30 @@
-"""Metrics of retrieval, and how far a mean over questions may be off.
+"""Metrics of retrieval, and how far a figure over questions may be off.
 
-It knows lists and numbers only. Shares are between 0 and 1; who shows them makes them percent.
+It knows lists and numbers only. Shares are between 0 and 1; who shows them makes them percent. Invariant: every figure
+over questions is a ratio of two sums over them (a mean has 1 below), so that one bootstrap serves all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import bootstrap
 
-__all__ = ["RESAMPLES", "SEED", "Interval", "coverage", "distinct", "interval", "recall", "within_budget"]
+__all__ = [
+    "RESAMPLES",
+    "SEED",
+    "Interval",
+    "coverage",
+    "distinct",
+    "interval",
+    "ratio_difference",
+    "ratio_interval",
+    "recall",
+    "within_budget",
+]
 
 SEED = 0
 RESAMPLES = 9_999
@@ -89,11 +101,40 @@ def interval(values: ArrayLike) -> Interval:
         ValueError: fewer than two values.
     """
     sample = np.asarray(values, float)
-    if len(sample) < 2:
-        raise ValueError(f"Expected at least 2 questions, got {len(sample)}: one says nothing of how far it is off.")
+    return ratio_interval(sample, np.ones(len(sample)))
+
+
+def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
+    """The sum of the one over the sum of the other, with its interval, over questions; 0 where nothing is below.
+
+    Raises:
+        ValueError: fewer than two questions.
+    """
+    return _bootstrap((above, below), _ratio)
+
+
+def ratio_difference(first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> Interval:
+    """The first ratio less the second, paired by question: both are drawn from the same questions each time.
+
+    Raises:
+        ValueError: fewer than two questions.
+    """
+    return _bootstrap((*first, *second), lambda a, b, c, d, axis: _ratio(a, b, axis) - _ratio(c, d, axis))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray, axis: int) -> np.ndarray:
+    total, base = np.sum(above, axis=axis), np.sum(below, axis=axis)
+    return np.divide(total, base, out=np.zeros_like(total), where=base != 0)
+
+
+def _bootstrap(samples: Sequence[ArrayLike], statistic: Callable[..., np.ndarray]) -> Interval:
+    arrays = [np.asarray(sample, float) for sample in samples]
+    if len(arrays[0]) < 2:
+        raise ValueError(f"Expected at least 2 questions, got {len(arrays[0])}: one says nothing of how far it is off.")
     # "BCa" has no answer where all values are equal, which for a share of few questions happens.
     result = bootstrap(
-        (sample,), np.mean, n_resamples=RESAMPLES, method="percentile", batch=1_000, rng=np.random.default_rng(SEED)
-    )
+        arrays, statistic, paired=True, vectorized=True, n_resamples=RESAMPLES, method="percentile", batch=1_000,
+        rng=np.random.default_rng(SEED),
+    )  # fmt: skip
     low, high = result.confidence_interval
-    return Interval(float(sample.mean()), float(low), float(high))
+    return Interval(float(statistic(*arrays, axis=-1)), float(low), float(high))

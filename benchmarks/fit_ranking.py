@@ -1,0 +1,188 @@
+"""Fit the weights by which a graph search orders its candidates, on questions whose evidence is known.
+
+    python benchmarks/fit_ranking.py DIR… [--store PATH_OR_URL] [--strength 10]
+
+Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``, or conversations with ``turns.jsonl``,
+whose figures are others: do not mix the two. Fit on sets of which nothing is told.
+Printed: recall of held-out questions (folds of a tenth, and each set or conversation with weights fitted on the others
+alone) beside that of the order before, and the weights as they stand in ``memgraph_rag/search/ranking.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from memgraph_rag import Failure, Memory
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.evaluation.folders import read_folder
+from memgraph_rag.evaluation.metrics import SEED, distinct, interval, recall
+from memgraph_rag.search import graph
+from memgraph_rag.search.index import View
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES
+from memgraph_rag.types import Segment
+
+FOLDS = 10
+CUTOFFS = {"document": (2, 5), "turn": (5, 10)}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: (c, f) figures of its candidates in the order before, what they count for, and what is gold.
+
+    ``group`` is what its weights must not come from: its set, or its conversation.
+    """
+
+    dataset: str
+    group: str
+    figures: np.ndarray
+    units: Sequence[str]
+    gold: frozenset[str]
+    cutoffs: tuple[int, int] = (2, 5)
+
+    def recalls(self, weights: np.ndarray | None) -> list[float]:
+        """Recall at each cut-off, in percent; without weights that of the order before."""
+        order = range(len(self.units)) if weights is None else np.argsort(-self.figures @ weights, kind="stable")
+        ranked = distinct(self.units[place] for place in order)
+        return [100 * recall(self.gold, ranked, k) for k in self.cutoffs]
+
+
+def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
+    """Run; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--strength", type=float, default=10.0, help="of the pull towards weights of 0")
+    options = parser.parse_args(arguments)
+    try:
+        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
+            store = options.store or Path(temporary) / "fit.lbug"
+            asked = [one for path in options.directories for one in collect(path, store, **given)]
+    except MemgraphRagError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    tell(asked, options.strength)
+    return 0
+
+
+def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
+    """The candidates of every question of a folder."""
+    folder = read_folder(directory).with_evidence()
+    asked = []
+    with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
+        for outcome in memory.add_many(folder.documents):
+            if isinstance(outcome, Failure):
+                raise outcome.error
+        key_of = {record.id: record.key for record in memory.documents()}
+        for question in folder.questions:
+            with recorded() as told:
+                memory.search(question.text, k=1, documents=question.documents)
+            if not told:
+                continue
+            figures, ids = told[0]
+            segments = [node for node in map(memory.get, ids) if isinstance(node, Segment)]
+            units = [folder.unit_of(key_of[segment.document_id], segment.start) for segment in segments]
+            group = f"{folder.name} {question.documents or ''}"
+            asked.append(Asked(folder.name, group, figures, units, question.units, CUTOFFS[folder.kind]))
+    return asked
+
+
+@contextmanager
+def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
+    """What a search computes of its candidates, with their ids, while this lasts."""
+    told: list[tuple[np.ndarray, list[str]]] = []
+    computed = {name: getattr(graph, name) for name in ("features", "turn_features")}
+
+    def recording(compute: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        def record(view: View, *given: Any) -> np.ndarray:
+            figures, candidates = compute(view, *given), given[-1]
+            told.append((figures, [str(view.ids[place]) for place in candidates]))
+            return figures
+
+        return record
+
+    for name, compute in computed.items():
+        setattr(graph, name, recording(compute))
+    try:
+        yield told
+    finally:
+        for name, compute in computed.items():
+            setattr(graph, name, compute)
+
+
+def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
+    """(f,) weights: conditional logistic regression over each question's candidates, with a quadratic penalty.
+
+    The penalty is on weights per standard deviation of a figure, of ``strength`` questions' worth.
+    """
+    usable = [one for one in asked if one.gold.intersection(one.units)]
+    deviation = np.maximum(np.concatenate([one.figures for one in usable]).std(axis=0), 1e-9)
+    most = max(len(one.units) for one in usable)
+    figures = np.zeros((len(usable), most, len(deviation)))
+    wanted, masked = np.zeros((len(usable), most)), np.full((len(usable), most), -np.inf)
+    for row, one in enumerate(usable):
+        count = len(one.units)
+        figures[row, :count] = one.figures / deviation
+        gold = np.array([unit in one.gold for unit in one.units], float)
+        wanted[row, :count], masked[row, :count] = gold / gold.sum(), 0.0
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = figures @ weights + masked
+        scores -= scores.max(axis=1, keepdims=True)
+        logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        value = -(wanted * np.where(wanted > 0, logs, 0.0)).sum() + strength * weights @ weights / 2
+        slope = np.einsum("qcf,qc->f", figures, np.exp(logs) - wanted) + strength * weights
+        return float(value) / len(usable), slope / len(usable)
+
+    return minimize(loss, np.zeros(len(deviation)), jac=True, method="L-BFGS-B").x / deviation
+
+
+def tell(asked: Sequence[Asked], strength: float) -> None:
+    """Print the rows and the weights."""
+    sets = [one.dataset for one in asked]
+    order = np.random.default_rng(SEED).permutation(len(asked))
+    fold = np.empty(len(asked), int)
+    fold[order] = np.arange(len(asked)) % FOLDS
+    rows = {
+        "the order before": np.array([one.recalls(None) for one in asked]),
+        "held-out folds": _held_out(asked, fold, strength),
+        "the other sets": _held_out(asked, np.unique([one.group for one in asked], return_inverse=True)[1], strength),
+    }
+    few, many = asked[0].cutoffs
+    print(f"| set | weights from | R@{few} | R@{many} | R@{many} more than before |\n| --- | --- | --- | --- | --- |")
+    for dataset in [*dict.fromkeys(sets), "all"]:
+        chosen = np.array([dataset in (one, "all") for one in sets])
+        for name, recalls in rows.items():
+            gain = interval((recalls - rows["the order before"])[chosen, 1])
+            shown = f"{gain.value:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
+            means = recalls[chosen].mean(axis=0)
+            print(f"| {dataset} ({chosen.sum()}) | {name} | {means[0]:.1f} | {means[1]:.1f} | {shown} |")
+    print()
+    names = FEATURES if asked[0].figures.shape[1] == len(FEATURES) else TURN_FEATURES
+    for name, weight in zip(names, fit(asked, strength), strict=True):
+        print(f"{name}: {weight:.4g}")
+
+
+def _held_out(asked: Sequence[Asked], group: np.ndarray, strength: float) -> np.ndarray:
+    """(n, 2) recalls of each question, by weights from the other groups; all groups' where there is but one."""
+    recalls = np.zeros((len(asked), 2))
+    for one in np.unique(group):
+        others = [question for question, its in zip(asked, group, strict=True) if its != one] or list(asked)
+        weights = fit(others, strength)
+        for place in np.flatnonzero(group == one):
+            recalls[place] = asked[place].recalls(weights)
+    return recalls
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""A folder of evaluation data: documents to add, questions, their answers, and where the evidence is.
+
+It knows the format (``docs.jsonl``, ``questions.jsonl``, perhaps ``turns.jsonl``), and neither store nor metric.
+Invariant: a folder has one kind of evidence (turns before documents before spans).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Literal
+
+from memgraph_rag.errors import DocumentError
+from memgraph_rag.types import Document, Turn
+
+__all__ = ["Folder", "Question", "Span", "closed", "read_folder", "read_time"]
+
+Span = tuple[str, int, int]
+"""Key of a document, its first character, the one behind the last."""
+
+_TIMES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M")  # of locomo and of longmemeval_mini
+_EVIDENCE = {"turn": "evidence_turn_ids", "document": "evidence_doc_ids", "span": "evidence_spans"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its answers and its evidence.
+
+    Attributes:
+        id: unique in its folder.
+        documents: keys of those to be searched; None is all.
+        units: the documents (keys) or turns (ids) that hold the evidence.
+        spans: its characters; one of the two is empty, both where the evidence is not known.
+        answers: references, any of which is right; none where the set has none.
+        options: of a multiple choice, and ``gold`` the place of the right one.
+        unanswerable: the right behaviour is to abstain.
+        context: keys of the documents that were given with this question alone (the closed setting).
+    """
+
+    id: str
+    text: str
+    documents: tuple[str, ...] | None = None
+    units: frozenset[str] = frozenset()
+    spans: tuple[Span, ...] = ()
+    answers: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    gold: int = -1
+    unanswerable: bool = False
+    context: tuple[str, ...] = ()
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether it is known where the answer stands."""
+        return bool(self.units or self.spans)
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether an answer to it can be scored."""
+        return bool(self.answers or self.options or self.unanswerable)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a folder holds.
+
+    ``turns`` are, by the key of a conversation, where each message begins in the document's text, and its id.
+    """
+
+    name: str
+    kind: Literal["turn", "document", "span"]
+    documents: Sequence[Document]
+    questions: Sequence[Question]
+    turns: Mapping[str, Sequence[tuple[int, str]]]
+
+    def with_evidence(self) -> Folder:
+        """The folder with those questions only whose evidence is known.
+
+        Raises:
+            DocumentError: there is none.
+        """
+        kept = [question for question in self.questions if question.has_evidence]
+        if not kept:
+            raise DocumentError(
+                f"Expected questions with evidence_doc_ids, evidence_spans, or evidence_turn_ids and turns.jsonl in "
+                f"{self.name}, got {len(self.questions)} without.",
+                name=self.name,
+            )
+        return replace(self, questions=kept)
+
+    def limited(self, most: int | None) -> Folder:
+        """The folder with at most so many questions, taken at even distances."""
+        count = len(self.questions)
+        if most is None or most >= count:
+            return self
+        return replace(self, questions=[self.questions[place * count // most] for place in range(most)])
+
+    def about(self, most: int | None) -> Folder:
+        """The folder with those questions only that are about the first so many documents (by key) that any names."""
+        if most is None:
+            return self
+        keys = sorted({key for question in self.questions for key in question.documents or ()})[:most]
+        asked = [one for one in self.questions if one.documents is None or {*one.documents} <= {*keys}]
+        return replace(self, questions=asked)
+
+    def needed(self) -> Folder:
+        """The folder with those documents only that its questions are about: all where one is about all."""
+        if any(question.documents is None for question in self.questions):
+            return self
+        keys = {key for question in self.questions for key in question.documents or ()}
+        return replace(self, documents=[document for document in self.documents if document.key in keys])
+
+    def unit_of(self, key: str, start: int) -> str:
+        """What a span that begins there counts for: the id of the turn in which it lies, else its document's key."""
+        if self.kind != "turn":
+            return key
+        return self.turns[key][bisect_right(self.turns[key], start, key=itemgetter(0)) - 1][1]
+
+
+def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
+    """The documents and questions of a folder, or of a file of questions.
+
+    Args:
+        documents: by default ``docs.jsonl`` beside the questions.
+
+    Raises:
+        DocumentError: a file is missing or of another form, or a question's evidence is in no document.
+    """
+    questions = path / "questions.jsonl" if path.is_dir() or not path.suffix else path
+    name = questions.resolve().parent.name if questions.name == "questions.jsonl" else questions.stem
+    rows, asked = _rows(documents or questions.with_name("docs.jsonl")), _rows(questions)
+    beside = questions.with_name("turns.jsonl")
+    try:
+        conversations = dict(_conversations(rows, _rows(beside))) if beside.is_file() else {}
+        held = [
+            conversations[row["doc_id"]][0]
+            if row["doc_id"] in conversations
+            else Document(row["text"], key=row["doc_id"], title=row.get("title", ""))
+            for row in rows
+        ]
+        turns = {key: starts for key, (_, starts) in conversations.items()}
+        kind = "turn" if turns else "document" if any(row.get("evidence_doc_ids") for row in asked) else "span"
+        folder = Folder(name, kind, held, [_question(row, place, kind) for place, row in enumerate(asked)], turns)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DocumentError(
+            f'Expected the format of the evaluation data in {path}, {{"question": …}} and {{"doc_id": …, "text": …}}, '
+            f"but: {error!r}.",
+            path=path,
+        ) from error
+    _check(folder, path)
+    return folder
+
+
+def closed(folder: Folder) -> Folder:
+    """The same questions, each about one long document made of its own paragraphs: the closed setting.
+
+    The document's key is the question's id, a paragraph stands under its title, and the evidence is the characters of
+    those that hold it. Questions that are about documents of their own anyhow stay as they are, and so do theirs.
+
+    Raises:
+        DocumentError: a question is about all documents and names none as its context.
+    """
+    held = {document.key: document for document in folder.documents}
+    named = {key for question in folder.questions for key in question.documents or ()}
+    documents = [document for document in folder.documents if document.key in named]
+    questions: list[Question] = []
+    for question in folder.questions:
+        if question.documents is not None:
+            questions.append(question)
+            continue
+        if not question.context:
+            raise DocumentError(f"Expected context_doc_ids with each question of {folder.name}, got none.")
+        text, spans = "", []
+        for key in question.context:
+            paragraph = f"{held[key].title}\n{held[key].text}\n\n"
+            if key in question.units:
+                spans.append((question.id, len(text), len(text) + len(paragraph)))
+            text += paragraph
+        documents.append(Document(text, key=question.id))
+        questions.append(replace(question, documents=(question.id,), units=frozenset(), spans=tuple(spans)))
+    kind = folder.kind if folder.kind == "turn" else "span"
+    return replace(folder, name=f"{folder.name} closed", kind=kind, documents=documents, questions=questions)
+
+
+def _check(folder: Folder, path: Path) -> None:
+    held = {document.key for document in folder.documents}
+    turns = {name for starts in folder.turns.values() for _, name in starts}
+    for question in folder.questions:
+        units = () if turns else question.units
+        named = {*(question.documents or ()), *units, *question.context, *(key for key, _, _ in question.spans)}
+        if missing := sorted(named - held):
+            raise DocumentError(f"Expected the documents of every question in {path}, but there is no {missing[0]!r}.")
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines if line.strip()]
+    except FileNotFoundError as error:
+        raise DocumentError(
+            f"Expected a folder with docs.jsonl and questions.jsonl, but there is no {path.name} in {path.parent}.",
+            path=path,
+        ) from error
+    except (OSError, ValueError) as error:
+        raise DocumentError(f"Expected one JSON object a line in {path}, but: {error}.", path=path) from error
+
+
+def _question(row: Mapping[str, Any], place: int, kind: str) -> Question:
+    evidence = row.get(_EVIDENCE[kind]) or ()
+    spans = ((span["doc_id"], span["start"], span["end"]) for span in evidence) if kind == "span" else ()
+    return Question(
+        str(row.get("qid", place)),
+        row["question"],
+        documents=tuple(row.get("doc_ids") or ()) or None,
+        units=frozenset(evidence) if kind != "span" else frozenset(),
+        spans=tuple(span for span in spans if span[1] < span[2]),
+        answers=tuple(row.get("answers") or ()),
+        options=tuple(row.get("options") or ()),
+        gold=row.get("gold_option", -1),
+        unanswerable=bool(row.get("unanswerable")),
+        context=tuple(row.get("context_doc_ids") or ()),
+    )
+
+
+def _conversations(
+    rows: Sequence[dict[str, Any]], turns: Sequence[dict[str, Any]]
+) -> Iterator[tuple[str, tuple[Document, list[tuple[int, str]]]]]:
+    """Each conversation as the library renders chat messages, and its turns there.
+
+    The folder's offsets are of its own rendering. What was said is taken from there, because it may hold what the
+    turn's "text" does not, such as the description of a photo. A turn without a word is left out, so never found.
+    """
+    of_document = {row["doc_id"]: row for row in rows}
+    said: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for turn in turns:
+        key, speaker = turn["doc_id"], turn["speaker"]
+        words = of_document[key]["text"][turn["start"] : turn["end"]].removeprefix(f"{speaker}: ")
+        if words.strip():
+            said[key].append((turn["turn_id"], speaker, read_time(turn.get("date", "")) or "", words))
+    for key, messages in said.items():
+        text, starts, told = "", [], []
+        for turn_id, speaker, time, words in messages:
+            text += "\n\n" if text else ""
+            starts.append((len(text), turn_id))
+            told.append((speaker, f"{time}:00" if time else ""))
+            text += f"{speaker} ({time}): {words}" if time else f"{speaker}: {words}"
+        ends = [*(start for start, _ in starts[1:]), len(text)]
+        spoken = tuple(
+            Turn(start, end, *one) for (start, _), end, one in zip(starts, ends, told, strict=True)
+        )  # fmt: skip
+        yield key, (Document(text, key=key, title=of_document[key].get("title", ""), turns=spoken), starts)
+
+
+def read_time(text: str) -> str | None:
+    """A date of the folders as ISO 8601; None where it is none.
+
+    >>> read_time("1:56 pm on 8 May, 2023")
+    '2023-05-08T13:56'
+    """
+    for form in _TIMES:
+        try:
+            return datetime.strptime(text, form).isoformat(timespec="minutes")
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,56 @@
+"""On what something was measured: the machine, the versions, the models.
+
+Invariant: it loads nothing; what is not installed is told as such.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from memgraph_rag import __version__
+from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.memory import Memory
+
+__all__ = ["machine_line", "model_line", "version_line"]
+
+
+def version_line(*packages: str) -> str:
+    """Our version, Python's, those of the packages, and the time."""
+    of_packages = ", ".join(f"{name} {_version(name)}" for name in packages)
+    now = datetime.now().astimezone()
+    return f"memgraph_rag {__version__}, Python {platform.python_version()}, {of_packages}; {now:%Y-%m-%d %H:%M %Z}"
+
+
+def machine_line() -> str:
+    """The processor, and how busy it is."""
+    return f"{_processor()}, {os.cpu_count()} CPUs, {platform.system()}, load {os.getloadavg()[0]:.1f} at the start"
+
+
+def model_line(memory: Memory) -> str:
+    """Embedder, recognizer and segments."""
+    try:
+        tokens_by = memory.language_model.name
+    except ModelNotFound:
+        tokens_by = memory.embedder.name
+    return (
+        f"embedder {memory.embedder.name}, recognizer {memory.recognizer.name}, "
+        f"segments of {memory.settings.segment_tokens} tokens by {tokens_by}"
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,121 @@
+"""What came of each question, as it came, kept in a file of JSON lines.
+
+It knows neither memory nor metric. Invariants: an outcome is found again by the hash of all that it follows from; a
+line is written whole or, where the process died, dropped when the file is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.evaluation.searching import Piece
+
+__all__ = ["Building", "Outcome", "Outcomes", "key_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one method gave to one question.
+
+    Attributes:
+        key: hash of all that it follows from.
+        method: "search graph" and the like, or the name of a strategy.
+        found: what a search found, or what an answer cites (with 0 tokens), best first.
+        error: why there is no answer; empty where there is one.
+        parameters: weights of the language model that was asked; 0 without one.
+    """
+
+    key: str
+    dataset: str
+    question: str
+    method: str
+    found: tuple[Piece, ...]
+    answer: str = ""
+    abstained: bool = False
+    stop: str = ""
+    error: str = ""
+    prompt_tokens: int = 0
+    generated_tokens: int = 0
+    model_calls: int = 0
+    seconds: float = 0.0
+    parameters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """What one run of adding documents cost."""
+
+    dataset: str
+    documents: int
+    segments: int
+    prompt_tokens: int
+    generated_tokens: int
+    model_calls: int
+    seconds: float
+
+
+class Outcomes:
+    """The outcomes and buildings that a folder holds: ``outcomes.jsonl`` and ``buildings.jsonl``.
+
+    Raises:
+        SettingsError: the folder cannot be made or read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = {"outcomes": folder / "outcomes.jsonl", "buildings": folder / "buildings.jsonl"}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            rows = {name: _rows(path) for name, path in self._paths.items()}
+        except OSError as error:
+            raise SettingsError(f"Expected a folder that can be written to, but: {error}.", path=folder) from error
+        self._by_key = {row["key"]: _outcome(row) for row in rows["outcomes"]}
+        self._buildings = [Building(**row) for row in rows["buildings"]]
+
+    def find(self, key: str) -> Outcome | None:
+        """The outcome of that key, if it was kept."""
+        return self._by_key.get(key)
+
+    def buildings(self, dataset: str) -> list[Building]:
+        """What adding that set has cost, run by run."""
+        return [building for building in self._buildings if building.dataset == dataset]
+
+    def keep(self, outcome: Outcome) -> None:
+        """Append an outcome."""
+        self._by_key[outcome.key] = outcome
+        self._append("outcomes", asdict(outcome))
+
+    def keep_building(self, building: Building) -> None:
+        """Append what a run of adding cost."""
+        self._buildings.append(building)
+        self._append("buildings", asdict(building))
+
+    def _append(self, name: str, row: Mapping[str, Any]) -> None:
+        with self._paths[name].open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def key_of(*inputs: object) -> str:
+    """A hash of what an outcome follows from, given as JSON values."""
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:24]
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    found = tuple(((key, start, end), tokens) for (key, start, end), tokens in row["found"])
+    return Outcome(**{**row, "found": found})
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """All whole lines; a last one that is cut off is taken out of the file, so that the next begins a line."""
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    return [json.loads(line) for line in whole.splitlines()]

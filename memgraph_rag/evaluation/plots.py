@@ -1,0 +1,56 @@
+"""Quality against what it costs, as pictures.
+
+It knows the rows of the summary only, and needs matplotlib (the extra "evaluation"). Invariant: each point is one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["draw"]
+
+_AXES = {"tokens": "model tokens a question", "seconds": "seconds a question"}
+_SHOWN = ("F1", "accuracy of 4", "accuracy of 2")
+"""The metric that is drawn: the first of these that a set has, else its first one."""
+
+
+def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
+    """One picture a set and axis: ``SET-tokens.png`` and ``SET-seconds.png``; sets of searches alone have the latter.
+
+    Raises:
+        SettingsError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise SettingsError(
+            'Expected matplotlib for the plots. Install it: pip install "memgraph_rag[evaluation]", or say --no-plots.'
+        ) from error
+    written = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        asked = [row for row in rows if row["dataset"] == dataset and not row["strategy"].startswith("search ")]
+        of_set = asked or [row for row in rows if row["dataset"] == dataset]
+        present = [row["metric"] for row in of_set]
+        metric = next((one for one in _SHOWN if one in present), present[0])
+        drawn = [row for row in of_set if row["metric"] == metric]
+        for axis in ("tokens", "seconds") if asked else ("seconds",):
+            figure = Figure(figsize=(6, 4), layout="constrained")
+            FigureCanvasAgg(figure)
+            plot = figure.add_subplot()
+            for row in drawn:
+                x = row["seconds"] if axis == "seconds" else row["prompt_tokens"] + row["generated_tokens"]
+                bars = [[row["value"] - row["low"]], [row["high"] - row["value"]]]
+                plot.errorbar([x], [row["value"]], yerr=bars, fmt="o", capsize=3)
+                plot.annotate(row["strategy"], (x, row["value"]), xytext=(6, 4), textcoords="offset points")
+            plot.set(xlabel=_AXES[axis], ylabel=f"{metric}, %", title=dataset, ylim=(0, 100))
+            plot.set_xlim(left=0)
+            plot.grid(alpha=0.3)
+            path = folder / f"{dataset.replace(' ', '-')}-{axis}.png"
+            figure.savefig(path, dpi=150)
+            written.append(path)
+    return written

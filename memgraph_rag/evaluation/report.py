@@ -1,0 +1,239 @@
+"""From scores to the table: figures with their intervals, differences to the best baseline, and what it all cost.
+
+It knows no memory. Invariant: nothing stands in a table that does not follow from the outcomes; a miss stays in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag.evaluation.folders import Folder
+from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, ratio_difference, ratio_interval
+from memgraph_rag.evaluation.outcomes import Building, Outcome
+from memgraph_rag.evaluation.scores import Scores, scores_of
+
+__all__ = ["Cost", "Difference", "Scorecard", "intervals_line", "tera_flops"]
+
+_LESS_IS_BETTER = {"refused"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Means over questions (of building: over documents)."""
+
+    prompt_tokens: float
+    generated_tokens: float
+    model_calls: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Ours less the best of the others in one metric, paired by question, in percent points."""
+
+    ours: str
+    best: str
+    interval: Interval
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether 0 lies outside the interval of 95 %."""
+        return self.interval.low > 0 or self.interval.high < 0
+
+
+def tera_flops(parameters: int, tokens: float) -> float:
+    """2 x parameters x tokens, in 10^12: the papers' formula (PECAN, section 4.2), without attention's own share.
+
+    >>> tera_flops(1_500_000_000, 1000)
+    3.0
+    """
+    return 2 * parameters * tokens / 1e12
+
+
+class Scorecard:
+    """All outcomes of one folder.
+
+    Args:
+        ours: the methods that are compared with the best of the others: of searches, of strategies.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        outcomes: Iterable[Outcome],
+        buildings: Sequence[Building],
+        *,
+        ours: Sequence[str],
+    ) -> None:
+        self.dataset = folder.name
+        self._parameters = 0
+        self._ours = ours
+        self._buildings = buildings
+        of = {question.id: question for question in folder.questions}
+        self._has_unanswerable = any(question.unanswerable for question in folder.questions)
+        self._outcomes: dict[str, list[Outcome]] = defaultdict(list)
+        self._scores: dict[str, dict[str, Scores]] = defaultdict(dict)  # by method, then question
+        for outcome in outcomes:
+            self._outcomes[outcome.method].append(outcome)
+            self._parameters = max(self._parameters, outcome.parameters)
+            self._scores[outcome.method][outcome.question] = scores_of(folder, of[outcome.question], outcome)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, in the order in which they were run."""
+        return list(self._outcomes)
+
+    def metrics(self, method: str) -> list[str]:
+        """The metrics that apply to what a method gave."""
+        found = dict.fromkeys(metric for scores in self._scores[method].values() for metric in scores)
+        return [metric for metric in found if self._has_unanswerable or not metric.startswith("abstention")]
+
+    def pairs(self, method: str, metric: str) -> dict[str, tuple[float, float]]:
+        """By question, what it adds above and below."""
+        return {asked: scores[metric] for asked, scores in self._scores[method].items() if metric in scores}
+
+    def figure(self, method: str, metric: str) -> Interval | None:
+        """In percent, with its interval; None with fewer than two questions."""
+        pairs = list(self.pairs(method, metric).values())
+        if len(pairs) < 2:
+            return None
+        above, below = np.array(pairs).T
+        return ratio_interval(100 * above, below)
+
+    def difference(self, method: str, metric: str) -> Difference | None:
+        """To the best other method of the same kind, over the questions that both have; None where there is none."""
+        kind = method.startswith("search ")
+        sign = -1 if metric in _LESS_IS_BETTER else 1
+        others = {
+            other: figure.value
+            for other in self.methods
+            if other not in self._ours
+            and other.startswith("search ") == kind
+            and (figure := self.figure(other, metric)) is not None
+        }
+        if not others:
+            return None
+        best = max(others, key=lambda other: (sign * others[other], other))
+        mine, theirs = self.pairs(method, metric), self.pairs(best, metric)
+        both = [one for one in mine if one in theirs]
+        if len(both) < 2:
+            return None
+        arrays = [np.array([pairs[one] for one in both]).T for pairs in (mine, theirs)]
+        (ours, of_ours), (best_of, of_best) = arrays
+        return Difference(method, best, ratio_difference((100 * ours, of_ours), (100 * best_of, of_best)))
+
+    def cost(self, method: str) -> Cost:
+        """Of one question."""
+        outcomes = self._outcomes[method]
+        names = ("prompt_tokens", "generated_tokens", "model_calls", "seconds")
+        return Cost(*(float(np.mean([getattr(outcome, name) for outcome in outcomes])) for name in names))
+
+    def building(self) -> Cost | None:
+        """Of one document, added and deepened; None where it was all there before."""
+        count = sum(building.documents for building in self._buildings)
+        if not count:
+            return None
+        names = ("prompt_tokens", "generated_tokens", "model_calls", "seconds")
+        return Cost(*(sum(getattr(building, name) for building in self._buildings) / count for name in names))
+
+    def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
+        """How many questions on one document save, against reading it whole, what building it took of tokens.
+
+        None where either was not measured, or where nothing is saved.
+        """
+        built = self.building()
+        if built is None or whole not in self._outcomes or method not in self._outcomes or method == whole:
+            return None
+        saved = _tokens(self.cost(whole)) - _tokens(self.cost(method))
+        return _tokens(built) / saved if saved > 0 else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """As they are written to ``summary.json``; values in percent, costs a question."""
+        rows = []
+        for method in self.methods:
+            cost = self.cost(method)
+            for metric in self.metrics(method):
+                figure = self.figure(method, metric)
+                if figure is None:
+                    continue
+                rows.append(
+                    {"dataset": self.dataset, "strategy": method, "metric": metric, **figure._asdict()}
+                    | {"n": len(self.pairs(method, metric)), "prompt_tokens": round(cost.prompt_tokens, 1)}
+                    | {"generated_tokens": round(cost.generated_tokens, 1), "seconds": round(cost.seconds, 3)}
+                    | {"model_calls": round(cost.model_calls, 1), "tera_flops": self._tera(cost)}
+                )
+        return rows
+
+    def markdown(self) -> str:
+        """The tables of this set."""
+        parts = [f"## {self.dataset}"]
+        groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for method in self.methods:
+            groups[tuple(self.metrics(method))].append(method)
+        for metrics, methods in groups.items():
+            shown = [metric for metric in metrics if any(self.figure(method, metric) for method in methods)]
+            if shown:
+                parts += [self._table(shown, methods), *self._differences(shown, methods)]
+        if (built := self.building()) is not None:
+            parts.append(
+                f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
+                f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {self._tera(built):.1f} TFLOP."
+            )
+            paid = {method: self.questions_to_pay(method) for method in self.methods}
+            parts += [
+                f"{method} has saved, against reading the whole, what building took after {count:.1f} questions on a "
+                "document."
+                for method, count in paid.items()
+                if count is not None
+            ]
+        failed = {method: sum(bool(one.error) for one in outcomes) for method, outcomes in self._outcomes.items()}
+        parts += [f"{method}: {count} questions ended in an error." for method, count in failed.items() if count]
+        return "\n\n".join(parts) + "\n"
+
+    def _table(self, metrics: Sequence[str], methods: Sequence[str]) -> str:
+        asked = not methods[0].startswith("search ")
+        costs = ("tokens read", "written", "model calls", "s", "TFLOP") if asked else ("s",)
+        rows = []
+        for method in methods:
+            cost, number = self.cost(method), max(len(self.pairs(method, metric)) for metric in metrics)
+            figures = [self.figure(method, metric) for metric in metrics]
+            spent = [f"{cost.prompt_tokens:,.0f}", f"{cost.generated_tokens:.0f}", f"{cost.model_calls:.1f}"]
+            spent = [*spent, f"{cost.seconds:.1f}", f"{self._tera(cost):.1f}"] if asked else [f"{cost.seconds:.3f}"]
+            rows.append([f"{method} ({number})", *(_shown(figure) for figure in figures), *spent])
+        return _table(("method (questions)", *metrics, *costs), rows)
+
+    def _differences(self, metrics: Sequence[str], methods: Sequence[str]) -> list[str]:
+        rows = []
+        for method in (method for method in methods if method in self._ours):
+            for metric in metrics:
+                difference = self.difference(method, metric)
+                if difference is not None:
+                    told = "yes" if difference.is_significant else "no"
+                    rows.append([method, metric, difference.best, _shown(difference.interval, "+"), told])
+        columns = ("ours", "metric", "best of the others", "ours less that", "0 outside the interval")
+        return [_table(columns, rows)] if rows else []
+
+    def _tera(self, cost: Cost) -> float:
+        return round(tera_flops(self._parameters, _tokens(cost)), 3)
+
+
+def intervals_line() -> str:
+    """How the intervals were made."""
+    return f"Values in percent with 95 % intervals, bootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}."
+
+
+def _tokens(cost: Cost) -> float:
+    return cost.prompt_tokens + cost.generated_tokens
+
+
+def _shown(one: Interval | None, sign: str = "") -> str:
+    return "–" if one is None else f"{one.value:{sign}.1f} [{one.low:{sign}.1f}, {one.high:{sign}.1f}]"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))

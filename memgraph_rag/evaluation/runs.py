@@ -1,0 +1,159 @@
+"""Asking a memory all questions of a folder, by several methods, and keeping what comes.
+
+It knows the memory by its public methods, and no metric. Invariants: a question that was asked before, of the same
+documents with the same settings, is not asked again; the documents of the folder and no others are searched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memgraph_rag import __version__
+from memgraph_rag.errors import DocumentError, ModelError, QuestionError
+from memgraph_rag.evaluation.folders import Folder, Question
+from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
+from memgraph_rag.evaluation.searching import CUTOFFS, find_pieces
+from memgraph_rag.memory import Memory
+from memgraph_rag.types import Action, Failure, Usage
+
+__all__ = ["Run", "prompt_of"]
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "stemming")
+"""Settings that an answer follows from, beside the documents as they are stored."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One folder in one memory. ``budget`` holds further arguments of ``Memory.ask``."""
+
+    folder: Folder
+    memory: Memory
+    outcomes: Outcomes
+    budget: Mapping[str, Any]
+    progress: Progress
+
+    def add(self) -> None:
+        """Add the folder's documents that are not there yet, and keep what that cost.
+
+        Raises:
+            DocumentError: the memory holds others.
+            MemgraphRagError: one cannot be added.
+        """
+        documents, held, segments, usage = self.folder.documents, 0, 0, Usage()
+        started = time.perf_counter()
+        try:
+            added = zip(documents, self.memory.add_many(documents), strict=True)
+            for done, (_, outcome) in enumerate(added, 1):
+                if isinstance(outcome, Failure):
+                    raise outcome.error
+                if outcome.action is not Action.UNCHANGED:
+                    held, segments = held + 1, segments + outcome.counts["Segment"]
+                    usage += outcome.usage
+                self.progress(f"adding {self.folder.name}", done, len(documents))
+        finally:
+            if held:
+                seconds = time.perf_counter() - started
+                costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls)
+                self.outcomes.keep_building(Building(self.folder.name, held, segments, *costs, seconds))
+        self._check()
+
+    def _check(self) -> None:
+        """Questions about all documents would find others too."""
+        if all(question.documents is not None for question in self.folder.questions):
+            return
+        held = {record.key for record in self.memory.documents()}
+        if others := sorted(held - {document.key for document in self.folder.documents}):
+            raise DocumentError(
+                f"Expected the documents of {self.folder.name} in the namespace {self.memory.namespace!r}, but it also "
+                f"holds {others[0]!r}. Name another --store.",
+                key=others[0],
+            )
+
+    def search(self, mode: str) -> list[Outcome]:
+        """What a search finds for each question whose evidence is known."""
+
+        def find(question: Question, outcome: Outcome) -> Outcome:
+            found, seconds = find_pieces(self.memory, self.folder, question, mode, CUTOFFS[self.folder.kind])
+            return replace(outcome, found=tuple(found), seconds=seconds)
+
+        asked = [question for question in self.folder.questions if question.has_evidence]
+        settings = [self.memory.embedder.name, self.memory.settings.stemming, CUTOFFS[self.folder.kind]]
+        return self._each(f"search {mode}", asked, settings, find)
+
+    def ask(self, strategy: str) -> list[Outcome]:
+        """What a strategy answers to each question whose answer can be scored."""
+
+        def answer(question: Question, outcome: Outcome) -> Outcome:
+            try:
+                given = self.memory.ask(
+                    prompt_of(question), strategy=strategy, documents=question.documents, **self.budget
+                )
+            except (ModelError, QuestionError) as error:  # one question; what it is asked of goes on
+                return replace(outcome, error=f"{type(error).__name__}: {error}")
+            cited = tuple(((one.document_key, one.start, one.end), 0) for one in given.citations)
+            usage = given.usage
+            return replace(
+                outcome, found=cited, answer=given.text, abstained=given.abstained, stop=given.stop_reason.value,
+                prompt_tokens=usage.prompt_tokens, generated_tokens=usage.generated_tokens,
+                model_calls=usage.model_calls, seconds=usage.seconds, parameters=self.memory.language_model.parameters,
+            )  # fmt: skip
+
+        asked = [question for question in self.folder.questions if question.can_be_asked]
+        settings = [self.memory.language_model.name, self.memory.embedder.name, dict(self.budget)]
+        settings += [str(getattr(self.memory.settings, name)) for name in _OF_ANSWERS]
+        return self._each(strategy, asked, settings, answer)
+
+    def _each(
+        self,
+        method: str,
+        questions: Sequence[Question],
+        settings: Sequence[object],
+        give: Callable[[Question, Outcome], Outcome],
+    ) -> list[Outcome]:
+        outcomes = []
+        content = _Content(self.memory)
+        for done, question in enumerate(questions, 1):
+            asked = [question.id, prompt_of(question), question.documents]
+            key = key_of(__version__, self.folder.name, asked, method, settings, content.of(question.documents))
+            outcome = self.outcomes.find(key)
+            if outcome is None:
+                outcome = give(question, Outcome(key, self.folder.name, question.id, method, ()))
+                self.outcomes.keep(outcome)
+            outcomes.append(outcome)
+            self.progress(f"{self.folder.name}: {method}", done, len(questions))
+        return outcomes
+
+
+class _Content:
+    """Hashes of what a memory holds of some documents, each made once."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._rows = {
+            one.key: [one.key, one.sha256, one.segments, sorted(one.layers), one.model, one.recognizer]
+            for one in memory.documents()
+        }
+        self._hashes: dict[tuple[str, ...] | None, str] = {}
+
+    def of(self, documents: tuple[str, ...] | None) -> str:
+        if documents not in self._hashes:
+            wanted: Iterable[str] = self._rows if documents is None else documents
+            self._hashes[documents] = key_of([self._rows[key] for key in sorted(wanted)])
+        return self._hashes[documents]
+
+
+def prompt_of(question: Question) -> str:
+    r"""The question as it is asked: the options of a multiple choice stand below it, a letter each.
+
+    >>> prompt_of(Question("1", "Who ran?", options=("Tom", "Ann")))
+    'Who ran?\nA. Tom\nB. Ann\nAnswer with the letter of one of these.'
+    """
+    if not question.options:
+        return question.text
+    listed = [f"{letter}. {option}" for letter, option in zip(_LETTERS, question.options, strict=False)]
+    return "\n".join([question.text, *listed, "Answer with the letter of one of these."])

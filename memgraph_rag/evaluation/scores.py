@@ -1,0 +1,146 @@
+"""From what came of a question to its scores.
+
+It knows text and numbers, no memory. Invariant: every score is a pair (what was gained, out of what), so that a figure
+over questions is the sum of the first over the sum of the second.
+
+F1 and exact match as LongBench and HotpotQA have them; ROUGE-L is the F-measure of ``rouge-score``, without stemming.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.evaluation.folders import Folder, Question, Span
+from memgraph_rag.evaluation.outcomes import Outcome
+from memgraph_rag.evaluation.searching import CUTOFFS, evidence_shares
+
+__all__ = ["Scores", "chosen_option", "containment", "exact_match", "f1", "rouge_l", "scores_of"]
+
+Scores = Mapping[str, tuple[float, float]]
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_LETTER = re.compile(
+    r"\W*(?:([A-Z])(?=\W*$|[.):,])|(?i:(?:the )?(?:correct )?(?:answer|option)(?: is)?)\W*([A-Z])(?![\w'’]))"
+)
+
+
+def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
+    """What one outcome adds to each metric."""
+    if outcome.method.startswith("search "):
+        shares = evidence_shares(folder, question, outcome.found, CUTOFFS[folder.kind])
+        return {metric: (share, 1.0) for metric, share in shares.items()}
+    said = "" if outcome.abstained or outcome.error else outcome.answer
+    scores = dict(_abstention(question, abstained=outcome.abstained))
+    if question.options:
+        right = chosen_option(said, question.options) == question.gold
+        scores[f"accuracy of {len(question.options)}"] = (float(right), 1.0)
+    elif question.answers and not question.unanswerable:
+        for name, metric in (("F1", f1), ("EM", exact_match), ("containment", containment), ("ROUGE-L", rouge_l)):
+            scores[name] = (max(metric(said, answer) for answer in question.answers), 1.0)
+    if question.has_evidence and said:
+        scores["citation precision"] = _cited(folder, question, [span for span, _ in outcome.found])
+    return scores
+
+
+def _abstention(question: Question, *, abstained: bool) -> Scores:
+    """Of abstaining where there is no answer; "refused" counts the questions that have one."""
+    if not question.unanswerable:
+        return {
+            "refused": (float(abstained), 1.0),
+            "abstention precision": (0.0, float(abstained)),
+            "abstention F1": (0.0, float(abstained)),
+        }
+    right = float(abstained)
+    return {
+        "abstention precision": (right, right),
+        "abstention recall": (right, 1.0),
+        "abstention F1": (2 * right, 1.0 + right),
+    }
+
+
+def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tuple[float, float]:
+    """How many citations overlap the evidence: its characters, or one of the turns or documents that hold it."""
+    if question.spans:
+        good = sum(
+            any(key == other and start < last and first < end for other, first, last in question.spans)
+            for key, start, end in citations
+        )
+    else:
+        good = sum(folder.unit_of(key, start) in question.units for key, start, _ in citations)
+    return float(good), float(len(citations))
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def f1(said: str, answer: str) -> float:
+    """Harmonic mean of precision and recall over the bags of words.
+
+    >>> round(f1("Peter the rabbit", "Peter Rabbit."), 2), f1("a cat", "the dog")
+    (1.0, 0.0)
+    """
+    ours, theirs = _normal(said).split(), _normal(answer).split()
+    common = (Counter(ours) & Counter(theirs)).total()
+    return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+
+
+def exact_match(said: str, answer: str) -> float:
+    """1 where they are equal but for case, punctuation and articles."""
+    return float(_normal(said) == _normal(answer))
+
+
+def containment(said: str, answer: str) -> float:
+    """1 where the answer's words stand together in what was said.
+
+    >>> containment("It was Peter Rabbit.", "peter rabbit"), containment("It rained on Sunday.", "sun")
+    (1.0, 0.0)
+    """
+    return float(bool(_normal(answer)) and f" {_normal(answer)} " in f" {_normal(said)} ")
+
+
+def rouge_l(said: str, answer: str) -> float:
+    """ROUGE-L's F-measure."""
+    return float(_rouge().score(answer, said)["rougeL"].fmeasure)
+
+
+def chosen_option(said: str, options: Sequence[str]) -> int | None:
+    """The place of the option that a reply names; None where it names none, or two alike.
+
+    By the letter with which it begins ("B", "(B) …", "Answer: B", "The answer is B."), else the one option that stands
+    in it, else the one whose words it shares most.
+
+    >>> options = ("in the garden", "in the shed")
+    >>> [chosen_option(said, options) for said in ("B. In the shed", "He hid in the shed.", "No.", "B")]
+    [1, 1, None, 1]
+    """
+    letter = _LETTER.match(said)
+    if letter and (place := ord(letter[1] or letter[2]) - ord("A")) < len(options):
+        return place
+    for metric in (containment, f1):
+        gained = [metric(said, option) for option in options]
+        if max(gained) > 0 and gained.count(max(gained)) == 1:
+            return gained.index(max(gained))
+    return None
+
+
+def _normal(text: str) -> str:
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+@cache
+def _rouge() -> Any:
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError as error:
+        raise SettingsError(
+            'Expected rouge-score, to score answers. Install it: pip install "memgraph_rag[evaluation]".'
+        ) from error
+
+    return RougeScorer(["rougeL"])

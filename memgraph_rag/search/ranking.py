@@ -1,0 +1,190 @@
+"""Ordering what was found: how likely a candidate is to be evidence.
+
+A passage is told by what it adds to the question and to the two passages from which the walks start; what is said in a
+conversation by itself, by what is said around it, and by who says it how.
+
+It knows arrays and words only. Invariant: a score is a fixed weighted sum of a few figures of the candidate, so equal
+figures give equal scores.
+
+The weights are a conditional logistic regression (one choice among a question's candidates), fitted on questions whose
+evidence is known; ``benchmarks/fit_ranking.py`` makes them again. What was tried beside these figures is told in
+``docs/decisions.md``.
+
+Source of the form: McFadden, "Conditional logit analysis of qualitative choice behavior", 1974.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.keywords import KeywordIndex, words
+from memgraph_rag.search.index import Said, View
+
+__all__ = [
+    "FEATURES",
+    "TURN_FEATURES",
+    "TURN_WEIGHTS",
+    "WEIGHTS",
+    "Start",
+    "features",
+    "shares",
+    "smoothed",
+    "standard",
+    "turn_features",
+]
+
+FEATURES = {
+    "meaning": "cosine to the question, in standard deviations",
+    "farther meaning": "cosine to question and best segment together, likewise",
+    "second walk": "log of its mass in the second walk, to the largest",
+    "words": "share of the question's words that it holds; rare words count more, here and below",
+    "new to first": "share of the question's words that it holds and the first start does not",
+    "new to second": "likewise, the second start",
+    "like second": "cosine to the second start",
+    "named by first": "1 where the first start names what its title names",
+    "named by second": "likewise, the second start",
+    "title asked for": "share of its title's words that the question holds",
+    "start": "1 for the two starts",
+}
+"""What is told of a passage, in the order of the weights."""
+
+WEIGHTS = np.array([0.2288, 0.2109, 0.2796, -3.28, 5.419, 4.033, 1.619, 1.736, 0.74, 0.4427, 0.4237])
+"""Fitted on musique_tune and hotpotqa_tune, 200 questions, 2026-11-21."""
+
+TURN_FEATURES = {
+    "meaning": "cosine to the question, in standard deviations",
+    "words": "BM25 of it, between its neighbours, likewise",
+    "meaning around": "mean cosine of it and its two neighbours, likewise",
+    "words around": "mean BM25, likewise",
+    "length": "log of the words that are said, stop words left out",
+    "asks": "1 where it ends with a question mark",
+    "speaker asked for": "1 where the question names who says it",
+}
+"""What is told of what is said in a conversation, in the order of the weights."""
+
+TURN_WEIGHTS = np.array([0.03476, -0.2286, 0.6864, 0.7481, 0.7261, -1.078, 1.085])
+"""Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
+
+_Places = NDArray[np.int64]
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_LEAST = 1e-6  # of the largest mass: where the log stops to fall
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the walks found for a question, as the candidates are compared with it.
+
+    Attributes:
+        terms: the question's words, as ``KeywordIndex.terms`` gives them.
+        cosines: (n,) to the question; ``farther`` to question and best segment together.
+        second_walk: (n,) masses.
+        starts: the places of the first walk's two best segments; one of them twice where there is no other.
+    """
+
+    terms: NDArray[np.int32]
+    cosines: NDArray[np.float64]
+    farther: NDArray[np.float64]
+    second_walk: NDArray[np.float64]
+    starts: tuple[int, int]
+
+
+def features(
+    view: View, keywords: KeywordIndex, titles: Sequence[str], start: Start, candidates: _Places
+) -> NDArray[np.float64]:
+    """(c, len(FEATURES)) figures of the candidates (places in the view).
+
+    Args:
+        titles: (c + 2,) titles of the candidates' documents, then of the two starts'.
+    """
+    held = [keywords.terms_of(int(view.rows[place])) for place in candidates]
+    of_starts = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
+    heads = [keywords.terms(_head(title)) for title in titles]
+    names = [keywords.terms(_IN_PARENTHESES.sub(" ", title)) for title in titles]
+    told = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
+    rarity = keywords.rarity(told, view.rows)
+    of_question = rarity[np.searchsorted(told, start.terms)]
+    holds = np.stack([_holds(terms, start.terms) for terms in held]) / max(float(of_question.sum()), 1e-9)
+    asked = [_share(rarity[np.searchsorted(told, name)], _holds(start.terms, name)) for name in names]
+    named = [
+        [float(_names(terms, head) and not _names(own, head)) for head in heads[: len(candidates)]]
+        for terms, own in zip(of_starts, names[-2:], strict=True)
+    ]
+    columns = [
+        standard(start.cosines)[candidates],
+        standard(start.farther)[candidates],
+        np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
+        holds @ of_question,
+        *(holds @ (of_question * ~_holds(terms, start.terms)) for terms in of_starts),
+        view.embeddings[candidates] @ view.embeddings[start.starts[1]],
+        *named,
+        asked[: len(candidates)],
+        np.isin(candidates, start.starts),
+    ]
+    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+
+
+def turn_features(
+    view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64], candidates: _Places
+) -> NDArray[np.float64]:
+    """(c, len(TURN_FEATURES)) figures of the candidates (places in the view), all of which are said by somebody."""
+    asked = {word.removesuffix("'s") for word in words(question)}
+    speakers = [said.speakers[int(row)] for row in view.rows[candidates]]
+    named = {speaker: bool(names := words(speaker)) and asked.issuperset(names) for speaker in set(speakers)}
+    columns = [
+        standard(cosines)[candidates],
+        standard(bm25)[candidates],
+        standard(smoothed(cosines, view, 1.0))[candidates],
+        standard(smoothed(bm25, view, 1.0))[candidates],
+        np.log1p(said.lengths[view.rows[candidates]]),
+        said.asks[view.rows[candidates]],
+        [named[speaker] for speaker in speakers],
+    ]
+    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+
+
+def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(c,) how likely each candidate is the one that was looked for, from its weighted sum; they sum to 1."""
+    odds = np.exp(scores - scores.max())
+    return odds / odds.sum()
+
+
+def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
+    """The mean with the neighbours in the document, each of which counts ``weight``."""
+    sums, weights = scores.copy(), np.ones(len(scores))
+    for neighbour in (view.before, view.after):
+        there = np.flatnonzero(neighbour >= 0)
+        sums[there] += weight * scores[neighbour[there]]
+        weights[there] += weight
+    return sums / weights
+
+
+def standard(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many standard deviations above the mean; 0 everywhere where all are equal."""
+    deviation = scores.std()
+    return (scores - scores.mean()) / deviation if deviation > 1e-12 else np.zeros_like(scores)
+
+
+def _head(title: str) -> str:
+    """What a title names, without what tells it from others: "Rochester" of "Rochester, New York"."""
+    bare = _IN_PARENTHESES.sub(" ", title)
+    head = bare.partition(",")[0]
+    return head if head.strip() else bare if bare.strip() else title
+
+
+def _holds(terms: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.bool_]:
+    return np.isin(wanted, terms, assume_unique=True)
+
+
+def _names(terms: NDArray[np.int32], name: NDArray[np.int32]) -> bool:
+    """Whether a text holds every word of a name; a name without words is in none."""
+    return bool(len(name)) and bool(_holds(terms, name).all())
+
+
+def _share(rarity: NDArray[np.float64], is_held: NDArray[np.bool_]) -> float:
+    total = float(rarity.sum())
+    return float(rarity[is_held].sum()) / total if total else 0.0

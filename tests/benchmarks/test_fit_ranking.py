@@ -1,0 +1,51 @@
+"""Fitting the weights of the ranking: it finds what tells gold from others, and a whole run with fakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fit_ranking
+import numpy as np
+import pytest
+
+from memgraph_rag.search.ranking import FEATURES
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+
+def test_the_figure_that_tells_gets_the_weight() -> None:
+    rng = np.random.default_rng(1)
+    asked = []
+    for _ in range(60):
+        figures = rng.normal(size=(12, 3))
+        gold = int(rng.integers(12))
+        figures[gold, 1] += 3
+        asked.append(
+            fit_ranking.Asked("made up", "one", figures, [str(place) for place in range(12)], frozenset({str(gold)}))
+        )
+    weights = fit_ranking.fit(asked, 1.0)
+    assert weights[1] > 5 * abs(weights[[0, 2]]).max()
+    weaker = fit_ranking.fit(asked, 100.0)
+    assert 0 < weaker[1] < weights[1]
+    right = np.mean([one.recalls(weights)[0] for one in asked])
+    assert right > np.mean([one.recalls(None)[0] for one in asked]) + 40
+
+
+def test_a_folder_becomes_rows_and_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("Ann Lee", "Tom Ray", "Oak Hill", "Red Fox", "Blue Mill", "Old Bridge")
+    docs = [
+        {"doc_id": f"d{place}", "title": name, "text": f"{name} is near {names[(place + 1) % 6]}."}
+        for place, name in enumerate(names)
+    ]
+    questions = [
+        {"question": f"What is near what is near {name}?", "evidence_doc_ids": [f"d{place}", f"d{(place + 1) % 6}"]}
+        for place, name in enumerate(names)
+    ]
+    for file, rows in (("docs", docs), ("questions", questions)):
+        (tmp_path / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+    assert fit_ranking.main([str(tmp_path)], **fakes) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("| all (6) | held-out folds | ") for line in printed)
+    assert [line.split(":")[0] for line in printed if ": " in line] == list(FEATURES)
+    assert fit_ranking.main([str(tmp_path / "none")], **fakes) == 1

@@ -1,0 +1,46 @@
+"""What is kept is found again, and a torn line is dropped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
+
+ONE = Outcome(
+    "k1", "story", "q1", "pecan", ((("s", 0, 9), 3),), answer="In “the” shed.\nYes.", prompt_tokens=7, seconds=0.25
+)
+
+
+def test_what_is_kept_is_read_back(tmp_path: Path):
+    kept = Outcomes(tmp_path / "a" / "b")
+    kept.keep(ONE)
+    kept.keep_building(building := Building("story", 1, 2, 3, 4, 5, 6.5))
+    again = Outcomes(tmp_path / "a" / "b")
+    assert (again.find("k1"), again.find("k2")) == (ONE, None)
+    assert (again.buildings("story"), again.buildings("other")) == ([building], [])
+
+
+def test_a_line_that_a_crash_cut_off_is_dropped(tmp_path: Path):
+    kept = Outcomes(tmp_path)
+    kept.keep(ONE)
+    with (tmp_path / "outcomes.jsonl").open("a") as file:
+        file.write('{"key": "k2", "data')
+    again = Outcomes(tmp_path)
+    assert again.find("k2") is None
+    again.keep(replace(ONE, key="k3"))
+    assert Outcomes(tmp_path).find("k3") == replace(ONE, key="k3")
+
+
+def test_a_key_follows_from_every_input():
+    assert key_of(1, ["a"], {"x": 1, "y": 2}) == key_of(1, ["a"], {"y": 2, "x": 1})
+    assert len({key_of(1, ["a"]), key_of(1, ["b"]), key_of("1", ["a"]), key_of(["a"], 1)}) == 4
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="Expected a folder"):
+        Outcomes(tmp_path / "file")

@@ -1,0 +1,83 @@
+"""Scores by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memgraph_rag.evaluation.folders import read_folder
+from memgraph_rag.evaluation.outcomes import Outcome
+from memgraph_rag.evaluation.scores import chosen_option, containment, exact_match, f1, rouge_l, scores_of
+
+OPTIONS = ("A boy", "A girl", "Nobody at all", "A boy and a girl")
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ("B", 1),
+        ("B.", 1),
+        ("(C) Nobody", 2),
+        ("D: both", 3),
+        ("Answer: B because she ran", 1),
+        ("The correct answer is C", 2),
+        ("A girl ran.", 1),
+        ("It was nobody at all.", 2),
+        ("A", 0),
+        ("E", None),
+        ("", None),
+        ("Rain.", None),
+    ],
+)
+def test_a_reply_names_an_option(said: str, place: int | None):
+    assert chosen_option(said, OPTIONS) == place
+
+
+def test_text_metrics():
+    assert f1("the red fox", "A fox!") == pytest.approx(2 / 3)
+    assert (f1("", "fox"), f1("", "")) == (0, 0)
+    assert (exact_match("The Fox.", "fox"), exact_match("a fox ran", "fox")) == (1, 0)
+    assert (containment("A red fox ran", "the fox"), containment("foxes", "fox"), containment("x", "the")) == (1, 0, 0)
+    assert rouge_l("the fox ran home", "the fox home") == pytest.approx(6 / 7)
+
+
+def test_an_answer_is_scored_by_what_the_question_has(story: Path):
+    folder = read_folder(story)
+    answered, choice, unanswerable = folder.questions
+    given = Outcome("", "story", "q1", "pecan", ((("s", 60, 70), 0), (("s", 0, 40), 0)), answer="In the shed.")
+    scores = scores_of(folder, answered, given)
+    assert {name: scores[name] for name in ("F1", "EM", "containment")} == dict.fromkeys(
+        ("F1", "EM", "containment"), (1, 1)
+    )
+    assert scores["citation precision"] == (1, 2)
+    assert scores["refused"] == (0, 1)
+    assert scores_of(folder, choice, replace(given, answer="B"))["accuracy of 2"] == (1, 1)
+    assert "F1" not in scores_of(folder, choice, given)
+    refused = replace(given, answer="Nothing in memory", abstained=True)
+    assert scores_of(folder, answered, refused)["containment"] == (0, 1), "what is said when refusing is no answer"
+    assert "citation precision" not in scores_of(folder, answered, refused)
+    assert scores_of(folder, answered, replace(given, error="ModelError: too long"))["F1"] == (0, 1)
+    assert scores_of(folder, unanswerable, refused)["abstention F1"] == (2, 2)
+    assert scores_of(folder, unanswerable, given)["abstention F1"] == (0, 1)
+
+
+def test_abstention_f1_is_that_of_the_sums(story: Path):
+    """One right, one missed, two refused that had an answer: precision 1/3, recall 1/2."""
+    folder = read_folder(story)
+    answered, _, unanswerable = folder.questions
+    given = Outcome("", "story", "", "pecan", (), answer="Yes.")
+    refused = replace(given, abstained=True)
+    asked = [(unanswerable, refused), (unanswerable, given), (answered, refused), (answered, refused)]
+    pairs = [scores_of(folder, question, outcome)["abstention F1"] for question, outcome in asked]
+    above, below = (sum(column) for column in zip(*pairs, strict=True))
+    assert above / below == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
+
+
+def test_a_citation_of_a_turn_counts_for_the_turn_in_which_it_begins(talk: Path):
+    folder = read_folder(talk)
+    photo = folder.questions[0]
+    start = {name: at for at, name in folder.turns["s1"]}["t2"]
+    given = Outcome("", "talk", "0", "pecan", ((("s1", start + 5, start + 9), 0), (("s1", 0, 3), 0)), answer="A mill.")
+    assert scores_of(folder, photo, given)["citation precision"] == (1, 2)

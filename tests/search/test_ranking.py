@@ -1,0 +1,114 @@
+"""The figures by which candidates are ordered, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.search.index import Said, View
+from memgraph_rag.search.ranking import (
+    FEATURES,
+    TURN_FEATURES,
+    TURN_WEIGHTS,
+    WEIGHTS,
+    Start,
+    features,
+    shares,
+    standard,
+    turn_features,
+)
+
+TITLES = ["Red Harbour (film)", "Lund, Sweden", "Otto Brandt", "Rain"]
+TEXTS = ["A silent film by Otto Brandt, shot in Lund.", "A town with a harbour.", "He grew up in Lund.", "It rained."]
+PLACES = np.arange(4)
+
+
+@pytest.fixture
+def words() -> KeywordIndex:
+    index = KeywordIndex()
+    index.append(zip(TITLES, TEXTS, strict=True))
+    return index
+
+
+@pytest.fixture
+def view() -> View:
+    vectors = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
+    none = np.full(4, -1)
+    ids = np.array(list("abcd"), dtype=object)
+    return View(PLACES, ids, vectors, none, none, np.ones(4, np.int64), sparse.csr_matrix((4, 0)))
+
+
+def told(view: View, words: KeywordIndex, question: str) -> dict[str, list[float]]:
+    """By figure, those of all four; the starts are the film and the director."""
+    cosines = np.array([0.5, 0.1, 0.3, 0.1])
+    start = Start(words.terms(question), cosines, cosines[::-1], np.array([0.4, 0.1, 0.2, 0.0]), (0, 2))
+    figures = features(view, words, [*TITLES, TITLES[0], TITLES[2]], start, PLACES)
+    assert figures.shape == (4, len(FEATURES)) == (4, len(WEIGHTS))
+    return dict(zip(FEATURES, figures.T.tolist(), strict=True))
+
+
+def test_each_figure_says_what_it_says(view: View, words: KeywordIndex) -> None:
+    figures = told(view, words, "red town harbour")
+    assert figures["meaning"] == pytest.approx(standard(np.array([0.5, 0.1, 0.3, 0.1])).tolist())
+    assert figures["farther meaning"] == pytest.approx(figures["meaning"][::-1])
+    assert figures["second walk"][:3] == pytest.approx(np.log([1, 0.25, 0.5]).tolist(), abs=1e-4)
+    assert figures["second walk"][3] == pytest.approx(np.log(1e-6)), "no mass is as little as almost none"
+    red, town, harbour = words.rarity(words.terms("red town harbour"), PLACES)[[0, 2, 1]]
+    whole = red + town + harbour
+    assert figures["words"] == pytest.approx([(red + harbour) / whole, (town + harbour) / whole, 0, 0])
+    assert figures["new to first"] == pytest.approx([0, town / whole, 0, 0])
+    assert figures["new to second"] == pytest.approx(figures["words"]), "the second start holds none of them"
+    assert figures["like second"] == pytest.approx([0.6, 0.8, 1.0, -0.6])
+    assert figures["named by first"] == [0, 1, 1, 0], "Lund, whatever stands behind the comma; not the film itself"
+    assert figures["named by second"] == [0, 1, 0, 0]
+    assert figures["title asked for"] == pytest.approx([1, 0, 0, 0]), "without what stands in parentheses"
+    assert figures["start"] == [1, 0, 1, 0]
+
+
+def test_a_question_without_known_words_and_documents_without_titles(view: View, words: KeywordIndex) -> None:
+    start = Start(words.terms("zebra"), np.ones(4), np.ones(4), np.zeros(4), (0, 0))
+    figures = features(view, words, [""] * 6, start, PLACES)
+    assert np.isfinite(figures).all()
+    assert not figures[:, [0, 1, 3, 4, 5, 7, 8, 9]].any()
+
+
+def test_words_of_documents_outside_the_view_count_for_nothing(words: KeywordIndex) -> None:
+    terms = words.terms("town harbour rained")
+    assert (words.rarity(terms, np.array([3])) > 0).sum() == 1
+    assert words.rarity(terms, np.zeros(0, np.int64)).tolist() == [0, 0, 0]
+
+
+def test_shares_sum_to_one_whatever_the_scores() -> None:
+    given = shares(np.array([1000.0, 999.0, -1000.0]))
+    assert given.sum() == pytest.approx(1)
+    assert given[0] == pytest.approx(np.e * given[1])
+
+
+def talk() -> tuple[View, Said]:
+    """Ann asks, Tom answers, Ann says one word."""
+    none = np.full(3, -1)
+    before, after = np.array([-1, 0, 1]), np.array([1, 2, -1])
+    ids = np.array(list("abc"), dtype=object)
+    view = View(
+        np.arange(3), ids, np.eye(3, dtype=np.float32), before, after, none * -3, sparse.csr_matrix((3, 0))
+    )  # fmt: skip
+    return view, Said(["Ann Lee", "Tom", "Ann Lee"], np.array([3, 6, 1]), np.array([True, False, False]))
+
+
+def test_each_figure_of_a_turn_says_what_it_says() -> None:
+    view, said = talk()
+    cosines, bm25 = np.array([0.1, 0.2, 0.6]), np.array([0.0, 3.0, 0.0])
+    figures = turn_features(view, said, "What did Tom tell Ann's sister?", cosines, bm25, np.array([1, 2]))
+    told = dict(zip(TURN_FEATURES, figures.T.tolist(), strict=True))
+    assert told["meaning"] == pytest.approx(standard(cosines)[[1, 2]].tolist())
+    assert told["words"] == pytest.approx(standard(bm25)[[1, 2]].tolist())
+    assert told["meaning around"] == pytest.approx(standard(np.array([0.15, 0.3, 0.4]))[[1, 2]].tolist())
+    assert told["words around"] == pytest.approx(standard(np.array([1.5, 1.0, 1.5]))[[1, 2]].tolist())
+    assert told["length"] == pytest.approx(np.log([7, 2]).tolist())
+    assert told["asks"] == [0, 0]
+    assert told["speaker asked for"] == [1, 0], "the whole name must be there"
+    asked = turn_features(view, said, "Did Ann Lee's fox run?", cosines, bm25, np.array([0, 1]))
+    assert asked[:, -2:].tolist() == [[1, 1], [0, 0]]
+    assert asked.shape == (2, len(TURN_WEIGHTS))
