@@ -8,6 +8,7 @@ the same connection.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ import neo4j
 from neo4j import exceptions
 from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
 
-from memgraph_rag.errors import StoreAccessDenied, StoreError, StoreUnavailable
+from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores import queries
 
 __all__ = ["Execute", "Neo4jConnection", "connect"]
@@ -29,6 +30,7 @@ Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
 APPLICATION = "memgraph_rag"
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 600.0
+RETRY_S = 30.0  # in which a transaction is tried again, after a lost connection or a deadlock
 
 DRIVER_LOGGER = logging.getLogger("neo4j")
 
@@ -50,7 +52,7 @@ def connect(address: str, *, auth: tuple[str, str] | None, database: str | None,
         wait=wait_exponential(multiplier=0.1, max=1.0),
         reraise=True,
     )
-    with _in_our_words(address, database, timeout_s):
+    with _in_our_words(address, database):
         return retrying(_connect_once, address, auth, database, timeout_s)
 
 
@@ -62,6 +64,7 @@ def _connect_once(
         auth=auth,
         connection_timeout=timeout_s,
         connection_acquisition_timeout=timeout_s,
+        max_transaction_retry_time=RETRY_S,
         notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
         telemetry_disabled=True,
         user_agent=APPLICATION,
@@ -114,10 +117,35 @@ class Neo4jConnection:
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, after all of it is committed; nothing of it where it raises.
 
-        It may be called again after a lost connection or a deadlock.
+        It may be called again after a lost connection or a deadlock, and after a commit whose answer was lost: so
+        ``work`` must leave the same graph when it is done twice. What it returned first is then what is true, and an
+        error of ours that only the second time raises (what is forgotten cannot be forgotten again) is none.
+
+        Raises:
+            StoreUnavailable: nobody answered any more; whether the last try was committed is then not known.
         """
-        with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, work, _as_it_is))
+        unanswered: list[T] = []
+        finished: list[T] = []
+
+        def remember(execute: Execute) -> T:
+            finished[:] = [work(execute)]
+            return finished[0]
+
+        deadline = time.monotonic() + RETRY_S
+        while True:
+            try:
+                with self._session(neo4j.WRITE_ACCESS) as session:
+                    done = session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, exceptions.IncompleteCommit) or time.monotonic() > deadline:
+                    raise
+                unanswered = unanswered or finished[:]
+            except MemgraphRagError as error:
+                if not unanswered or isinstance(error, StoreError):
+                    raise
+                return unanswered[0]
+            else:
+                return unanswered[0] if unanswered else done
 
     def close(self) -> None:
         """Let go of the server."""
@@ -126,7 +154,7 @@ class Neo4jConnection:
     @contextmanager
     def _session(self, access: str) -> Iterator[neo4j.Session]:
         with (
-            _in_our_words(self.address, self._database, READ_TIMEOUT_S),
+            _in_our_words(self.address, self._database),
             self._driver.session(
                 database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
             ) as session,
@@ -159,13 +187,14 @@ def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _in_our_words(address: str, database: str | None, timeout_s: float) -> Iterator[None]:
+def _in_our_words(address: str, database: str | None) -> Iterator[None]:
+    began = time.monotonic()
     try:
         yield
     except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConnectionPoolError) as exc:
         raise StoreUnavailable(
-            f'no Neo4j answered at {address} within {timeout_s:g} s. Start one with "memgraph-rag neo4j start", or '
-            'use a file: Memory("notes.lbug").',
+            f"no Neo4j answered at {address} within {time.monotonic() - began:.1f} s. Start one with "
+            '"memgraph-rag neo4j start", or use a file: Memory("notes.lbug").',
             address=address,
         ) from exc
     except (exceptions.Neo4jError, exceptions.DriverError) as exc:
