@@ -49,6 +49,7 @@ __all__ = [
     "Models",
     "Named",
     "Progress",
+    "PurgedStore",
     "ReadingSession",
     "Search",
     "SearchMode",
@@ -452,7 +453,19 @@ class GraphWriter(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, Protocol):
+class PurgedStore(Protocol):
+    """A store whose own files can be freed of what was forgotten."""
+
+    def purge(self) -> None:
+        """Rewrite the files so that nothing of what was forgotten or replaced, in any namespace, is left in them.
+
+        Raises:
+            StoreError: the store is a server, whose files are its own.
+        """
+        ...
+
+
+class GraphStore(GraphReader, GraphWriter, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     @property

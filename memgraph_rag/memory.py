@@ -422,6 +422,19 @@ class Memory:
         self._journal.clear()
         return receipt
 
+    def purge(self) -> None:
+        """Rewrite the embedded file so that not a byte of what was forgotten or replaced is left in it.
+
+        ``forget`` takes a document out of everything that can be asked; its bytes stay in the file until others take
+        their place. All namespaces of the file are rewritten; it takes room for a second copy meanwhile. What the file
+        system, backups or the disk itself still hold is beyond this.
+
+        Raises:
+            StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
+        """
+        self._store.purge()
+        self._journal.clear()
+
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
         return {"counts": dict(self._store.statistics()), "schema": dict(self._store.schema)}
