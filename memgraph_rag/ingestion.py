@@ -130,8 +130,8 @@ class Ingestion:
         try:
             if isinstance(document, DocumentRecord):
                 return self._continued(document)
-            held = self._store.document(make_id(self._store.namespace, "document", document.key))
-            if held is not None:
+            # By its id: by id or key, a store without an index of keys reads all documents for each that is added.
+            for held in self._store.documents([make_id(self._store.namespace, "document", document.key)]):
                 _check_same_source(held, document)
                 if held.sha256 == document.sha256:
                     return self._continued(held)
