@@ -41,10 +41,12 @@ class QuickEmbedder:
     dimension = DIMENSION
 
     def embed(self, texts: list[str]) -> np.ndarray:
+        """(n, d) float32."""
         vectors = np.random.default_rng(len(texts)).standard_normal((len(texts), DIMENSION), np.float32)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def count_tokens(self, texts: list[str]) -> list[int]:
+        """Words."""
         return [text.count(" ") + 1 for text in texts]
 
 
@@ -52,6 +54,7 @@ class QuickModel(FakeLanguageModel):
     """Counts words, so that a document of 300 is one segment of 300 tokens."""
 
     def count_tokens(self, texts: Any) -> list[int]:
+        """Words."""
         return [text.count(" ") + 1 for text in texts]
 
 

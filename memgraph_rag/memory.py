@@ -218,12 +218,11 @@ class Memory:
 
     def _open_store(self) -> GraphStore:
         settings = self.settings
-        password = settings.neo4j_password.get_secret_value() if settings.neo4j_password else None
         return open_store(
             settings.store,
             namespace=settings.namespace,
             user=settings.neo4j_user,
-            password=password,
+            password=settings.neo4j_password,
             database=settings.neo4j_database,
         )
 

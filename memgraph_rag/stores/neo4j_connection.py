@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import neo4j
 from neo4j import exceptions
+from pydantic import SecretStr
 from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
 
 from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
@@ -37,7 +38,9 @@ DRIVER_LOGGER = logging.getLogger("neo4j")
 DENIED = ("Neo.ClientError.Security.", "Neo.ClientError.Database.DatabaseNotFound")
 
 
-def connect(address: str, *, auth: tuple[str, str] | None, database: str | None, timeout_s: float) -> Neo4jConnection:
+def connect(
+    address: str, *, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
+) -> Neo4jConnection:
     """A connection that has answered; tried again until the timeout, for a server may be starting.
 
     Raises:
@@ -52,16 +55,27 @@ def connect(address: str, *, auth: tuple[str, str] | None, database: str | None,
         wait=wait_exponential(multiplier=0.1, max=1.0),
         reraise=True,
     )
-    with _in_our_words(address, database):
-        return retrying(_connect_once, address, auth, database, timeout_s)
+    try:
+        with _in_our_words(address, database):
+            return retrying(_connect_once, address, auth, database, timeout_s)
+    except StoreError as error:
+        _forget_frames(error.__cause__)
+        raise
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Drop the frames of the driver's errors: their variables hold the password, and some tools show variables."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _connect_once(
-    address: str, auth: tuple[str, str] | None, database: str | None, timeout_s: float
+    address: str, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
 ) -> Neo4jConnection:
     driver = neo4j.GraphDatabase.driver(
         address,
-        auth=auth,
+        auth=None if auth is None else neo4j.basic_auth(auth[0], auth[1].get_secret_value()),
         connection_timeout=timeout_s,
         connection_acquisition_timeout=timeout_s,
         max_transaction_retry_time=RETRY_S,
