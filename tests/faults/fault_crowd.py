@@ -251,3 +251,36 @@ def _is_as_built_anew(place: Place, memory: Memory, texts: dict[str, str]) -> bo
             print(f"crowd: {name}: {len(set(one) - set(other))} too many, {len(set(other) - set(one))} missing")
             print("crowd: e.g.", [line[:300] for line in (set(one) ^ set(other))][:2])
     return found == anew and emptied == ([], [])
+
+
+def _open_and_add(place: Place, number: int, told: Any) -> None:
+    try:
+        memory, _ = open_journaled(place)
+        with memory:
+            memory.add(text_of(f"first-{number}", 1), key=f"first-{number}")
+        told.send("")
+    except Exception as error:  # noqa: BLE001 - any is a finding
+        told.send(f"{type(error).__name__}: {error}")
+
+
+def opened_together(place: Place, processes: int = 8) -> Tally:
+    """Processes that all find a new database, make its schema and add a document, at the same moment."""
+    made, tally, children = context(), Tally(tried=processes), []
+    for number in range(processes):
+        listening, tell = made.Pipe(duplex=False)
+        child = made.Process(target=_open_and_add, args=(place, number, tell))
+        child.start()
+        tell.close()
+        children.append((child, listening))
+    for child, listening in children:
+        error = listening.recv() if listening.poll(180) else "it did not end"
+        child.join(30)
+        if error:
+            print(f"opened together: {error[:500]}")
+            tally.lost += 1
+    memory, _ = open_journaled(place)
+    with memory:
+        found = {record.key for record in memory.documents()}
+        tally.lost += len({f"first-{number}" for number in range(processes)} - found)
+        tally.left_over += not _is_as_built_anew(place, memory, {key: text_of(key, 1) for key in sorted(found)})
+    return tally
