@@ -16,7 +16,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import moments
+from memgraph_rag import events, moments
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -256,9 +256,11 @@ class Memory:
             DocumentError: it cannot be read as text, or another file is stored under this key.
             StoreError: the database failed.
         """
-        (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
-        if isinstance(outcome, Failure):
-            raise outcome.error
+        with events.span("add") as told:
+            (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
+            if isinstance(outcome, Failure):
+                raise outcome.error
+            told |= events.of_receipt(outcome)
         return outcome
 
     def add_many(self, sources: Iterable[Source]) -> Iterator[Receipt | Failure]:
@@ -266,7 +268,7 @@ class Memory:
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each.
         """
-        return self._ingestion(self._layers).run(Request(source) for source in sources)
+        return events.each("add", self._ingestion(self._layers).run(Request(source) for source in sources))
 
     def deepen(
         self, documents: Sequence[str] | None = None, *, layers: Sequence[str] | None = None
@@ -287,7 +289,7 @@ class Memory:
         """
         chosen = _checked_layers(LAYERS if layers is None else layers, self.settings)
         ids = self._ids(documents)
-        return self._ingestion(chosen).deepen(self._store.documents(ids))
+        return events.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids)))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -347,7 +349,7 @@ class Memory:
         budget = _checked_budget(
             **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
         )
-        return self._reading.run(question, chosen, budget, ids)
+        return events.over("ask", self._reading.run(question, chosen, budget, ids), strategy=chosen.name)
 
     def search(
         self,
@@ -383,14 +385,17 @@ class Memory:
         query = _checked_question(query)
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise SettingsError(f"Expected k as a whole number of at least 1, got {k!r}.", k=k)
-        return self._search.find(
-            query,
-            k=k,
-            mode=mode,
-            documents=self._holding(where, self._ids(documents)),
-            since=_checked_time("since", since),
-            until=_checked_time("until", until),
-        )
+        with events.span("search", k=k) as told:
+            found = self._search.find(
+                query,
+                k=k,
+                mode=mode,
+                documents=self._holding(where, self._ids(documents)),
+                since=_checked_time("since", since),
+                until=_checked_time("until", until),
+            )
+            told |= {"mode": mode, "found": len(found)}
+        return found
 
     def _holding(self, where: Mapping[str, MetadataValue] | None, ids: list[str] | None) -> list[str] | None:
         """The ids of those documents whose metadata hold all of ``where``."""
@@ -417,8 +422,10 @@ class Memory:
         Raises:
             DocumentNotFound: there is none.
         """
-        receipt = self._store.forget(self._records([document])[0].id)
-        self._journal.clear()
+        with events.span("forget") as told:
+            receipt = self._store.forget(self._records([document])[0].id)
+            self._journal.clear()
+            told |= events.of_receipt(receipt)
         return receipt
 
     def purge(self) -> None:
@@ -431,8 +438,9 @@ class Memory:
         Raises:
             StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
         """
-        self._store.purge()
-        self._journal.clear()
+        with events.span("purge"):
+            self._store.purge()
+            self._journal.clear()
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""

@@ -7,7 +7,7 @@ Invariant: the trace holds exactly what the session read, in that order.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import GraphStore, Models, ReadingSession, Search, Strategy
@@ -31,7 +31,7 @@ class Reading:
 
     def run(
         self, question: str, strategy: Strategy, budget: Budget, documents: Sequence[str] | None
-    ) -> Iterator[Step | str | Answer]:
+    ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer; ``documents`` are ids."""
         started = time.perf_counter()
         trace: list[Step] = []

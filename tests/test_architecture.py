@@ -44,7 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "testing": {"types", "contracts", "errors"},
     "ingestion": {*CONTRACTS, *ROOMS, "moments"},
     "reading": {*CONTRACTS, *ROOMS},
-    "memory": {*CONTRACTS, *ROOMS, "ingestion", "moments", "reading"},
+    "events": {"types"},
+    "memory": {*CONTRACTS, *ROOMS, "events", "ingestion", "moments", "reading"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies"},
