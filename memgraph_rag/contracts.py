@@ -468,6 +468,14 @@ class PurgedStore(Protocol):
 class GraphStore(GraphReader, GraphWriter, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, ready to be written again; None where there is none.
+
+        Raises:
+            StoreError: something is stored of it that cannot be given.
+        """
+        ...
+
     @property
     def schema(self) -> Mapping[str, Any]:
         """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import events, moments
+from memgraph_rag import archive, events, moments
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -56,6 +57,7 @@ LAYERS = ("entities", "points")
 """The layers that exist, in the order in which they are built, the cheap ones first."""
 
 _MOST_QUESTION_CHARACTERS = 20_000
+_IMPORTED_TOGETHER = 64
 
 _UNREADABLE = re.compile(
     "[\x00\ud800-\udfff]"
@@ -441,6 +443,38 @@ class Memory:
         with events.span("purge"):
             self._store.purge()
             self._journal.clear()
+
+    def export_to(self, path: str | Path) -> int:
+        """Write all documents of this namespace, with all that was built of them, into one file; how many.
+
+        JSON Lines, one document at a time in memory. ``import_from`` reads it into any store.
+
+        Raises:
+            DocumentError: the file cannot be written.
+        """
+        store, embedder = self._store, self.embedder
+        graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
+        with events.span("export") as told:
+            told["documents"] = archive.write(
+                Path(path), graphs, embedder=embedder.name, dimension=embedder.dimension
+            )  # fmt: skip
+        return told["documents"]
+
+    def import_from(self, path: str | Path) -> Iterator[Receipt]:
+        """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
+
+        The whole file is checked before the first is stored. A document of the same key is replaced. Each group of some
+        dozens is one transaction; after an interruption the same call goes through them again and changes nothing.
+
+        Raises:
+            DocumentError: the file is no such file, is cut off or damaged.
+            SchemaMismatch: it was written with another embedder.
+        """
+        embedder = self.embedder
+        archive.verify(Path(path), embedder=embedder.name, dimension=embedder.dimension)
+        found = archive.read(Path(path), namespace=self.namespace)
+        groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
+        return (receipt for group in groups for receipt in self._store.write_many(group))
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""

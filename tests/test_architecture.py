@@ -45,7 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingestion": {*CONTRACTS, *ROOMS, "moments"},
     "reading": {*CONTRACTS, *ROOMS},
     "events": {"types"},
-    "memory": {*CONTRACTS, *ROOMS, "events", "ingestion", "moments", "reading"},
+    "archive": BASE,
+    "memory": {*CONTRACTS, *ROOMS, "archive", "events", "ingestion", "moments", "reading"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies"},

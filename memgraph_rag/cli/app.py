@@ -16,7 +16,7 @@ from memgraph_rag.cli.asking import ask
 from memgraph_rag.cli.calibrating import calibrate
 from memgraph_rag.cli.demo import demo
 from memgraph_rag.cli.doctor import doctor
-from memgraph_rag.cli.keeping import purge
+from memgraph_rag.cli.keeping import export_file, import_file, purge
 from memgraph_rag.cli.looking import documents, search, show, status
 from memgraph_rag.cli.place import at_place
 from memgraph_rag.errors import MemgraphRagError
@@ -60,6 +60,8 @@ app = typer.Typer(
 )  # fmt: skip
 for _command in (add, ask, search, show, documents, deepen, forget, purge, status, doctor, calibrate, demo):
     app.command()(at_place(_command))
+for _name, _command in {"export": export_file, "import": import_file}.items():
+    app.command(_name)(at_place(_command))
 app.add_typer(
     typer.Typer(cls=_Neo4j, no_args_is_help=True, help="A real Neo4j with Browser on this machine, without Docker."),
     name="neo4j",

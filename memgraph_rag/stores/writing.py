@@ -18,6 +18,7 @@ import numpy as np
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
+from memgraph_rag.stores.whole import document_graph
 from memgraph_rag.types import Action, DocumentGraph, Receipt, entity_id
 
 __all__ = ["Create", "WrittenGraph", "check", "extend", "remove", "replace", "size"]
@@ -75,6 +76,10 @@ class WrittenGraph(StoredGraph):
         )
         document = graph.document
         return Receipt(document.id, document.key, action, self.counts(document.id))
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, as it was written; None where there is none."""
+        return document_graph(self._run, document_id)
 
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports, in one transaction."""
