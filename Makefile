@@ -3,11 +3,13 @@
 #   make demo       a story, three questions: walk, answers, citations
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
+#   make fault-tests SHARE=0.05      a twentieth of everything
 #   make bench-retrieval DATA=DIR    another folder than the usual ones
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
 #   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
 
 PYTHON ?= python3
+SHARE ?= 1.0
 TEXT ?= ../shared/data/books/alice_11.txt
 STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
@@ -16,7 +18,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-retrieval bench-expansion bench-extraction clean distclean
+.PHONY: help demo test fault-tests lint format bench bench-retrieval bench-expansion bench-extraction clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +28,9 @@ demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 
 test: lint ## Lint, types and all tests
 	@$(BIN)/python -m pytest
+
+fault-tests: $(VENV)/.has-test ## Kills, broken connections, full disks, crowds and fuzzers at length: about two hours
+	@$(BIN)/python tests/faults/long.py --share $(SHARE)
 
 lint: $(VENV)/.has-test ## Lint, format and types
 	@$(BIN)/ruff check

@@ -49,6 +49,7 @@ __all__ = [
     "Models",
     "Named",
     "Progress",
+    "PurgedStore",
     "ReadingSession",
     "Search",
     "SearchMode",
@@ -467,8 +468,28 @@ class GraphWriter(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, Protocol):
+class PurgedStore(Protocol):
+    """A store whose own files can be freed of what was forgotten."""
+
+    def purge(self) -> None:
+        """Rewrite the files so that nothing of what was forgotten or replaced, in any namespace, is left in them.
+
+        Raises:
+            StoreError: the store is a server, whose files are its own.
+        """
+        ...
+
+
+class GraphStore(GraphReader, GraphWriter, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, ready to be written again; None where there is none.
+
+        Raises:
+            StoreError: something is stored of it that cannot be given.
+        """
+        ...
 
     @property
     def schema(self) -> Mapping[str, Any]:

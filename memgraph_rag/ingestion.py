@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -29,7 +28,7 @@ from memgraph_rag.contracts import (
     SplitDocument,
     TokenCounter,
 )
-from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.errors import DocumentError, MemgraphRagError, StoreUnavailable
 from memgraph_rag.names import normalise
 from memgraph_rag.text.context import in_context
 from memgraph_rag.text.loading import Source, load
@@ -242,7 +241,7 @@ class Ingestion:
 
     def _with_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
         """The record of a document that has these layers too, and of what built them."""
-        names = tuple(dict.fromkeys((*record.layers, *(layer.name for layer in layers))))
+        names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # whatever came first
         model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
         recognizer = self._models.recognizer.name if "entities" in names else record.recognizer
         return replace(record, layers=names, model=model, recognizer=recognizer)
@@ -275,13 +274,21 @@ class Ingestion:
     ) -> Iterator[Receipt | Failure]:
         """Write the documents, some dozens of new ones in one transaction: it takes a store a fraction of the time."""
         together: dict[str, Receipt] = {}
+        unreached: dict[str, StoreUnavailable] = {}
         new = [graph for item, graph in zip(pending, graphs, strict=True) if item.is_new]
         for start in range(0, len(new), _WRITTEN_TOGETHER):
             some = new[start : start + _WRITTEN_TOGETHER]
             if len(some) > 1:
-                with suppress(MemgraphRagError):  # one of them may be to blame: below each is tried alone
+                try:
                     together |= {receipt.document_id: receipt for receipt in self._store.write_many(some)}
+                except StoreUnavailable as error:  # it was tried for long enough: not once more for each
+                    unreached |= dict.fromkeys((graph.document.id for graph in some), error)
+                except MemgraphRagError:  # one of them may be to blame: below each is tried alone
+                    continue
         for item, graph, made in zip(pending, graphs, rows, strict=True):
+            if graph.document.id in unreached:
+                yield Failure(item.record.key, unreached[graph.document.id])
+                continue
             try:
                 receipt = together.get(graph.document.id) or self._write(item, graph)
                 yield replace(receipt, notes=dict(made.notes), usage=made.usage)

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import moments
+from memgraph_rag import archive, events, moments
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -58,6 +59,7 @@ LAYERS = ("entities", "points", "relations")
 """The layers that exist, in the order in which they are built, the cheap ones first."""
 
 _MOST_QUESTION_CHARACTERS = 20_000
+_IMPORTED_TOGETHER = 64
 
 _UNREADABLE = re.compile(
     "[\x00\ud800-\udfff]"
@@ -227,12 +229,11 @@ class Memory:
 
     def _open_store(self) -> GraphStore:
         settings = self.settings
-        password = settings.neo4j_password.get_secret_value() if settings.neo4j_password else None
         return open_store(
             settings.store,
             namespace=settings.namespace,
             user=settings.neo4j_user,
-            password=password,
+            password=settings.neo4j_password,
             database=settings.neo4j_database,
         )
 
@@ -266,9 +267,11 @@ class Memory:
             DocumentError: it cannot be read as text, or another file is stored under this key.
             StoreError: the database failed.
         """
-        (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
-        if isinstance(outcome, Failure):
-            raise outcome.error
+        with events.span("add") as told:
+            (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
+            if isinstance(outcome, Failure):
+                raise outcome.error
+            told |= events.of_receipt(outcome)
         return outcome
 
     def add_many(self, sources: Iterable[Source]) -> Iterator[Receipt | Failure]:
@@ -276,7 +279,7 @@ class Memory:
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each.
         """
-        return self._ingestion(self._layers).run(Request(source) for source in sources)
+        return events.each("add", self._ingestion(self._layers).run(Request(source) for source in sources))
 
     def deepen(
         self, documents: Sequence[str] | None = None, *, layers: Sequence[str] | None = None
@@ -297,7 +300,7 @@ class Memory:
         """
         chosen = _checked_layers(LAYERS if layers is None else layers, self.settings)
         ids = self._ids(documents)
-        return self._ingestion(chosen).deepen(self._store.documents(ids))
+        return events.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids)))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -357,7 +360,7 @@ class Memory:
         budget = _checked_budget(
             **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
         )
-        return self._reading.run(question, chosen, budget, ids)
+        return events.over("ask", self._reading.run(question, chosen, budget, ids), strategy=chosen.name)
 
     def search(
         self,
@@ -393,14 +396,17 @@ class Memory:
         query = _checked_question(query)
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise SettingsError(f"Expected k as a whole number of at least 1, got {k!r}.", k=k)
-        return self._search.find(
-            query,
-            k=k,
-            mode=mode,
-            documents=self._holding(where, self._ids(documents)),
-            since=_checked_time("since", since),
-            until=_checked_time("until", until),
-        )
+        with events.span("search", k=k) as told:
+            found = self._search.find(
+                query,
+                k=k,
+                mode=mode,
+                documents=self._holding(where, self._ids(documents)),
+                since=_checked_time("since", since),
+                until=_checked_time("until", until),
+            )
+            told |= {"mode": mode, "found": len(found)}
+        return found
 
     def _holding(self, where: Mapping[str, MetadataValue] | None, ids: list[str] | None) -> list[str] | None:
         """The ids of those documents whose metadata hold all of ``where``."""
@@ -427,9 +433,57 @@ class Memory:
         Raises:
             DocumentNotFound: there is none.
         """
-        receipt = self._store.forget(self._records([document])[0].id)
-        self._journal.clear()
+        with events.span("forget") as told:
+            receipt = self._store.forget(self._records([document])[0].id)
+            self._journal.clear()
+            told |= events.of_receipt(receipt)
         return receipt
+
+    def purge(self) -> None:
+        """Rewrite the embedded file so that not a byte of what was forgotten or replaced is left in it.
+
+        ``forget`` takes a document out of everything that can be asked; its bytes stay in the file until others take
+        their place. All namespaces of the file are rewritten; it takes room for a second copy meanwhile. What the file
+        system, backups or the disk itself still hold is beyond this.
+
+        Raises:
+            StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
+        """
+        with events.span("purge"):
+            self._store.purge()
+            self._journal.clear()
+
+    def export_to(self, path: str | Path) -> int:
+        """Write all documents of this namespace, with all that was built of them, into one file; how many.
+
+        JSON Lines, one document at a time in memory. ``import_from`` reads it into any store.
+
+        Raises:
+            DocumentError: the file cannot be written.
+        """
+        store, embedder = self._store, self.embedder
+        graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
+        with events.span("export") as told:
+            told["documents"] = archive.write(
+                Path(path), graphs, embedder=embedder.name, dimension=embedder.dimension
+            )  # fmt: skip
+        return told["documents"]
+
+    def import_from(self, path: str | Path) -> Iterator[Receipt]:
+        """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
+
+        The whole file is checked before the first is stored. A document of the same key is replaced. Each group of some
+        dozens is one transaction; after an interruption the same call goes through them again and changes nothing.
+
+        Raises:
+            DocumentError: the file is no such file, is cut off or damaged.
+            SchemaMismatch: it was written with another embedder.
+        """
+        embedder = self.embedder
+        archive.verify(Path(path), embedder=embedder.name, dimension=embedder.dimension)
+        found = archive.read(Path(path), namespace=self.namespace)
+        groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
+        return (receipt for group in groups for receipt in self._store.write_many(group))
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""

@@ -8,7 +8,7 @@ before which it went); a question that what was read does not support gets no an
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
@@ -45,7 +45,7 @@ class Reading:
 
     def run(
         self, question: str, strategy: Strategy, budget: Budget, documents: Sequence[str] | None
-    ) -> Iterator[Step | str | Answer]:
+    ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer; ``documents`` are ids."""
         started = time.perf_counter()
         trace: list[Step] = []

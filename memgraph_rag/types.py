@@ -56,6 +56,7 @@ __all__ = [
     "as_line",
     "entity_id",
     "make_id",
+    "relation_id",
 ]
 
 Vector = NDArray[np.float32]
@@ -82,6 +83,11 @@ def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
 def entity_id(namespace: str, normal: str) -> str:
     """The id of the entity whose name has that normal form."""
     return make_id(namespace, "entity", normal)
+
+
+def relation_id(namespace: str, segment_id: str, source_id: str, target_id: str, description: str) -> str:
+    """The id of what a segment states about two entities."""
+    return make_id(namespace, "relation", segment_id, source_id, target_id, description)
 
 
 def as_line(text: str) -> str:

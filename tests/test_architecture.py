@@ -46,7 +46,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingestion": {*CONTRACTS, *ROOMS, "moments", "names"},
     "learning": {*CONTRACTS, *ROOMS, "ingestion"},
     "reading": {*CONTRACTS, *ROOMS},
-    "memory": {*CONTRACTS, *ROOMS, "ingestion", "learning", "moments", "reading"},
+    "events": {"types"},
+    "archive": BASE,
+    "memory": {*CONTRACTS, *ROOMS, "archive", "events", "ingestion", "learning", "moments", "reading"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies", "evaluation"},
@@ -68,7 +70,6 @@ OWNERS = {
     "sentence_transformers": "models",
     "gguf": "models",
     "llguidance": "models",
-    "rouge_score": "layers",
     "safetensors": "models",
     "accelerate": "models",
     "spacy": "models",
@@ -82,7 +83,6 @@ OWNERS = {
     "typer": "cli",
     "rich": "cli",
     "matplotlib": "evaluation",
-    "rouge_score": "evaluation",
 }
 """The only room that knows a package."""
 

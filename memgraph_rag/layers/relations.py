@@ -24,7 +24,7 @@ from memgraph_rag.layers.entities import mentions_in
 from memgraph_rag.layers.extraction import SCHEMA, Said, goes_in_circles, said
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed
-from memgraph_rag.types import LayerRows, Relation, Usage, make_id
+from memgraph_rag.types import LayerRows, Relation, Usage
 
 __all__ = ["RelationsLayer"]
 
@@ -241,7 +241,7 @@ def _relation(
     else:
         source, target = sorted((one, other), key=lambda name: _place(name, description))
         ends, segment_id = (best.entity(source), best.entity(target)), best.segment.id
-        return Relation(make_id(namespace, "relation", segment_id, *ends, description), *ends, description, segment_id)
+        return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
     return None
 
 

@@ -7,6 +7,7 @@ ordinary characters to the model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +15,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from transformers import AutoTokenizer
+from transformers import AddedToken, AutoTokenizer
 
 from memgraph_rag.models import prompts
 from memgraph_rag.types import Prompt
 
 __all__ = ["Encoded", "Tokens", "Turns"]
 
+_MARK = re.compile(r"[<\[]\S+[>\]]")  # what control tokens look like; others are runs of blanks, or words
 _SLOT = "\u241fslot\u241f"  # stands for the content while the template is cut into its parts
 
 
@@ -64,6 +66,7 @@ class Tokens:
         self.ends: frozenset[int] = frozenset(token for token in ends if token in special)
         # From here on the tokenizer sees foreign text only.
         self._tokenizer.split_special_tokens = True
+        self._spell_out_marks()
 
     @property
     def size(self) -> int:
@@ -165,6 +168,12 @@ class Tokens:
         )
         opening, reply, next_user, _ = (self._encode_template(part) for part in rendered.split(_SLOT))
         return Turns(opening, reply, next_user)
+
+    def _spell_out_marks(self) -> None:
+        """Make control tokens of those, too, that the tokenizer does not call special: Qwen's ``<tool_call>``."""
+        added = self._tokenizer.added_tokens_decoder.values()
+        marks = [str(token.content) for token in added if not token.special and _MARK.fullmatch(str(token.content))]
+        self._tokenizer.add_tokens([AddedToken(mark, special=True) for mark in marks], special_tokens=True)
 
     def _encode_template(self, part: str) -> list[int]:
         return self._tokenizer(part, add_special_tokens=False, split_special_tokens=False)["input_ids"]

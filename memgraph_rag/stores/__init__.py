@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SettingsError
 
@@ -22,7 +24,7 @@ def open_store(
     *,
     namespace: str,
     user: str | None = None,
-    password: str | None = None,
+    password: str | SecretStr | None = None,
     database: str | None = None,
     connect_timeout_s: float = 5.0,
 ) -> GraphStore:
@@ -33,8 +35,8 @@ def open_store(
             file, which is made where there is none; ``:memory:`` keeps the graph in this process only.
         namespace: the wall between users; what is read and written stays in it.
         user: for Neo4j.
-        password: for Neo4j; it is in no message. Without one, that of the server which ``memgraph-rag neo4j start``
-            runs at this address.
+        password: for Neo4j; it is in no message, and as a ``SecretStr`` in no variable of ours. Without one, that of
+            the server which ``memgraph-rag neo4j start`` runs at this address.
         database: for Neo4j; None is the user's home database.
         connect_timeout_s: for Neo4j; how long to try.
 
@@ -70,6 +72,7 @@ def open_store(
         from memgraph_rag.stores.neo4j_server import credentials_for
 
         user, password = credentials_for(where) or (user, None)
-    auth = None if user is None else (user, password or "")
+    secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
+    auth = None if user is None else (user, secret)
     connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
     return Neo4jStore(connection, namespace=namespace)

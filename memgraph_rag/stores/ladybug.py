@@ -14,7 +14,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import queries, reading, relating, relation_rows, rows, schema, writing
+from memgraph_rag.stores import ladybug_rewriting, queries, reading, relating, relation_rows, rows, schema, writing
 from memgraph_rag.stores.ladybug_file import Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
 from memgraph_rag.types import Hit, IndexedSegment, Neighbour, Similar, Vector
@@ -158,6 +158,20 @@ class LadybugStore(writing.WrittenGraph):
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension)
                 )
         self._dimension = dimension
+
+    def purge(self) -> None:
+        """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
+
+        Takes about as long as writing everything anew, and as much room on the disk; everybody else waits.
+        """
+        self._require_open()
+        with self._file.lock:
+            stored = self.schema
+            self._file.rewrite(lambda fresh: self._fill(fresh, stored))
+
+    def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
+        fresh.transaction(lambda execute: self._build(execute, 0, stored["embedder"], stored["dimension"]))
+        ladybug_rewriting.copy(self._file, fresh, but=["Schema"])
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -81,10 +82,7 @@ class LadybugFile:
         self.lock = threading.RLock()
         if place != IN_MEMORY:
             _create(place)
-        self._database = _opened(place)
-        self._reader = ladybug.Connection(self._database)
-        self._writer = ladybug.Connection(self._database, ONE_THREAD)
-        self._writes = 0
+        self._open_engine()
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The rows of one reading statement."""
@@ -139,16 +137,52 @@ class LadybugFile:
         self._writes += 1
         return self._writer
 
+    def rewrite(self, fill: Callable[[LadybugFile], None]) -> None:
+        """Put another file in place of this one: what ``fill`` makes of an empty one beside it.
+
+        The old file stays until the new one is whole on the disk, so that whatever ends this leaves one of the two.
+
+        Raises:
+            StoreLocked: another process took the file at that moment; it is as it was.
+        """
+        with self.lock:
+            if self.place == IN_MEMORY:
+                return
+            scratch = Path(f"{self.place}.rewriting")
+            _remove(scratch)
+            try:
+                _require_space(self.place, Path(self.place).stat().st_size)
+                fresh = LadybugFile(str(scratch))
+                fill(fresh)
+                fresh._close_engine()
+                self._reader.execute("CHECKPOINT")
+                self._close_engine()
+                try:
+                    _replace(self.place, scratch)
+                finally:
+                    self._open_engine()
+            finally:
+                _remove(scratch)
+
+    def _open_engine(self) -> None:
+        self._database = _opened(self.place)
+        self._reader = ladybug.Connection(self._database)
+        self._writer = ladybug.Connection(self._database, ONE_THREAD)
+        self._writes = 0
+
+    def _close_engine(self) -> None:
+        with _in_our_words(self.place):
+            self._reader.close()
+            self._writer.close()
+            self._database.close()
+
     def close(self) -> None:
         """Let go of the file; the last of its users closes it."""
         with _opening, self.lock:
             self.users -= 1
             if self.users <= 0:
                 _open_files.pop(self.place, None)
-                with _in_our_words(self.place):
-                    self._reader.close()
-                    self._writer.close()
-                    self._database.close()
+                self._close_engine()
 
 
 def _opened(place: str) -> ladybug.Database:
@@ -178,6 +212,53 @@ def _create(place: str) -> None:
 def _touch_private(place: str) -> None:
     with suppress(FileExistsError):
         os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _remove(file: Path) -> None:
+    """Remove a Ladybug file with its log."""
+    for path in (file, file.with_name(f"{file.name}.wal")):
+        path.unlink(missing_ok=True)
+
+
+def _replace(place: str, scratch: Path) -> None:
+    """Put a closed Ladybug file in place of another closed one, which has no log any more.
+
+    The descriptor that locks the old file, as the engine does, is closed last.
+    """
+    log, old = Path(f"{place}.wal"), Path(place)
+    if log.exists() and log.stat().st_size:
+        raise StoreError(
+            f"expected {place} to be closed without a log; {log} is still there. Nothing was changed; open the file "
+            "again, and then try once more.",
+            path=place,
+        )
+    _flush(scratch)
+    with old.open("rb+") as held:
+        if not _lock(held.fileno()):
+            raise StoreLocked(f"another process opened {place} meanwhile. Close it there, then try again.", path=place)
+        scratch.replace(old)
+        _flush(old.parent)
+
+
+def _lock(descriptor: int) -> bool:
+    if sys.platform == "win32":  # where an open file cannot be replaced in any case
+        return True
+    import fcntl
+
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _flush(path: Path) -> None:
+    """See to it that a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _require_space(place: str, row_bytes: int) -> None:

@@ -144,6 +144,18 @@ class Neo4jStore(writing.WrittenGraph):
             )
         self._dimension = dimension
 
+    def purge(self) -> None:
+        """Refuse: which files a server keeps, and how long, is up to the server.
+
+        Raises:
+            StoreError: always.
+        """
+        raise StoreError(
+            f"expected an embedded store to purge; {self._connection.address} is a server, whose files no client can "
+            "rewrite. What Neo4j keeps of what was forgotten, and for how long, is in docs/security.md.",
+            address=self._connection.address,
+        )
+
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _find_dialect(self) -> queries.Dialect:

@@ -8,15 +8,17 @@ the same connection.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import neo4j
 from neo4j import exceptions
+from pydantic import SecretStr
 from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
 
-from memgraph_rag.errors import StoreAccessDenied, StoreError, StoreUnavailable
+from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores import queries
 
 __all__ = ["Execute", "Neo4jConnection", "connect"]
@@ -29,13 +31,16 @@ Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
 APPLICATION = "memgraph_rag"
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 600.0
+RETRY_S = 30.0  # in which a transaction is tried again, after a lost connection or a deadlock
 
 DRIVER_LOGGER = logging.getLogger("neo4j")
 
 DENIED = ("Neo.ClientError.Security.", "Neo.ClientError.Database.DatabaseNotFound")
 
 
-def connect(address: str, *, auth: tuple[str, str] | None, database: str | None, timeout_s: float) -> Neo4jConnection:
+def connect(
+    address: str, *, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
+) -> Neo4jConnection:
     """A connection that has answered; tried again until the timeout, for a server may be starting.
 
     Raises:
@@ -50,18 +55,30 @@ def connect(address: str, *, auth: tuple[str, str] | None, database: str | None,
         wait=wait_exponential(multiplier=0.1, max=1.0),
         reraise=True,
     )
-    with _in_our_words(address, database, timeout_s):
-        return retrying(_connect_once, address, auth, database, timeout_s)
+    try:
+        with _in_our_words(address, database):
+            return retrying(_connect_once, address, auth, database, timeout_s)
+    except StoreError as error:
+        _forget_frames(error.__cause__)
+        raise
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Drop the frames of the driver's errors: their variables hold the password, and some tools show variables."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _connect_once(
-    address: str, auth: tuple[str, str] | None, database: str | None, timeout_s: float
+    address: str, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
 ) -> Neo4jConnection:
     driver = neo4j.GraphDatabase.driver(
         address,
-        auth=auth,
+        auth=None if auth is None else neo4j.basic_auth(auth[0], auth[1].get_secret_value()),
         connection_timeout=timeout_s,
         connection_acquisition_timeout=timeout_s,
+        max_transaction_retry_time=RETRY_S,
         notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
         telemetry_disabled=True,
         user_agent=APPLICATION,
@@ -114,10 +131,35 @@ class Neo4jConnection:
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, after all of it is committed; nothing of it where it raises.
 
-        It may be called again after a lost connection or a deadlock.
+        It may be called again after a lost connection or a deadlock, and after a commit whose answer was lost: so
+        ``work`` must leave the same graph when it is done twice. What it returned first is then what is true, and an
+        error of ours that only the second time raises (what is forgotten cannot be forgotten again) is none.
+
+        Raises:
+            StoreUnavailable: nobody answered any more; whether the last try was committed is then not known.
         """
-        with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, work, _as_it_is))
+        unanswered: list[T] = []
+        finished: list[T] = []
+
+        def remember(execute: Execute) -> T:
+            finished[:] = [work(execute)]
+            return finished[0]
+
+        deadline = time.monotonic() + RETRY_S
+        while True:
+            try:
+                with self._session(neo4j.WRITE_ACCESS) as session:
+                    done = session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, exceptions.IncompleteCommit) or time.monotonic() > deadline:
+                    raise
+                unanswered = unanswered or finished[:]
+            except MemgraphRagError as error:
+                if not unanswered or isinstance(error, StoreError):
+                    raise
+                return unanswered[0]
+            else:
+                return unanswered[0] if unanswered else done
 
     def close(self) -> None:
         """Let go of the server."""
@@ -126,7 +168,7 @@ class Neo4jConnection:
     @contextmanager
     def _session(self, access: str) -> Iterator[neo4j.Session]:
         with (
-            _in_our_words(self.address, self._database, READ_TIMEOUT_S),
+            _in_our_words(self.address, self._database),
             self._driver.session(
                 database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
             ) as session,
@@ -159,13 +201,14 @@ def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _in_our_words(address: str, database: str | None, timeout_s: float) -> Iterator[None]:
+def _in_our_words(address: str, database: str | None) -> Iterator[None]:
+    began = time.monotonic()
     try:
         yield
     except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConnectionPoolError) as exc:
         raise StoreUnavailable(
-            f'no Neo4j answered at {address} within {timeout_s:g} s. Start one with "memgraph-rag neo4j start", or '
-            'use a file: Memory("notes.lbug").',
+            f"no Neo4j answered at {address} within {time.monotonic() - began:.1f} s. Start one with "
+            '"memgraph-rag neo4j start", or use a file: Memory("notes.lbug").',
             address=address,
         ) from exc
     except (exceptions.Neo4jError, exceptions.DriverError) as exc:

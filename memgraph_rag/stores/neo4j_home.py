@@ -31,6 +31,8 @@ server.http.listen_address={address}:{http_port}
 server.http.advertised_address=localhost:{http_port}
 server.https.enabled=false
 server.memory.pagecache.size=256m
+# A client takes a server that is silent for twice as long for dead.
+server.bolt.connection_keep_alive=10s
 # Neither the server nor Browser sends anything anywhere.
 dbms.usage_report.enabled=false
 client.allow_telemetry=false

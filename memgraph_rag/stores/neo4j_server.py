@@ -18,6 +18,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -214,8 +215,13 @@ def _generate_password(home: Home, neo4j: Distribution) -> None:
 
 
 def _spawn(home: Home, neo4j: Distribution, lock: int) -> int:
-    """The process id of a Java that outlives us; it inherits the lock, and nothing of our environment."""
+    """The process id of a Java that outlives us; it inherits the lock, and nothing else that we have open or set.
+
+    Else it would keep for itself, for as long as it runs, what our caller opened: a pipe that a reader waits for the
+    end of, a lock that others wait for.
+    """
     os.set_inheritable(lock, True)
+    inherited = [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() if descriptor > 2]
     server = [neo4j.entry_point, f"--home-dir={home.path}", f"--config-dir={home.conf}"]
     return os.posix_spawn(
         neo4j.java,
@@ -225,9 +231,20 @@ def _spawn(home: Home, neo4j: Distribution, lock: int) -> int:
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(home.log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
+            *(action for action in inherited if action[1] != lock),
         ],
         setsid=True,
     )
+
+
+def _inheritable() -> list[int]:
+    """The open descriptors that a child would get."""
+    found = []
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208 - these are numbers, no paths
+        with suppress(OSError):  # the one by which they were listed is closed
+            if os.get_inheritable(int(name)):
+                found.append(int(name))
+    return found
 
 
 def _java(neo4j: Distribution) -> list[str]:

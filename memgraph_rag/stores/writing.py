@@ -18,6 +18,7 @@ from memgraph_rag.stores import checking, relating, relation_rows, rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Columns, Create
+from memgraph_rag.stores.whole import document_graph
 from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Receipt, Similar
 
 __all__ = ["WrittenGraph", "extend", "learn", "remove", "replace", "size"]
@@ -82,6 +83,10 @@ class WrittenGraph(StoredGraph):
             lambda run, create: learn(run, create, self._find_near, graph, namespace=self._namespace),
             row_bytes=size(graph),
         )
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, as it was written; None where there is none."""
+        return document_graph(self._run, document_id)
 
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports, in one transaction."""

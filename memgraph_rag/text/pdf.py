@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.types import as_line
 
 __all__ = ["read"]
@@ -36,6 +38,9 @@ _DAMAGE = (
 )
 
 
+_MOST_CONTENT = 128 * 1024**2  # bytes of what pages draw, unpacked; pypdf reads about one million of them a second
+
+
 def read(data: bytes, path: Path) -> tuple[str, str]:
     """Text and title of a PDF; the title is empty where its metadata tell none.
 
@@ -44,7 +49,7 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
     """
     try:
         reader = PdfReader(BytesIO(data))
-        text = "\n".join(page.extract_text() for page in reader.pages)
+        text = "\n".join(_texts(reader, path))
         title = (reader.metadata and reader.metadata.title) or ""
     except FileNotDecryptedError as exc:
         raise DocumentError(
@@ -70,3 +75,21 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
             path=path,
         )
     return text, as_line(str(title))
+
+
+def _texts(reader: PdfReader, path: Path) -> Iterator[str]:
+    """The text of each page, as long as it can be a document: some KB may unpack to any length, page by page."""
+    content = characters = 0
+    for page in reader.pages:
+        drawn = page.get_contents()
+        content += len(drawn.get_data()) if drawn is not None else 0
+        if content > _MOST_CONTENT or characters > MAX_BYTES:
+            raise DocumentError(
+                f"Expected a PDF that unpacks to at most {_MOST_CONTENT:,} bytes of page content and {MAX_BYTES:,} "
+                f"characters of text, got more: {path}. Cut it into parts.",
+                path=path,
+                limit=_MOST_CONTENT,
+            )
+        text = page.extract_text()
+        characters += len(text)
+        yield text

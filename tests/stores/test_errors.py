@@ -83,7 +83,7 @@ def test_nobody_answers(scheme: str) -> None:
         open_store(address, namespace="n", user="neo4j", password=SECRET, connect_timeout_s=0.5)
 
     assert time.monotonic() - began < 3
-    assert str(caught.value) == (
+    assert re.sub(r"\d\.\d s", "0.5 s", str(caught.value)) == (
         f'no Neo4j answered at {address} within 0.5 s. Start one with "memgraph-rag neo4j start", or use a file: '
         'Memory("notes.lbug").'
     )
@@ -134,7 +134,7 @@ def test_every_exception_of_the_driver_becomes_ours(kind: type[Exception]) -> No
         foreign = kind("a reason")
     except TypeError:
         foreign = kind(None, "a reason")  # those about a result or a transaction take it first
-    with pytest.raises(StoreError) as caught, neo4j_connection._in_our_words("neo4j://host", "db", 1.0):
+    with pytest.raises(StoreError) as caught, neo4j_connection._in_our_words("neo4j://host", "db"):
         raise foreign
     assert caught.value.__cause__ is foreign
 

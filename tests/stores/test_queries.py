@@ -21,7 +21,7 @@ SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("sc
 DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("reading.py", "relating.py", "writing.py")
+SHARED = ("reading.py", "relating.py", "writing.py", "whole.py")
 USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
 
 ABOUT_THE_STORE = {  # these concern no namespace

@@ -1,0 +1,143 @@
+"""How fast the stores take documents: 10,000 of 300 tokens, without a model, so that the store is what is measured.
+
+    python benchmarks/stores.py --store FILE|ADDRESS [--documents 10000] --json benchmarks/results/stores.json
+
+``add_many`` in one go, told by the thousand; then single ``add`` calls, of which the median is told. Segments only
+(``layers=()``), and a fake embedder that takes no time. Vectors have 384 dimensions. The figures to reach are those
+of ``docs/reliability.md``; what misses them is written down like the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+import uuid
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag import Document, Memory
+from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
+
+DIMENSION = 384
+WORDS_PER_DOCUMENT = 300
+SINGLES = 100
+VOCABULARY = 20_000
+
+
+class QuickEmbedder:
+    """Random unit vectors: made in no time, the same for the same number of texts."""
+
+    name = "quick"
+    dimension = DIMENSION
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        """(n, d) float32."""
+        vectors = np.random.default_rng(len(texts)).standard_normal((len(texts), DIMENSION), np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def count_tokens(self, texts: list[str]) -> list[int]:
+        """Words."""
+        return [text.count(" ") + 1 for text in texts]
+
+
+class QuickModel(FakeLanguageModel):
+    """Counts words, so that a document of 300 is one segment of 300 tokens."""
+
+    def count_tokens(self, texts: Any) -> list[int]:
+        """Words."""
+        return [text.count(" ") + 1 for text in texts]
+
+
+def documents(count: int, seed: int) -> list[Document]:
+    """Texts of made-up words, a fifth of them frequent ones."""
+    chance = random.Random(seed)
+    words = [f"w{number:x}" for number in range(VOCABULARY)]
+    made = []
+    for number in range(count):
+        said = [chance.choice(words if chance.random() < 0.8 else words[:200]) for _ in range(WORDS_PER_DOCUMENT)]
+        said[14::15] = [f"{word}." for word in said[14::15]]
+        made.append(Document(" ".join(said), f"document {seed} {number}"))
+    return made
+
+
+def measure(store: str, count: int, address: dict[str, Any]) -> dict[str, Any]:
+    """Documents a second by the thousand, and milliseconds of single calls at the beginning and at the end."""
+    options = {"model": QuickModel(), "embedder": QuickEmbedder(), "recognizer": FakeRecognizer(), "layers": ()}
+    namespace = f"benchmark-{uuid.uuid4().hex[:8]}"
+    made = documents(count, seed=1)
+    with Memory(store, namespace=namespace, segment_tokens=320, **address, **options) as memory:
+        first = _singles(memory, seed=2)
+        seconds, began, resident = [], time.perf_counter(), []
+        for number, receipt in enumerate(memory.add_many(made), 1):
+            assert receipt.counts["Segment"] >= 1, receipt  # pyright: ignore[reportAttributeAccessIssue]
+            if number % 1000 == 0:
+                seconds.append(time.perf_counter() - began)
+                resident.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        last = _singles(memory, seed=3)
+        counts = memory.stats()["counts"]
+    thousands = np.diff([0.0, *seconds]).tolist()
+    return {
+        "documents": count,
+        "segments": counts["Segment"],
+        "add_many_documents_per_s": round(count / seconds[-1], 1),
+        "thousands_s": [round(one, 2) for one in thousands],
+        "last_third_to_first_third": round(sum(thousands[-3:]) / sum(thousands[:3]), 2),
+        "single_add_median_ms": {"of 0 documents": first, f"of {count} documents": last},
+        "most_memory_mib": resident,
+    }
+
+
+def _singles(memory: Memory, seed: int) -> float:
+    taken = []
+    for document in documents(SINGLES, seed):
+        began = time.perf_counter()
+        memory.add(document)
+        taken.append(time.perf_counter() - began)
+    return round(1000 * statistics.median(taken), 1)
+
+
+def main() -> None:
+    """Measure one store, and lay the figures beside those of others in the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", help="a Neo4j address; by default a file in a temporary folder")
+    parser.add_argument("--user", default="neo4j")
+    parser.add_argument("--password")
+    parser.add_argument("--name", help="what the row is called")
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--load", default="", help="what else the machine was doing, to be written down")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    address = {"neo4j_user": given.user, "neo4j_password": given.password} if given.password else {}
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(given.store or f"{folder}/notes.lbug", given.documents, address)
+    found |= {
+        "date": date.today().isoformat(),
+        "machine": f"{platform.machine()}, {_cores()} cores, Python {platform.python_version()}",
+        "load": given.load,
+    }
+    name = given.name or ("ladybug" if given.store is None else given.store)
+    json.dump({name: found}, sys.stdout, indent=2)
+    print()
+    if given.json is not None:
+        held = json.loads(given.json.read_text()) if given.json.exists() else {}
+        given.json.write_text(json.dumps(held | {name: found}, indent=2) + "\n")
+
+
+def _cores() -> int:
+    import os
+
+    return os.cpu_count() or 0
+
+
+if __name__ == "__main__":
+    main()

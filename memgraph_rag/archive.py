@@ -1,0 +1,230 @@
+"""A memory as a file of JSON Lines: from any store into any other, exactly.
+
+The first line says what it is, each further one holds a document with all that was built of it, the last one how many
+there were. It knows records and no database. Invariants: every line is checked by its hash before anything of the file
+is stored; ids are not in it but made again, so that a document may go into another namespace; numbers come back bit
+for bit (embeddings as float32 in base64).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag.errors import DocumentError, SchemaMismatch
+from memgraph_rag.types import (
+    DocumentGraph,
+    DocumentRecord,
+    InformationPoint,
+    Matrix,
+    Mention,
+    Relation,
+    Segment,
+    Summarizes,
+    Title,
+    entity_id,
+    make_id,
+    relation_id,
+)
+
+__all__ = ["read", "verify", "write"]
+
+_FORMAT = "memgraph_rag archive"
+_VERSION = 1
+
+
+def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:
+    """Write documents, one at a time; how many. The file is there whole or not at all, for its owner alone."""
+    scratch = path.with_name(f"{path.name}.part")
+    head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
+    number, hashes = 0, hashlib.sha256()
+    try:
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(_json(head) + "\n")
+            for graph in graphs:
+                document = _json(_encoded(graph))
+                own = hashlib.sha256(document.encode()).hexdigest()
+                hashes.update(own.encode())
+                number += 1
+                file.write(f'{{"sha256":"{own}","document":{document}}}\n')
+            file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + "\n")
+        scratch.replace(path)
+    except OSError as exc:
+        raise DocumentError(f"Expected a place where a file can be written, got {exc}: {path}.", path=path) from exc
+    finally:
+        scratch.unlink(missing_ok=True)
+    return number
+
+
+def verify(path: Path, *, embedder: str, dimension: int) -> int:
+    """How many documents an archive holds, after every line of it was checked.
+
+    Raises:
+        DocumentError: it is no archive, of a newer version, cut off, or damaged.
+        SchemaMismatch: it was made with another embedder.
+    """
+    number, hashes, foot = 0, hashlib.sha256(), None
+    for place, line in enumerate(_lines(path), 1):
+        found = _parsed(path, place, line)
+        if place == 1:
+            _check_head(path, found, embedder, dimension)
+        elif "document" in found and foot is None:
+            document = line[line.index('"document":') + len('"document":') : -1]
+            own = hashlib.sha256(document.encode()).hexdigest()
+            if own != found.get("sha256"):
+                raise _damaged(path, place, "its hash is another")
+            hashes.update(own.encode())
+            number += 1
+        else:
+            foot = found
+    if foot != {"documents": number, "sha256": hashes.hexdigest()}:
+        raise _damaged(path, number + 2, "the end is missing, or documents are")
+    return number
+
+
+def read(path: Path, *, namespace: str) -> Iterator[DocumentGraph]:
+    """The documents of an archive that was verified, with the ids that they have in this namespace."""
+    for place, line in enumerate(_lines(path), 1):
+        found = _parsed(path, place, line)
+        if "document" in found:
+            yield _decoded(found["document"], namespace)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
+                yield line.rstrip("\n")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise DocumentError(f"Expected an archive that can be read, got {exc}: {path}.", path=path) from exc
+
+
+def _parsed(path: Path, place: int, line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError as exc:
+        raise _damaged(path, place, "it is no JSON") from exc
+    if not isinstance(found, dict):
+        raise _damaged(path, place, "it is no JSON object")
+    return found
+
+
+def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
+    if head.get("format") != _FORMAT or head.get("version") != _VERSION:
+        raise DocumentError(
+            f"Expected an archive of version {_VERSION}, got {head.get('format')!r} of version "
+            f"{head.get('version')!r}: {path}. 'memgraph-rag export' makes one.",
+            path=path,
+        )
+    if (head["embedder"], head["dimension"]) != (embedder, dimension):
+        raise SchemaMismatch(
+            f"{path} was made with the embedder {head['embedder']} ({head['dimension']} dimensions); came {embedder} "
+            f"({dimension}). Use that embedder, or add the documents themselves.",
+            expected=head["embedder"],
+            came=embedder,
+        )
+
+
+def _damaged(path: Path, place: int, what: str) -> DocumentError:
+    return DocumentError(
+        f"Expected an archive as it was written, got a damaged line {place} ({what}): {path}. Nothing was stored; "
+        "take another copy.",
+        path=path,
+        line=place,
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+# ── one document ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _encoded(graph: DocumentGraph) -> dict[str, Any]:
+    """A document by names, places and numbers, without an id."""
+    segments = {segment.id: segment.index for segment in graph.segments}
+    places = {point.id: [point.level, point.index] for point in graph.points}
+    nodes = places | {node_id: [0, index] for node_id, index in segments.items()}
+    normals = {one.entity_id: one.normal for one in graph.mentions}
+    record = {name: value for name, value in asdict(graph.document).items() if name != "id"}
+    return {
+        "record": record,
+        "segments": [[getattr(one, name) for name in _SEGMENT] for one in graph.segments],
+        "segment_embeddings": _packed(graph.segment_embeddings),
+        "points": [[one.level, one.index, one.text, one.tokens] for one in graph.points],
+        "point_embeddings": _packed(graph.point_embeddings),
+        "summarizes": [[nodes[one.source_id], nodes[one.target_id], one.weight] for one in graph.summarizes],
+        "mentions": [
+            [segments[one.segment_id], one.start, one.end, one.surface, one.normal, one.kind] for one in graph.mentions
+        ],
+        "titles": [[one.normal, one.surface] for one in graph.titles],
+        "relations": [
+            [segments[one.segment_id], normals[one.source_id], normals[one.target_id], one.description]
+            for one in graph.relations
+        ],
+        "relation_embeddings": _packed(graph.relation_embeddings),
+        "ends": [normals[one] for one in graph.ends],
+        "end_embeddings": _packed(graph.end_embeddings),
+    }
+
+
+_SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("id", "document_id"))
+
+
+def _decoded(found: Mapping[str, Any], namespace: str) -> DocumentGraph:
+    record = {**found["record"], "layers": tuple(found["record"]["layers"])}
+    document_id = make_id(namespace, "document", record["key"])
+
+    def node_id(level: int, index: int) -> str:
+        natural = (level, index) if level else (index,)
+        return make_id(namespace, "point" if level else "segment", document_id, *natural)
+
+    def relation(segment: int, source: str, target: str, description: str) -> Relation:
+        segment_id = node_id(0, segment)
+        ends = entity_id(namespace, source), entity_id(namespace, target)
+        return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
+
+    segments = [dict(zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
+    end_ids = [entity_id(namespace, normal) for normal in found["ends"]]
+    in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
+    return DocumentGraph(
+        document=DocumentRecord(id=document_id, **record),
+        segments=tuple(Segment(id=node_id(0, one["index"]), document_id=document_id, **one) for one in segments),
+        segment_embeddings=_unpacked(found["segment_embeddings"]),
+        points=tuple(
+            InformationPoint(node_id(level, index), document_id, level, index, text, tokens)
+            for level, index, text, tokens in found["points"]
+        ),
+        point_embeddings=_unpacked(found["point_embeddings"]),
+        summarizes=tuple(
+            Summarizes(node_id(*source), node_id(*target), weight) for source, target, weight in found["summarizes"]
+        ),
+        mentions=tuple(
+            Mention(entity_id(namespace, normal), normal, kind, surface, node_id(0, segment), start, end)
+            for segment, start, end, surface, normal, kind in found["mentions"]
+        ),
+        titles=tuple(Title(entity_id(namespace, normal), normal, surface) for normal, surface in found["titles"]),
+        relations=tuple(relation(*one) for one in found["relations"]),
+        relation_embeddings=_unpacked(found["relation_embeddings"]),
+        end_embeddings=_unpacked(found["end_embeddings"])[in_order],
+    )
+
+
+def _packed(matrix: Matrix) -> list[Any]:
+    numbers = np.ascontiguousarray(matrix, "<f4")
+    return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode("ascii")]
+
+
+def _unpacked(packed: list[Any]) -> Matrix:
+    shape, text = packed
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32).reshape(shape)

@@ -1,0 +1,99 @@
+"""What was done, for logs and traces: names, numbers and ids, never a text.
+
+Each call of ``Memory`` ends with one record of the logger ``memgraph_rag`` at level INFO: its message reads as a line,
+and ``record.event`` and ``record.facts`` say the same to a program. With the extra ``otel`` it is a span as well; who
+does not configure OpenTelemetry gets none. It knows the public records only. Invariant: no text, title, key, question,
+answer or name of a document or an entity is in either.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from typing import Any
+
+from memgraph_rag.types import Answer, Failure, Receipt, Step
+
+__all__ = ["each", "of_receipt", "over", "span"]
+
+Facts = dict[str, Any]
+
+_PREFIX = "memgraph_rag"
+
+logger = logging.getLogger(_PREFIX)
+
+
+@contextmanager
+def span(event: str, **facts: Any) -> Iterator[Facts]:
+    """One call: when it ends, the facts that were put in are told, or by which error it failed."""
+    began = time.perf_counter()
+    told: Facts = dict(facts)
+    traced = _tracer().start_span(f"{_PREFIX}.{event}") if _tracer() else None
+    try:
+        yield told
+    except BaseException as error:
+        told["error"] = type(error).__name__
+        raise
+    finally:
+        told["seconds"] = round(time.perf_counter() - began, 6)
+        _log(event, told)
+        if traced is not None:
+            traced.set_attributes({f"{_PREFIX}.{name}": value for name, value in told.items()})
+            traced.end()
+
+
+def each(event: str, outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt | Failure]:
+    """The outcomes, each told of as it comes."""
+    for outcome in outcomes:
+        _log(event, of_receipt(outcome) if isinstance(outcome, Receipt) else {"error": type(outcome.error).__name__})
+        yield outcome
+
+
+def over(
+    event: str, items: Generator[Step | str | Answer, None, None], **facts: Any
+) -> Generator[Step | str | Answer, None, None]:
+    """The items of an answer as it comes about; told of when it is there, or left ("GeneratorExit")."""
+    with span(event, **facts) as told, closing(items):
+        for item in items:
+            if isinstance(item, Answer):
+                told |= {
+                    "stop": item.stop_reason.value,
+                    "abstained": item.abstained,
+                    "nodes": len(item.trace),
+                    "citations": len(item.citations),
+                    "prompt_tokens": item.usage.prompt_tokens,
+                    "generated_tokens": item.usage.generated_tokens,
+                    "model_calls": item.usage.model_calls,
+                }
+            yield item
+
+
+def of_receipt(receipt: Receipt) -> Facts:
+    """What a receipt tells without a text: a document's id is a hash."""
+    return {
+        "action": receipt.action.value,
+        "document_id": receipt.document_id,
+        **{f"count.{name}": count for name, count in sorted(receipt.counts.items())},
+        "prompt_tokens": receipt.usage.prompt_tokens,
+        "generated_tokens": receipt.usage.generated_tokens,
+        "model_calls": receipt.usage.model_calls,
+    }
+
+
+def _log(event: str, facts: Facts) -> None:
+    if logger.isEnabledFor(logging.INFO):
+        line = " ".join(f"{name}={value}" for name, value in facts.items())
+        logger.info("%s %s", event, line, extra={"event": event, "facts": dict(facts)})
+
+
+@cache
+def _tracer() -> Any:
+    """OpenTelemetry's, where its API is installed; else None."""
+    try:
+        from opentelemetry import trace  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    return trace.get_tracer(_PREFIX)

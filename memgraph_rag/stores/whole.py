@@ -1,0 +1,92 @@
+"""All that a stored document contributes to the graph, read back as it was written.
+
+It knows no engine: ``run`` is given, and has the namespace bound. The invariant: what it gives, written again, makes
+the same graph; a document of which something is stored that it cannot give is refused, never given in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import rows
+from memgraph_rag.stores.reading import Run, counts
+from memgraph_rag.types import DocumentGraph, Matrix, Mention, Relation, Title
+
+__all__ = ["document_graph"]
+
+_TRIES = 5
+
+
+def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
+    """The graph of one document; None where there is none.
+
+    Raises:
+        StoreError: it is written again and again while it is read, or holds rows of a kind that is not known here.
+    """
+    held: Mapping[str, int] = {}
+    came: Mapping[str, int] = {}
+    for _ in range(_TRIES):
+        found = run("read/find_documents", document_ids=[document_id])
+        if not found:
+            return None
+        graph, held = _read(run, rows.decode_document(found[0])), counts(run, document_id)
+        came = _counted(graph)
+        if run("read/find_documents", document_ids=[document_id]) == found:
+            if came == held:
+                return graph
+            break
+    raise StoreError(
+        f"expected document {document_id} as {held}; came {came}. Try again; if it stays so, this version "
+        "cannot read all that is stored of it.",
+        document_id=document_id,
+    )
+
+
+def _read(run: Run, record: Any) -> DocumentGraph:
+    segments = [rows.decode_segment(row) for row in run("read/list_segments", document_ids=[record.id])]
+    points = run("read/list_points", document_id=record.id)
+    point_ids = [row["id"] for row in points]
+    edges = run("read/list_successors", node_ids=point_ids) if point_ids else []
+    relations = run("read/list_whole_relations", document_id=record.id)
+    ends = sorted({row[end] for row in relations for end in ("source_id", "target_id")})
+    return DocumentGraph(
+        document=record,
+        segments=tuple(segments),
+        segment_embeddings=_matrix(run("read/list_segment_embeddings", document_id=record.id)),
+        points=tuple(rows.decode_point(_without_embedding(row)) for row in points),
+        point_embeddings=_matrix(points),
+        summarizes=tuple(rows.decode_summarizes(row) for row in edges),
+        mentions=tuple(Mention(**row) for row in run("read/list_mentions", document_id=record.id)),
+        titles=tuple(Title(**row) for row in run("read/list_titles", document_id=record.id)),
+        relations=tuple(Relation(**_without_embedding(row)) for row in relations),
+        relation_embeddings=_matrix(relations),
+        end_embeddings=_matrix(run("read/list_end_embeddings", entity_ids=ends) if ends else []),
+    )
+
+
+def _without_embedding(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "embedding"}
+
+
+def _matrix(found: Sequence[Mapping[str, Any]]) -> Matrix:
+    return np.array([row["embedding"] for row in found], np.float32) if found else np.zeros((0, 0), np.float32)
+
+
+def _counted(graph: DocumentGraph) -> dict[str, int]:
+    """How many rows of each kind there are, as the store counts them."""
+    numbers = {
+        "Document": 1,
+        "Segment": len(graph.segments),
+        "HAS_SEGMENT": len(graph.segments),
+        "NEXT": max(len(graph.segments) - 1, 0),
+        "InformationPoint": len(graph.points),
+        "SUMMARIZES": len(graph.summarizes),
+        "MENTIONS": len(graph.mentions),
+        "TITLED": len(graph.titles),
+        "RELATES_TO": len(graph.relations),
+    }
+    return {name: number for name, number in numbers.items() if number}

@@ -1,0 +1,30 @@
+"""``memgraph-rag export``, ``import`` and ``purge``, on a real file."""
+
+from __future__ import annotations
+
+
+def test_purge_frees_the_file_of_what_was_forgotten(cli, fox, write, tmp_path) -> None:
+    cli("add", write("secret.txt", "Zanzibar has seventeen elephants. " * 20), "--key", "secret")
+    cli("forget", "secret")
+    store = tmp_path / "notes.lbug"
+    assert b"Zanzibar" in store.read_bytes()
+
+    assert cli("purge").stdout == f"purged     {store}\n"
+
+    assert b"Zanzibar" not in store.read_bytes()
+    assert cli.json("search", "red fox")[0]["document_key"] == "fox"
+    assert cli.json("purge") == {"store": str(store), "purged": True}
+
+
+def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
+    file, elsewhere = tmp_path / "all.jsonl", ("--store", tmp_path / "other.lbug", "--namespace", "other")
+    assert cli("export", file).stdout == f"exported   {file}  documents: 1\n"
+    assert cli.json("export", file) == {"file": str(file), "documents": 1}
+
+    assert "added" in cli("import", file, *elsewhere).stdout
+
+    (receipt,) = cli.json("import", file, *elsewhere)["receipts"]
+    assert (receipt["key"], receipt["action"]) == ("fox", "replaced")
+    assert cli.json("search", "red fox", *elsewhere)[0]["document_key"] == "fox"
+    file.write_text("{}")
+    assert cli("import", file, status=1).stderr.startswith("DocumentError: ")

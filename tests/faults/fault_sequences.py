@@ -1,0 +1,173 @@
+"""Random sequences of everything that writes, some of it interrupted, held against a graph that is built anew.
+
+The invariant that is tried: what is there follows from which documents are stored with which layers, and from
+nothing else: not from the order, nor from what was replaced, forgotten, interrupted or refused on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import count
+from typing import Any
+
+from fault_world import KEYS, TEXTS, JournaledModel, Place
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from memories import options
+from store_snapshot import whole_graph
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import DocumentNotFound, StoreError
+from memgraph_rag.stores import open_store
+
+LAYERS = ((), ("entities",), ("points",), ("entities", "points"))
+
+KEY = st.sampled_from(KEYS)
+VERSION = st.integers(1, 2)
+CHOICE = st.sampled_from(LAYERS)
+
+
+class Sequences(RuleBasedStateMachine):
+    """One namespace, written by memories that build different layers.
+
+    ``place`` is set by who runs it; each example has a namespace of its own there.
+    """
+
+    place: Place
+    _numbers = count()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open = ExitStack()
+        namespace = f"{self.place.namespace}-{next(self._numbers)}"
+        self._store = open_store(**self.place.address, namespace=namespace)
+        self._open.callback(self._store.close)
+        self._model = JournaledModel(self.place.cache)
+        self._memories = {layers: self._memory(layers) for layers in LAYERS}
+        self._model.attach(self._memories[()]._journal)
+        self._held: dict[str, tuple[int, frozenset[str]]] = {}
+
+    def _memory(self, layers: tuple[str, ...]) -> Memory:
+        return Memory(self._store, layers=layers, cache_dir=self.place.cache, **options(model=self._model))
+
+    @rule(key=KEY, version=VERSION, layers=CHOICE)
+    def add(self, key: str, version: int, layers: tuple[str, ...]) -> None:
+        self._memories[layers].add(TEXTS[key, version], key=key)
+        self._note(key, version, layers)
+
+    @rule(versions=st.tuples(*[st.integers(0, 2)] * len(KEYS)), layers=CHOICE)
+    def add_many(self, versions: tuple[int, ...], layers: tuple[str, ...]) -> None:
+        from memgraph_rag import Document
+
+        wanted = {key: version for key, version in zip(KEYS, versions, strict=True) if version}
+        told = list(self._memories[layers].add_many(Document(TEXTS[key, one], key) for key, one in wanted.items()))
+        assert [receipt.key for receipt in told] == list(wanted)  # type: ignore[union-attr]
+        for key, version in wanted.items():
+            self._note(key, version, layers)
+
+    @rule(key=KEY)
+    def forget(self, key: str) -> None:
+        try:
+            self._memories[()].forget(key)
+            assert key in self._held
+        except DocumentNotFound:
+            assert key not in self._held
+        self._held.pop(key, None)
+
+    @rule(layers=CHOICE)
+    def deepen(self, layers: tuple[str, ...]) -> None:
+        list(self._memories[()].deepen(layers=layers))
+        self._held = {key: (version, had | set(layers)) for key, (version, had) in self._held.items()}
+
+    @rule(key=KEY, version=VERSION, layers=CHOICE, prompts=st.integers(1, 3))
+    def add_and_be_interrupted(self, key: str, version: int, layers: tuple[str, ...], prompts: int) -> None:
+        left = count(prompts - 1, -1)
+
+        def interrupt() -> None:
+            if next(left) == 0:
+                raise KeyboardInterrupt
+
+        self._model.told = interrupt
+        try:
+            self.add(key, version, layers)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._model.told = lambda: None
+
+    @rule(key=KEY, version=VERSION, layers=CHOICE, statement=st.integers(0, 12))
+    def add_and_be_refused(self, key: str, version: int, layers: tuple[str, ...], statement: int) -> None:
+        with _failing_at(self._store, statement) as failed:
+            try:
+                self.add(key, version, layers)
+            except StoreError:
+                assert failed
+
+    @precondition(lambda self: self._held)
+    @rule(key=KEY, statement=st.integers(0, 8))
+    def forget_and_be_refused(self, key: str, statement: int) -> None:
+        with _failing_at(self._store, statement) as failed:
+            try:
+                self.forget(key)
+            except StoreError:
+                assert failed
+
+    @invariant()
+    def documents_are_those_that_were_told(self) -> None:
+        found = {record.key: (record.characters, frozenset(record.layers)) for record in self._store.documents()}
+        wanted = {key: (len(TEXTS[key, version]), layers) for key, (version, layers) in self._held.items()}
+        assert found == wanted
+
+    def teardown(self) -> None:
+        try:
+            found = whole_graph(self._store, self.place.address)
+            for key in self._held:
+                self._memories[()].forget(key)
+            assert whole_graph(self._store, self.place.address) == ([], [])
+            for key, (version, layers) in sorted(self._held.items(), reverse=True):
+                self._memories[tuple(sorted(layers))].add(TEXTS[key, version], key=key)
+            assert found == whole_graph(self._store, self.place.address)
+            for key in self._held:
+                self._memories[()].forget(key)
+        finally:
+            self._open.close()
+
+    def _note(self, key: str, version: int, layers: tuple[str, ...]) -> None:
+        held = self._held.get(key)
+        known = held[1] if held is not None and held[0] == version else frozenset[str]()
+        self._held[key] = (version, known | set(layers))
+
+
+class _failing_at:  # noqa: N801 - reads as a word
+    """A store whose n-th statement within a transaction fails; true once it did."""
+
+    def __init__(self, store: Any, statement: int) -> None:
+        self._store = store
+        self._statement = statement
+        self._failed = False
+
+    def __bool__(self) -> bool:
+        return self._failed
+
+    def __enter__(self) -> _failing_at:
+        transaction: Callable[..., Any] = self._store._transaction
+        left = count(self._statement, -1)
+
+        def check(do: Callable[..., Any]) -> Callable[..., Any]:
+            def checked(*arguments: Any, **given: Any) -> Any:
+                if next(left) == 0:
+                    self._failed = True
+                    message = "a statement failed"
+                    raise StoreError(message)
+                return do(*arguments, **given)
+
+            return checked
+
+        self._store._transaction = lambda operation, work, **given: transaction(
+            operation, lambda run, create: work(check(run), check(create)), **given
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del self._store._transaction

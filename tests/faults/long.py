@@ -1,0 +1,147 @@
+"""The long form of the fault tests: what ``make fault-tests`` runs, for about an hour.
+
+    python tests/faults/long.py [--share 1.0] [--only kills …] [--engines ladybug neo4j-5.26 neo4j-2026]
+
+``--share 0.05`` does a twentieth of everything. Each part tells what it found; the last line sums up:
+``faults: N tried, N lost, N left over, N leaked``. Exit status 1 where anything was lost, left over or leaked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "stores")]
+
+import pytest  # noqa: E402
+from conftest import Servers  # noqa: E402
+from fault_connections import breaks, gone  # noqa: E402
+from fault_crowd import crowd  # noqa: E402
+from fault_disk import full, limits, may_mount  # noqa: E402
+from fault_kills import kills  # noqa: E402
+from fault_servers import paused, restarted  # noqa: E402
+from fault_tally import Tally  # noqa: E402
+from fault_world import Place  # noqa: E402
+from store_samples import run_cypher  # noqa: E402
+
+ENGINES = ("ladybug", "neo4j-5.26", "neo4j-2026")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of fault, on the engines that can have it."""
+
+    name: str
+    engines: tuple[str, ...]
+    run: Callable[[Place, float], Tally]
+
+
+def many(count: int, share: float) -> int:
+    return max(1, round(count * share))
+
+
+SERVERS = ENGINES[1:]
+
+PARTS = (
+    Part("kills", ENGINES, lambda place, share: kills(place, many(200, share), seed=11)),
+    Part("ctrl-c", ENGINES, lambda place, share: kills(place, many(100, share), seed=12, blow=signal.SIGINT)),
+    Part("disk", ENGINES[:1], lambda place, share: _disks(place, share)),
+    Part("connections", SERVERS, lambda place, share: breaks(place, many(300, share), seed=13)),
+    Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0)),
+    Part("crowd", ENGINES, lambda place, share: _crowd(place, max(3.0, 300 * share))),
+)
+
+
+def _disks(place: Place, share: float) -> Tally:
+    tally = limits(place, many(100, share), seed=14)
+    if may_mount():
+        tally += full(place, Path(place.address["address"]).parent / "disk", many(100, share), seed=15)
+    else:
+        print("a full file system was not tried: only root may make one")
+    return tally
+
+
+def _crowd(place: Place, seconds: float) -> Tally:
+    processes = 8 if "user" in place.address else 1
+    return crowd(place, writers=8, readers=8, seconds=seconds, processes=processes)
+
+
+@contextmanager
+def place_of(engine: str, servers: Servers) -> Iterator[Place]:
+    """A namespace of its own on that engine, and nothing of it afterwards."""
+    namespace = f"faults-{uuid.uuid4().hex}"
+    with tempfile.TemporaryDirectory() as folder:
+        if engine == "ladybug":
+            yield Place({"address": Path(folder) / "notes.lbug"}, namespace, Path(folder) / "cache")
+            return
+        server = servers[engine.removeprefix("neo4j-")]
+        address = {"address": server.uri, "user": server.user, "password": server.password}
+        yield Place(address, namespace, Path(folder) / "cache")
+        run_cypher(address, "MATCH (n) WHERE n.namespace = $namespace DETACH DELETE n", namespace=namespace)
+
+
+def suites(share: float) -> Tally:
+    """What pytest runs in the short form too, with more examples: sequences, namespaces, hostile text, fuzzers."""
+    os.environ["FAULT_SHARE"] = str(max(1.0, 30 * share))
+    names = ("test_sequences", "test_namespaces", "test_hostile", "test_forgotten", "test_fuzz")
+    failed = _Failed()
+    pytest.main(["-q", "--timeout=7200", *(str(HERE / f"{name}.py") for name in names)], plugins=[failed])
+    return Tally(tried=failed.tried, lost=failed.failed)
+
+
+class _Failed:
+    """Counts what pytest ran, and what of it failed."""
+
+    tried = failed = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.tried += report.when == "call"
+        self.failed += report.failed
+
+
+def main() -> int:
+    """Run the parts and sum up."""
+    names = [part.name for part in PARTS] + ["servers", "suites"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=float, default=1.0, help="how much of everything")
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    given = parser.parse_args()
+    total = Tally()
+    servers = Servers()
+
+    def add(name: str, engine: str, run: Callable[[], Tally]) -> None:
+        nonlocal total
+        began = time.monotonic()
+        tally = run()
+        print(f"{name}, {engine}: {tally} ({time.monotonic() - began:.0f} s)", flush=True)
+        total += tally
+
+    try:
+        for part in (part for part in PARTS if part.name in given.only):
+            for engine in (engine for engine in part.engines if engine in given.engines):
+                with place_of(engine, servers) as place:
+                    add(part.name, engine, lambda part=part, place=place: part.run(place, given.share))
+    finally:
+        servers.close()
+    if "servers" in given.only and set(SERVERS) & set(given.engines):
+        add("paused", "neo4j-2026", paused)
+        add("restarted", "neo4j-2026", restarted)
+    if "suites" in given.only:
+        add("suites", "all", lambda: suites(given.share))
+    print(f"faults: {total}")
+    return not total.is_clean
+
+
+if __name__ == "__main__":
+    sys.exit(main())

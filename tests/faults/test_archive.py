@@ -1,0 +1,149 @@
+"""Export and import: from any store into any other, exactly, and nothing of a file that was touched."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fault_world import KEYS, TEXTS, Place, World, open_journaled
+from memories import graph_of
+from store_samples import make_graph
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import DocumentError, SchemaMismatch, StoreError
+from memgraph_rag.testing import FakeEmbedder
+from memgraph_rag.types import Message
+
+embedded = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
+
+
+def fill(memory: Memory) -> None:
+    for key in KEYS:
+        memory.add(
+            TEXTS[key, 2], key=key, title=f"Ann and {key}", metadata={"n": 1, "x": 0.1, "äö": "\u2028", "b": True}
+        )
+    memory.add([Message("user", "Where is Ann?", "2024-05-01T10:00"), Message("Tom", "In Rome.")], key="chat")
+    memory.add('{"document": "\u2028 \\n" } \x1c "sha256":', key='"document":')
+
+
+def without_ids(memory: Memory) -> object:
+    """What a memory holds, in a form that does not depend on its namespace."""
+    held = graph_of(memory)
+    names = {record.id: record.key for record in held["documents"]}
+    nodes = {one.id: (names[one.document_id], one.level, one.index, one.text) for one in held["nodes"].values()}
+    entities = {one.id: (one.normal, one.name, one.kinds) for one in held["entities"]}
+    return (
+        [replace(record, id="") for record in held["documents"]],
+        sorted(nodes.values()),
+        {(nodes[source], nodes[target]): weight for (source, target), weight in held["edges"].items()},
+        sorted(
+            (nodes[one.id], one.embedding, sorted(map(entities.__getitem__, one.entities))) for one in held["indexed"]
+        ),
+        sorted(entities.values()),
+        held["counts"],
+    )
+
+
+def test_a_round_trip_is_exact(place: Place, tmp_path: Path) -> None:
+    memory, _ = open_journaled(place)
+    file = tmp_path / "all.jsonl"
+    with memory:
+        fill(memory)
+        graph, held = World(place).graph(memory), without_ids(memory)
+        assert memory.export_to(file) == len(KEYS) + 2
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        for record in memory.documents():
+            memory.forget(record.id)
+
+        receipts = list(memory.import_from(file))
+
+        assert World(place).graph(memory) == graph
+        assert [memory._store.counts(one.document_id) for one in receipts] == [one.counts for one in receipts]
+        assert memory.ask("Who built a wooden box?").citations
+        again = tmp_path / "again.jsonl"
+        memory.export_to(again)
+        assert again.read_bytes() == file.read_bytes()
+    elsewhere = Place({"address": tmp_path / "other.lbug"}, "another namespace", tmp_path)
+    other, _ = open_journaled(elsewhere)
+    with other:  # from each engine into an embedded file, and under other ids
+        assert len(list(other.import_from(file))) == len(receipts)
+        assert without_ids(other) == held
+        back = tmp_path / "back.jsonl"
+        other.export_to(back)
+    memory, _ = open_journaled(place)
+    with memory:  # and back again
+        for record in memory.documents():
+            memory.forget(record.id)
+        list(memory.import_from(back))
+        assert World(place).graph(memory) == graph
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "a letter": lambda data: data.replace(b"Ann", b"Eve", 1),
+    "a number": lambda data: data.replace(b'"n":1', b'"n":2', 1),
+    "the last line": lambda data: data[: data.rindex(b"\n", 0, -1) + 1],
+    "half": lambda data: data[: len(data) // 2],
+    "a line": lambda data: b"".join(data.splitlines(keepends=True)[:1] + data.splitlines(keepends=True)[2:]),
+    "the order": lambda data: b"".join(
+        [data.splitlines(keepends=True)[at] for at in (0, 2, 1)] + data.splitlines(keepends=True)[3:]
+    ),
+    "more after the end": lambda data: data + data.splitlines(keepends=True)[1],
+    "the format": lambda data: data.replace(b"archive", b"arkive", 1),
+    "all": lambda _: b"",
+    "no text": lambda _: b"\xff\xfe\x00",
+    "other JSON": lambda _: b"[]\n",
+}
+
+
+@embedded
+def test_of_a_file_that_was_touched_nothing_is_stored(place: Place, tmp_path: Path) -> None:
+    memory, _ = open_journaled(place)
+    file = tmp_path / "all.jsonl"
+    with memory:
+        fill(memory)
+        memory.export_to(file)
+        graph, whole = World(place).graph(memory), file.read_bytes()
+        for name, damage in DAMAGE.items():
+            file.write_bytes(damage(whole))
+            assert file.read_bytes() != whole, name
+            with pytest.raises(DocumentError):
+                memory.import_from(file)
+        with pytest.raises(DocumentError):
+            memory.import_from(tmp_path / "nowhere.jsonl")
+        with pytest.raises(DocumentError):
+            memory.export_to(tmp_path)
+        assert World(place).graph(memory) == graph
+        file.write_bytes(whole)
+    other = {"embedder": FakeEmbedder(16, name="other")}
+    place = Place({"address": tmp_path / "other.lbug"}, "n", tmp_path)
+    with Memory(tmp_path / "other.lbug", **{**_options(), **other}) as memory, pytest.raises(SchemaMismatch):
+        memory.import_from(file)
+
+
+def _options() -> dict[str, object]:
+    from memories import options
+
+    return options()
+
+
+@embedded
+def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: Place) -> None:
+    memory, _ = open_journaled(place)
+    with memory:
+        store = memory._store
+        graph = make_graph(store.namespace, levels=(2, 1), title="Alice")
+        store.write(graph)
+        given = store.graph_of(graph.document.id)
+        assert given is not None
+        assert (given.segments, given.points) == (graph.segments, graph.points)
+        assert sorted(given.mentions, key=repr) == sorted(graph.mentions, key=repr)
+        assert store.graph_of("nobody") is None
+        file = store._file  # type: ignore[attr-defined]
+        file.transaction(lambda execute: execute("MATCH (:Segment)-[m:MENTIONS]->(:Entity) SET m.kind = 'x'", {}))
+        assert store.graph_of(graph.document.id) is not None
+        file.transaction(lambda execute: execute("MATCH (d:Document)-[h:HAS_SEGMENT]->() DELETE h", {}))
+        with pytest.raises(StoreError, match="cannot read all"):
+            store.graph_of(graph.document.id)

@@ -1,0 +1,21 @@
+"""A disk that fills up, in short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fault_disk import full, limits, may_mount
+from fault_tally import Tally
+from fault_world import Place
+
+pytestmark = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
+
+
+def test_files_that_may_not_grow(place: Place) -> None:
+    assert limits(place, 8, seed=1) == Tally(tried=8)
+
+
+@pytest.mark.skipif(not may_mount(), reason="only root may make a file system")
+def test_a_file_system_without_room(place: Place, tmp_path: Path) -> None:
+    assert full(place, tmp_path / "disk", 6, seed=1) == Tally(tried=6)

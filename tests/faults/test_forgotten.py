@@ -1,0 +1,160 @@
+"""Forgotten means gone: from every query, every journal, and after ``purge`` from every file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+from fault_kills import PATIENCE_S, context
+from fault_remains import files_with
+from fault_world import KEYS, TEXTS, Place, World, open_journaled
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import ladybug_file
+
+SECRETS = ("Zanzibar", "Quixote", "seventeen elephants", "Wellington")
+
+SECRET_TEXT = "Zanzibar has seventeen elephants. Quixote counted them. " * 40 + "Wellington was not there."
+
+embedded = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
+
+
+def fill(memory: Memory) -> None:
+    """Documents that share names with what is then forgotten, and some that replace others."""
+    for key in KEYS:
+        memory.add(TEXTS[key, 1], key=key)
+    memory.add(SECRET_TEXT, key="Zanzibar.txt", title="Quixote", metadata={"who": "Wellington"})
+    memory.add(f"{TEXTS['ann', 1]} Quixote came by.", key="ann")
+    memory.add("The diary of Wellington.", key="diary")
+
+
+def forget(memory: Memory) -> None:
+    memory.forget("Zanzibar.txt")
+    memory.add(TEXTS["ann", 2], key="ann")
+    memory.add("An empty diary.", key="diary")
+
+
+def test_no_query_finds_what_is_forgotten(place: Place) -> None:
+    memory, _ = open_journaled(place)
+    with memory:
+        fill(memory)
+        for mode in ("graph", "hybrid", "keywords", "vector"):
+            assert memory.search("Quixote and Wellington", mode=mode)  # type: ignore[arg-type]
+        forget(memory)
+        for mode in ("graph", "hybrid", "keywords", "vector"):
+            found = memory.search("Zanzibar Quixote Wellington elephants", mode=mode, k=50)  # type: ignore[arg-type]
+            assert not [one for one in found if any(word in one.segment.text for word in SECRETS)]
+        assert not [record for record in memory.documents() if any(word in repr(record) for word in SECRETS)]
+        nodes, edges = World(place).graph(memory)
+        assert not [line for line in nodes + edges if any(word.casefold() in line.casefold() for word in SECRETS)]
+    assert files_with(place.cache, *SECRETS) == []
+
+
+def test_forgetting_clears_the_journal_of_what_was_not_finished(place: Place) -> None:
+    memory, model = open_journaled(place)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with memory:
+        memory.add("A fox.", key="fox")
+        model.told = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            memory.add(SECRET_TEXT, key="secret")
+        assert list((place.cache / "journal").iterdir())
+        memory.forget("fox")
+    assert not list((place.cache / "journal").iterdir())
+
+
+@embedded
+def test_no_byte_is_left_after_a_purge(place: Place) -> None:
+    folder = Path(place.address["address"]).parent
+    memory, _ = open_journaled(place)
+    other, _ = open_journaled(Place(place.address, "other", place.cache))
+    with memory, other:
+        other.add(TEXTS["mill", 1], key="mill")
+        fill(memory)
+        forget(memory)
+        graphs = [World(one).graph(held) for one, held in ((place, memory), (place, other))]
+        version = memory._store.version()
+        assert files_with(folder, *SECRETS), "else there is nothing to purge, and this shows nothing"
+
+        memory.purge()
+
+        assert files_with(folder, *SECRETS) == []
+        assert [World(one).graph(held) for one, held in ((place, memory), (place, other))] == graphs
+        assert memory._store.version() == version
+        assert {path.name for path in folder.glob("notes.lbug*")} <= {"notes.lbug", "notes.lbug.wal"}
+        assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.glob("notes.lbug*"))
+        assert memory.ask("Who opened the new bridge?").citations
+        memory.add("Zoe came later.", key="zoe")
+        assert other.search("miller")[0].document_key == "mill"
+    assert files_with(folder, *SECRETS) == []
+    again, _ = open_journaled(place)
+    with again:
+        assert again._store.document("zoe")
+
+
+@embedded
+def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, _ = open_journaled(place)
+    with memory:
+        fill(memory)
+        graph = World(place).graph(memory)
+        with monkeypatch.context() as patch:
+            patch.setattr("memgraph_rag.stores.ladybug_rewriting._copy", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                memory.purge()
+        with monkeypatch.context() as patch:
+            patch.setattr(ladybug_file, "_lock", lambda _: False)
+            with pytest.raises(StoreError, match="meanwhile"):
+                memory.purge()
+        assert World(place).graph(memory) == graph
+        assert not list(Path(place.address["address"]).parent.glob("*.rewriting*"))
+        memory.purge()
+        assert World(place).graph(memory) == graph
+
+
+def purge_in_a_child(place: Place, told: Connection) -> None:
+    memory, _ = open_journaled(place)
+    told.send("begin")
+    memory.purge()
+    told.send("end")
+    os._exit(0)
+
+
+@embedded
+def test_a_purge_that_is_killed_leaves_the_same_graph(place: Place) -> None:
+    memory, _ = open_journaled(place)
+    with memory:
+        fill(memory)
+        forget(memory)
+        graph = World(place).graph(memory)
+    made = context()
+    for moment in range(8):
+        listening, told = made.Pipe(duplex=False)
+        child = made.Process(target=purge_in_a_child, args=(place, told))
+        child.start()
+        told.close()
+        assert listening.recv() == "begin"
+        listening.poll(0.02 * moment)
+        os.kill(child.pid, signal.SIGKILL)
+        child.join(PATIENCE_S)
+        memory, _ = open_journaled(place)
+        with memory:
+            assert World(place).graph(memory) == graph
+            memory.add(f"{moment}", key="moment")
+            memory.forget("moment")
+            assert World(place).graph(memory) == graph
+
+
+@pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
+def test_a_server_says_where_to_read_what_it_keeps(place: Place) -> None:
+    memory, _ = open_journaled(place)
+    with memory, pytest.raises(StoreError, match=r"docs/security\.md"):
+        memory.purge()

@@ -1,0 +1,238 @@
+"""Namespaces never leak: two with the same documents, and whatever one can be asked or told is tried on the other.
+
+The invariant: nothing that one namespace answers has an id or a word of the other's, and nothing that is written in
+one changes the other. Every statement is tried with the other's ids, so that one that is added tomorrow is tried too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fault_world import KEYS, TEXTS, Place, World, open_journaled
+from neo4j import GraphDatabase, Query
+from neo4j.exceptions import Neo4jError
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
+from memgraph_rag.stores import queries, rows
+from memgraph_rag.stores.queries import Dialect, Statement
+from memgraph_rag.strategies import STRATEGIES
+
+ABOUT_THE_STORE = {  # these concern no namespace
+    "read/find_schema",
+    "read/ladybug/list_tables",
+    "read/neo4j/list_indexes",
+    "read/neo4j/list_components",
+    "read/neo4j/await_indexes",
+    "write/save_schema",
+}
+
+STATEMENTS = [
+    statement
+    for path in sorted(queries.folder().rglob("*.cypher"))
+    if not (statement := queries.parse(path)).name.startswith("schema/") and statement.name not in ABOUT_THE_STORE
+]
+
+MARK = "Zanzibar"
+"""A word that only the other namespace's texts hold."""
+
+QUESTION = "Who built a wooden box in Zanzibar?"
+
+
+@pytest.fixture
+def both(place: Place) -> Iterator[tuple[tuple[Memory, Place], tuple[Memory, Place]]]:
+    """Mine and yours: the same keys and texts, but for one word in yours."""
+    places = place, replace(place, namespace=f"{place.namespace}-yours")
+    mine, yours = (open_journaled(one)[0] for one in places)
+    with mine, yours:
+        for key in KEYS:
+            mine.add(TEXTS[key, 1], key=key, title=key)
+            yours.add(f"{TEXTS[key, 1]} {MARK}.", key=key, title=key)
+        yield (mine, places[0]), (yours, places[1])
+        for memory in (mine, yours):
+            for record in memory.documents():
+                memory.forget(record.id)
+
+
+def ids_of(memory: Memory) -> list[str]:
+    """The ids of everything in a namespace."""
+    store = memory._store
+    documents = store.document_ids()
+    segments = [segment.id for document_id in documents for segment in store.segments_of(document_id)]
+    tops = [node.id for node in store.top_nodes(documents)]
+    indexed = store.indexed_segments(since=-1)
+    entities = sorted({one for segment in indexed for one in (*segment.entities, *segment.titles)})
+    return [*documents, *segments, *tops, *entities]
+
+
+def leaks(answer: object, foreign: list[str]) -> list[str]:
+    """What of the other's is in an answer."""
+    shown = repr(answer)
+    return [one for one in (*foreign, MARK) if one in shown]
+
+
+def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], object]]:
+    """Every public method that reads, asked for what only the other has."""
+    calls: dict[str, Callable[[], object]] = {
+        "documents": memory.documents,
+        "stats": memory.stats,
+        "get": lambda: [memory.get(one) for one in foreign],
+    }
+    for mode in ("graph", "hybrid", "keywords", "vector"):
+        calls[f"search, {mode}"] = lambda mode=mode: memory.search(QUESTION, mode=mode, k=99)
+    for strategy in STRATEGIES:
+        calls[f"ask, {strategy}"] = lambda strategy=strategy: _without_question(memory, strategy)
+        calls[f"stream, {strategy}"] = lambda strategy=strategy: list(memory.stream("Who built?", strategy=strategy))
+    return calls
+
+
+def _without_question(memory: Memory, strategy: str) -> object:
+    return replace(memory.ask(QUESTION, strategy=strategy), question="")
+
+
+def test_no_public_method_answers_with_the_others(both: Any) -> None:
+    (mine, _), (yours, _) = both
+    foreign = ids_of(yours)
+    assert leaks(yours.search(QUESTION), foreign), "else this could find nothing"
+    for name, call in public_calls(mine, foreign).items():
+        assert leaks(call(), foreign) == [], name
+    for name in foreign:
+        for refused in (
+            lambda name=name: mine.forget(name),
+            lambda name=name: mine.ask("Who?", documents=[name]),
+            lambda name=name: mine.search("fox", documents=[name]),
+            lambda name=name: list(mine.deepen([name])),
+        ):
+            with pytest.raises(DocumentNotFound):
+                refused()
+
+
+def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
+    (mine, _), (yours, your_place) = both
+    world, version = World(your_place), yours._store.version()
+    before = world.graph(yours)
+    mine.add(f"{TEXTS['tom', 2]} {MARK} too.", key="tom", title="tom")
+    list(mine.add_many([MARK, TEXTS["mill", 2]]))
+    list(mine.deepen())
+    for record in mine.documents():
+        mine.forget(record.id)
+        assert world.graph(yours) == before
+    assert not any(mine.stats()["counts"].values())
+    assert yours._store.version() == version
+    assert {one.document_key for one in yours.search(QUESTION, k=99)} == set(KEYS)
+
+
+# ── every statement ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def values(statement: Statement, namespace: str, foreign: list[str], your_namespace: str) -> dict[str, Any]:
+    """Parameters of one namespace, with all else from the other."""
+    known: dict[str, Any] = {
+        **rows.bound_parameters(namespace),
+        **dict.fromkeys(("k", "width", "limit"), 999),
+        "since": -1,
+        "vector": [1.0] + [0.0] * 7,
+        "index": "segment_text",
+        "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +(text:("{MARK}" "fox"))',
+        "layers": ["points"],
+    }
+    return {
+        name: known.get(name, foreign if name.endswith(("ids", "names")) else foreign[0]) for name in statement.params
+    }
+
+
+def rows_of(foreign: str) -> dict[str, Any]:
+    """A row that names one thing of the other's wherever a row can name something."""
+    texts = ("name", "text", "title", "key", "source", "sha256", "added_at", "model", "recognizer", "speaker", "time")
+    more = ("surface", "kind", "normal", "description")
+    numbers = ("index", "level", "start", "end", "tokens", "characters", "segments")
+    ids = ("id", "source_id", "target_id", "document_id", "segment_id", "entity_id")
+    return {
+        **dict.fromkeys((*texts, *more), "taken over"),
+        **dict.fromkeys(numbers, 7),
+        **dict.fromkeys(ids, foreign),
+        **dict.fromkeys(("weight", "score"), 0.5),
+        "metadata": "{}",
+        "surfaces": "[]",
+        "layers": ["points"],
+        "kinds": ["NAME"],
+        "embedding": [1.0] + [0.0] * 7,
+    }
+
+
+def dialect_of(engine: str) -> Dialect:
+    return "ladybug" if engine == "ladybug" else "neo4j_2026"
+
+
+def test_no_statement_reads_or_changes_the_other(both: Any, engine: str, place: Place) -> None:
+    (mine, _), (yours, your_place) = both
+    foreign, world = ids_of(yours), World(your_place)
+    before = world.graph(yours)
+    names = {re.sub(r"/(?:ladybug|neo4j\w*)/", "/", statement.name) for statement in STATEMENTS}
+    tried = 0
+    for name in sorted(names):
+        try:
+            statement = queries.statement(name, dialect_of(engine))
+        except FileNotFoundError:  # of the other engine
+            continue
+        for one in foreign if "rows" in statement.params else foreign[:1]:
+            given = values(statement, mine.namespace, [one, *foreign], yours.namespace)
+            if "rows" in given:
+                given["rows"] = _as_rows(statement, engine, rows_of(one))
+            with suppress(RuntimeError, MemgraphRagError, Neo4jError):  # an id that is taken, for one
+                found = _run(mine, engine, place, statement, given)
+                assert leaks(found, [*foreign, yours.namespace + "'"]) == [], name
+                tried += 1
+        if name.startswith("write/"):
+            assert world.graph(yours) == before, name
+    assert tried > len(names) // 2
+    for record in mine.documents():
+        with suppress(DocumentNotFound):
+            mine.forget(record.id)
+
+
+def _as_rows(statement: Statement, engine: str, row: dict[str, Any]) -> Any:
+    if engine != "ladybug" or "LOAD FROM" not in statement.text:
+        return [row]
+    row = {**row, "embedding": pa.scalar(row["embedding"], pa.list_(pa.float32(), 8))}
+    return pa.table({name: pa.array([value]) for name, value in row.items()})
+
+
+def _run(memory: Memory, engine: str, place: Place, statement: Statement, given: dict[str, Any]) -> object:
+    if engine == "ladybug":
+        file: Any = memory._store._file  # type: ignore[attr-defined]
+        return file.transaction(lambda execute: execute(statement.text, given))
+    address = place.address
+    with GraphDatabase.driver(address["address"], auth=(address["user"], address["password"])) as driver:
+        query = Query(statement.text)  # pyright: ignore[reportArgumentType]
+        return [dict(record) for record in driver.execute_query(query, given, database_="neo4j").records]
+
+
+# ── what the files say ───────────────────────────────────────────────────────────────────────────────────────
+
+PATTERN = re.compile(r"^(?:OPTIONAL )?MATCH (.+)$")
+NODE = re.compile(r"\((\w*)(?::\w+)?(?: ?\{([^}]*)\})?\)")
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.name)
+def test_every_pattern_is_tied_to_the_namespace(statement: Statement) -> None:
+    """Each MATCH begins at, or leads to, a node of which the namespace is asked for, or one found so before."""
+    for part in re.split(r"UNION ALL", statement.text):
+        bound = set(re.findall(r"\b(\w+)\.namespace = \$namespace\b", part))
+        patterns = [match[1] for line in part.splitlines() if (match := PATTERN.match(line))]
+        known = set(bound)
+        for pattern in patterns:
+            nodes = NODE.findall(pattern)
+            tied = any(name in known or "$namespace_id" in fields for name, fields in nodes)
+            assert tied, f"{statement.name}: {pattern}"
+            known |= {name for name, _ in nodes if name}
+        for created in re.findall(r"CREATE .*?\(:\w+ \{(.*?)\}\)", part, re.S):
+            assert "namespace: $namespace" in created, statement.name
+        if "YIELD node" in part:
+            assert "node" in bound, statement.name

@@ -1,0 +1,19 @@
+"""Random sequences of writes, in short."""
+
+from __future__ import annotations
+
+from fault_sequences import Sequences
+from fault_world import Place
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+
+def test_the_graph_follows_from_what_is_stored(place: Place, engine: str) -> None:
+    here = type("SequencesHere", (Sequences,), {"place": place})
+    examples = 8 if engine == "ladybug" else 3
+    run_state_machine_as_test(
+        here,
+        settings=settings(
+            max_examples=examples, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
