@@ -24,7 +24,7 @@ from memgraph_rag.layers.entities import mentions_in
 from memgraph_rag.layers.extraction import SCHEMA, Said, goes_in_circles, said
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed
-from memgraph_rag.types import LayerRows, Relation, Usage
+from memgraph_rag.types import LayerRows, Relation, Usage, relation_id
 
 __all__ = ["RelationsLayer"]
 
