@@ -1,7 +1,7 @@
 """Batches: consecutive nodes that one prompt gives the model to read.
 
-It knows no layer. Invariant: layers that are given the same nodes and limits make the same batches, and their prompts
-begin with the same words, so that what one layer has read, the next need not read again.
+It knows no layer. Invariants: layers that are given the same nodes and limits make the same batches; prompts that are
+made here begin with the same words, so that what one task has read, the next need not read again.
 """
 
 from __future__ import annotations
