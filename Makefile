@@ -4,6 +4,7 @@
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
 #   make bench-retrieval DATA=DIR    another folder than the usual ones
+#   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
 #   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
 
@@ -11,12 +12,15 @@ PYTHON ?= python3
 TEXT ?= ../shared/data/books/alice_11.txt
 STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
+WALKS ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki)
+LIMIT ?= 50
+KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-retrieval clean distclean
+.PHONY: help demo test lint format bench bench-retrieval bench-walks clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +52,12 @@ $(STORE): | $(VENV)/.has-bench
 
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
+
+bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find that a model leads; on a CPU for hours
+	@$(BIN)/python benchmarks/walks.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
+	  --numbers $(KEPT)/numbers.jsonl --json benchmarks/results/walks.json
+	@$(BIN)/python benchmarks/abstention.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
+	  --numbers $(KEPT)/numbers.jsonl
 
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis
