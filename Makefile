@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-retrieval bench-walks clean distclean
+.PHONY: help demo test lint format bench bench-retrieval bench-extraction bench-walks clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ $(STORE): | $(VENV)/.has-bench
 
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
+
+bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
+	@$(BIN)/python benchmarks/extraction.py ../shared/data/musique_tune --text $(TEXT) --questions 2 \
+	  --json benchmarks/results/extraction.json
 
 bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find that a model leads; on a CPU for hours
 	@$(BIN)/python benchmarks/walks.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \

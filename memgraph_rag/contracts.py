@@ -101,11 +101,13 @@ class LanguageModel(Protocol):
 
         Args:
             max_tokens: most tokens written to one prompt.
-            stop: asked with prompt and text so far at each line end; True ends that one.
+            stop: asked with prompt and text so far at each line end, under a schema at each end of a list or an object;
+                True ends that one.
             schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+            ModelError: the schema is none.
         """
         ...
 
@@ -188,6 +190,9 @@ class ReadingSession(Protocol):
 
         Args:
             temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
         """
         ...
 

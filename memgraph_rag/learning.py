@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+import numpy as np
+
 from memgraph_rag.contracts import GraphStore, Models, SplitDocument
 from memgraph_rag.ingestion import with_relation_vectors
 from memgraph_rag.layers.relations import RelationsLayer
@@ -42,8 +44,9 @@ class Learning:
         records = [record for record in self._store.documents(list(of_each)) if "entities" in record.layers]
         documents = [SplitDocument(record.id, record.title, of_each[record.id]) for record in records]
         rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)
+        none = np.zeros((0, self._models.embedder.dimension), np.float32)
         graphs = [
-            DocumentGraph(record, document.segments, mentions=made.mentions, relations=made.relations)
+            DocumentGraph(record, document.segments, none, mentions=made.mentions, relations=made.relations)
             for record, document, made in zip(records, documents, rows, strict=True)
             if made.mentions or made.relations
         ]

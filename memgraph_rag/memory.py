@@ -533,7 +533,7 @@ def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
     known: dict[str, Callable[[], Layer]] = {
         "entities": EntitiesLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
-        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens),
+        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
     if isinstance(names, str) or not isinstance(names, Iterable) or not all(name in (*known,) for name in names):
         raise SettingsError(f"Expected layers out of {tuple(known)}, got {names!r}.", layers=names)

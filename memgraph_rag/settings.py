@@ -13,6 +13,7 @@ import platformdirs
 from pydantic import (
     AliasChoices,
     Field,
+    NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     SecretStr,
@@ -67,6 +68,9 @@ class Settings(BaseSettings):
         300, ge=20, description="Most tokens of one segment; at most half of the window."
     )
     batch_tokens: PositiveInt = Field(1024, ge=512, description="Tokens of one summarising prompt with its output.")
+    pool_questions: NonNegativeInt = Field(
+        0, le=8, description="Questions proposed on each batch, to look for further relations; costs as much again."
+    )
     answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of one answer.")
     stemming: bool = Field(False, description='Whether "marriages" finds "marriage" in keyword and graph search.')
     search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")

@@ -68,6 +68,7 @@ OWNERS = {
     "sentence_transformers": "models",
     "gguf": "models",
     "llguidance": "models",
+    "rouge_score": "layers",
     "safetensors": "models",
     "accelerate": "models",
     "spacy": "models",

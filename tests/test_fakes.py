@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from itertools import pairwise
@@ -109,3 +110,44 @@ def test_vectors_are_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(runs) == 1
+
+
+# ── under a schema, and on request ───────────────────────────────────────────────────────────────────────────
+
+TRIPLE = {"type": "array", "prefixItems": [{"type": "string"}] * 3, "minItems": 3, "maxItems": 3}
+LISTS = {
+    "type": "object",
+    "properties": {
+        "names": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        "relations": {"type": "array", "items": TRIPLE, "maxItems": 9},
+    },
+}
+
+
+def test_a_schema_of_lists_is_filled_from_the_inputs() -> None:
+    prompt = Prompt("List.", ("Ann Lee met Tom. It rained.", "Tom went to Leeds."))
+    (generation,) = LANGUAGE.generate([prompt], max_tokens=99, schema=LISTS)
+    assert json.loads(generation.text) == {
+        "names": ["Ann Lee", "Tom"],
+        "relations": [["Ann Lee", "Tom", "Ann Lee met Tom."], ["Tom", "Leeds", "Tom went to Leeds."]],
+    }
+
+
+def test_a_scripted_reply_is_written_as_it_is_whatever_the_schema() -> None:
+    (generation,) = FakeLanguageModel(["no JSON"]).generate([Prompt("", ("x",))], max_tokens=9, schema=LISTS)
+    assert generation.text == "no JSON"
+
+
+def test_under_a_schema_stop_is_asked_where_a_list_ends() -> None:
+    asked = []
+    model = FakeLanguageModel(['{"a": ["b"], "c": [\n]}'])
+    model.generate([Prompt("", ("x",))], max_tokens=99, schema=LISTS, stop=lambda _, text: bool(asked.append(text)))
+    assert asked == ['{"a": ["b"]', '{"a": ["b"], "c": [\n]', '{"a": ["b"], "c": [\n]}']
+
+
+def test_a_reply_is_what_was_scripted_and_then_the_nearest_sentence() -> None:
+    with FakeLanguageModel(said=["The mill is missing."]).open_session("Where?") as session:
+        session.append(["It rained. Ann sold the mill."])
+        assert session.reply("What is missing?", max_tokens=99) == "The mill is missing."
+        assert session.reply("Who sold it?", max_tokens=99, temperature=0.7, seed=3) == "Ann sold the mill."
+        assert session.reply("Who sold it?", max_tokens=2) == "Ann sold"

@@ -26,7 +26,7 @@ def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
 
 
 def batches(nodes: Sequence[Node], language: LanguageModel, batch_tokens: int) -> Iterator[Batch]:
-    """Consecutive nodes that fit one prompt together (one node alone may be longer).
+    """Consecutive nodes that fit one prompt together (one node alone may be longer); blank ones say nothing.
 
     Args:
         batch_tokens: prompt, inputs and output together; the model's window where that is smaller.
@@ -35,6 +35,8 @@ def batches(nodes: Sequence[Node], language: LanguageModel, batch_tokens: int) -
     gathered: list[Node] = []
     tokens = 0
     for node in nodes:
+        if not node.text.strip():
+            continue
         if gathered and tokens + node.tokens + 1 > room:
             yield tuple(gathered)
             gathered, tokens = [], 0

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
 
+from memgraph_rag.layers.surfaces import words
 from memgraph_rag.names import LONGEST_NAME
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = ["SCHEMA", "Said", "directed_task", "goes_in_circles", "said", "task"]
+__all__ = ["SCHEMA", "Said", "Triple", "about", "directed_task", "goes_in_circles", "said", "strings", "task"]
 
-_MOST_NAMES = 24  # of one batch
-_MOST_RELATIONS = 16
-_LONGEST_DESCRIPTION = 300
-_NAME = {"type": "string", "minLength": 1, "maxLength": 80}
+_MOST_NAMES = 16  # of one batch
+_MOST_RELATIONS = 12
+_LONGEST_DESCRIPTION = 200
+_NAME = {"type": "string", "minLength": 1, "maxLength": 120}
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -47,7 +48,10 @@ SCHEMA: Mapping[str, Any] = {
 }
 """Lists of lists, not of objects: their keys would be written again and again. All lists and strings are bounded."""
 
-_FORM = 'Answer in this form:\n{"names": ["...", "..."], "relations": [["name", "other name", "sentence"], ...]}'
+_FORM = (
+    'Answer in this form:\n{"names": ["Mary Smith", "Leeds"], '
+    '"relations": [["Mary Smith", "Leeds", "Mary Smith was born in Leeds."]]}'
+)
 
 _TASK = (
     "List the names of people, places, organizations, works, events and dates that stand in the text above, spelled "
@@ -61,29 +65,35 @@ _DIRECTED_TASK = (
 )
 
 _LONGEST_TITLE = 100
-_MOST_REPETITIONS = 3
+_MOST_USELESS = 3  # relations after one another
+_MOST_PAIRS = 2  # of which one sentence may tell
+_PRONOUNS = frozenset({"it", "he", "she", "they"})
 _UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+Triple = tuple[str, str, str]
+"""A name, another name, and a sentence that holds both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is usable of a reply: names, and triples of name, other name and sentence."""
+    """What is usable of a reply."""
 
     names: tuple[str, ...] = ()
-    relations: tuple[tuple[str, str, str], ...] = ()
+    relations: tuple[Triple, ...] = ()
 
 
 def task(title: str) -> str:
     """What is asked about any text of that title (perhaps empty)."""
-    return _about(title) + _TASK
+    return about(title) + _TASK
 
 
-def directed_task(title: str, question: str) -> str:
-    """What is asked where a question has to be answered."""
-    return _about(title) + _DIRECTED_TASK + as_line(question)
+def directed_task(title: str, questions: Sequence[str]) -> str:
+    """What is asked where questions have to be answered."""
+    return about(title) + _DIRECTED_TASK + " ".join(map(as_line, questions))
 
 
-def _about(title: str) -> str:
+def about(title: str) -> str:
     """The background that costs next to nothing: "it" is often what the title names."""
     line = as_line(title)
     return f"The text is from: {line[:_LONGEST_TITLE]}\n" if line else ""
@@ -92,45 +102,100 @@ def _about(title: str) -> str:
 def said(text: str) -> tuple[Said, Counter[str]]:
     """What a reply says, and what is odd about it, counted; of one that was cut, what is complete.
 
-    >>> said('{"names": ["Ann", "Tom"], "relations": [["Ann", "Tom", "Ann met Tom."], ["Tom", "An')
+    >>> said('{"names": ["Ann", "Tom"], "relations": [["Ann", "Tom", "She met Tom."], ["Tom", "An')
     (Said(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
     """
     notes: Counter[str] = Counter()
-    told = _read(text, notes)
-    names = [_clean(name) for name in _listed(told.get("names")) if isinstance(name, str)]
+    told = _read(text, "relations", notes)
+    names = [_clean(name) if isinstance(name, str) else "" for name in _listed(told.get("names"))]
+    usable = [name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME]
+    notes["no name"] += sum(not 0 < len(name) <= LONGEST_NAME for name in names)
+    notes["repeated name"] += len(names) - len(set(names))
     listed = _listed(told.get("relations"))
-    triples = [tuple(map(_clean, triple)) for triple in listed if _is_triple(triple)]
-    was_cut = bool(notes["relations cut off"] and listed and not _is_triple(listed[-1]))
-    notes["relation without two names and a sentence"] += len(listed) - len(triples) - was_cut
-    relations = list(dict.fromkeys(triple for triple in triples if len(triple[2]) <= _LONGEST_DESCRIPTION))
-    notes["relation too long"] += sum(len(triple[2]) > _LONGEST_DESCRIPTION for triple in triples)
-    notes["repeated relation"] += len(triples) - notes["relation too long"] - len(relations)
-    notes["name or relation beyond the limit"] += max(len(names) - _MOST_NAMES, 0)
+    if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
+        listed = listed[:-1]
+    relations = [relation for relation in _judged(listed, notes) if relation is not None]
+    notes["name or relation beyond the limit"] += max(len(usable) - _MOST_NAMES, 0)
     notes["name or relation beyond the limit"] += max(len(relations) - _MOST_RELATIONS, 0)
-    kept = dict.fromkeys(name for name in names[:_MOST_NAMES] if 0 < len(name) <= LONGEST_NAME)
-    return Said(tuple(kept), tuple(relations[:_MOST_RELATIONS])), +notes  # type: ignore[arg-type]
+    return Said(tuple(usable[:_MOST_NAMES]), tuple(relations[:_MOST_RELATIONS])), +notes
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - what ``generate`` calls it with
-    """Whether a reply repeats itself, so that more of it would be worthless."""
-    _, notes = said(text)
-    return notes["repeated relation"] >= _MOST_REPETITIONS
+    """Whether the last relations of a reply are all of no use, so that more of it would be worthless."""
+    notes: Counter[str] = Counter()
+    listed = [one for one in _listed(_read(text, "relations", notes).get("relations")) if _is_triple(one)]
+    last = list(_judged(listed, notes))[-_MOST_USELESS:]
+    return len(last) == _MOST_USELESS and not any(last)
 
 
-def _read(text: str, notes: Counter[str]) -> dict[str, Any]:
+def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | None]:
+    """What is usable of each item of a list of relations: a new sentence that holds two names."""
+    pairs: set[tuple[frozenset[str], str]] = set()
+    times: Counter[str] = Counter()
+    for item in listed:
+        usable = None
+        if not _is_triple(item):
+            notes["relation without two names and a sentence"] += 1
+        else:
+            one, other, description = map(_clean, item)
+            sentence = _sentence(one, other, description)
+            known = description.casefold()
+            pair = frozenset((one.casefold(), other.casefold())), known
+            times[known] += 1
+            if pair in pairs or times[known] > _MOST_PAIRS:
+                notes["repeated relation"] += 1
+            elif len(description) >= _LONGEST_DESCRIPTION:
+                notes["relation too long"] += 1  # or cut in the middle of it
+            elif not sentence:
+                notes["sentence without the two names"] += 1
+            else:
+                usable = one, other, sentence
+            pairs.add(pair)
+        yield usable
+
+
+def _sentence(one: str, other: str, description: str) -> str:
+    """A description that holds both names, the first one put in for its pronoun; empty where that cannot be had."""
+    first, _, rest = description.partition(" ")
+    if not _holds(description, one) and first.casefold() in _PRONOUNS and rest:
+        description = f"{one} {rest}"
+    elif not _holds(description, one) and _holds(description, other) and description[:1].islower():
+        description = f"{one} {description}"  # "was founded by …"
+    if not (_holds(description, one) and _holds(description, other)):
+        return ""
+    longer, shorter = sorted((one.casefold(), other.casefold()), key=len, reverse=True)
+    if shorter != longer and shorter in longer and not _holds(description.casefold().replace(longer, " "), shorter):
+        return ""  # "Sims", where only "Sims Museum" is named
+    return description
+
+
+def _holds(description: str, name: str) -> bool:
+    """Whether a description says most words of a name."""
+    of_name = words(name) - {"the", "a", "an"}
+    return 2 * len(of_name & words(description)) >= len(of_name) > 0
+
+
+def strings(text: str, key: str) -> tuple[list[str], Counter[str]]:
+    """The list of strings under a key of a reply, without empty ones, and what was odd about the reply, counted."""
+    notes: Counter[str] = Counter()
+    listed = (_clean(one) for one in _listed(_read(text, key, notes).get(key)) if isinstance(one, str))
+    return [one for one in listed if one], notes
+
+
+def _read(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
     """The object that a reply is, or the beginning of one."""
     encoded = text.encode("utf-8", "replace")
     try:
         told = from_json(encoded)
     except ValueError:
-        notes["relations cut off"] += 1
+        notes[f"{what} cut off"] += 1
         try:
             told = from_json(encoded, allow_partial=True)
         except ValueError:
             told = None
     if isinstance(told, dict):
         return told
-    del notes["relations cut off"]
+    del notes[f"{what} cut off"]
     notes["unreadable reply"] += 1
     return {}
 

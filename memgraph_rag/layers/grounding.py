@@ -6,16 +6,18 @@ recognizer found in a segment gets no second mention there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from memgraph_rag.layers.surfaces import first_word, occurrences, words
 from memgraph_rag.names import is_name, normalise
 from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 
-__all__ = ["Ground", "Vocabulary", "can_name"]
+__all__ = ["Ground", "Vocabulary", "can_name", "is_proper"]
 
 _MOST_MENTIONS = 256  # of one segment
 _STEM = 5  # characters by which two forms of a word are known as one
+_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 _NOBODY = frozenset(
     """
     i me my mine myself we us our ours you your yours he him his himself she her hers herself it its itself they them
@@ -115,3 +117,10 @@ def can_name(text: str) -> bool:
     """Whether what was said to be a name can name something: pronouns and bare numbers do not."""
     normal = normalise(text)
     return is_name(normal) and normal not in _NOBODY
+
+
+def is_proper(surface: str) -> bool:
+    """Whether a surface is written like a proper name: with a capital or a digit, or in a script without capitals."""
+    article = _ARTICLE.match(surface)  # "The mill" begins a sentence
+    name = surface[article.end() :] if article else surface
+    return name != name.lower() or any(one.isdigit() for one in name) or name.upper() == name.lower()

@@ -19,6 +19,7 @@ from itertools import takewhile
 import numpy as np
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
+from memgraph_rag.layers.batches import Batch, batches, output_tokens
 from memgraph_rag.types import (
     Generation,
     InformationPoint,
@@ -53,17 +54,6 @@ _SHRINK = 0.8
 
 _Weights = list[tuple[str, float]]
 """Ids of lower nodes, each with the weight of the edge to it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Consecutive nodes of one level that one prompt summarises."""
-
-    nodes: tuple[Node, ...]
-
-    @property
-    def prompt(self) -> Prompt:
-        return Prompt(INSTRUCTION, tuple(as_line(node.text) for node in self.nodes))
 
 
 @dataclass(slots=True)
@@ -135,10 +125,7 @@ class PointsLayer:
         language: LanguageModel,
         progress: Progress | None,
     ) -> None:
-        total = min(self._batch_tokens, language.window)
-        output_tokens = total // 4
-        room = total - output_tokens - language.count_tokens([INSTRUCTION])[0] - 64  # the chat template
-        batches = [list(_batches(growth.level, room)) for growth in growing]
+        of_each = [list(batches(growth.level, language, self._batch_tokens)) for growth in growing]
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
@@ -146,13 +133,13 @@ class PointsLayer:
 
         written = iter(
             language.generate(
-                [batch.prompt for of_document in batches for batch in of_document],
-                max_tokens=output_tokens,
+                [_prompt(batch) for of_document in of_each for batch in of_document],
+                max_tokens=output_tokens(language, self._batch_tokens),
                 stop=is_useless_from_here,
                 progress=tell,
             )
         )
-        for growth, of_document in zip(growing, batches, strict=True):
+        for growth, of_document in zip(growing, of_each, strict=True):
             taken = [_take(growth, batch, next(written), self._edge_mass) for batch in of_document]
             self._grow(growth, [pair for of_batch in taken for pair in of_batch], level, namespace, language)
             growth.finished |= len(of_document) == 1
@@ -189,7 +176,11 @@ class PointsLayer:
         growth.level = new or growth.level
 
 
-def _take(growth: _Growth, batch: _Batch, generation: Generation, mass: float) -> list[tuple[str, _Weights]]:
+def _prompt(batch: Batch) -> Prompt:
+    return Prompt(INSTRUCTION, tuple(as_line(node.text) for node in batch))
+
+
+def _take(growth: _Growth, batch: Batch, generation: Generation, mass: float) -> list[tuple[str, _Weights]]:
     """The text and the weights of each point that was written to one batch."""
     growth.usage += generation.usage
     spans, notes = bullets(generation.text, complete=generation.finish != "length")
@@ -199,7 +190,7 @@ def _take(growth: _Growth, batch: _Batch, generation: Generation, mass: float) -
     taken = []
     for start, end in spans:
         weights = edge_weights(generation, start, end, mass=mass)
-        edges = [(node.id, float(weight)) for node, weight in zip(batch.nodes, weights, strict=True) if weight > 0]
+        edges = [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0]
         taken.append((_BOLD.sub("", generation.text[start:end]), edges))
     return taken
 
@@ -270,20 +261,6 @@ def is_useless_from_here(prompt: Prompt, text: str) -> bool:
         return True
     inputs = {line.casefold() for line in prompt.inputs}
     return len(spans) >= _MOST_COPIES and all(as_line(text[slice(*span)]).casefold() in inputs for span in spans)
-
-
-def _batches(nodes: Sequence[Node], room: int) -> Iterator[_Batch]:
-    """Consecutive nodes that together hold at most ``room`` tokens (one node alone may hold more)."""
-    gathered: list[Node] = []
-    tokens = 0
-    for node in nodes:
-        if gathered and tokens + node.tokens + 1 > room:
-            yield _Batch(tuple(gathered))
-            gathered, tokens = [], 0
-        gathered.append(node)
-        tokens += node.tokens + 1
-    if gathered:
-        yield _Batch(tuple(gathered))
 
 
 def _is_variant(one: str, other: str) -> bool:

@@ -12,17 +12,19 @@ decisions that the paper leaves open are in ``docs/decisions.md``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers import extraction
 from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
 from memgraph_rag.layers.entities import mentions_in
 from memgraph_rag.layers.extraction import SCHEMA, Said, goes_in_circles, said
-from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name
-from memgraph_rag.types import Generation, LayerRows, Relation, Usage, make_id
+from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
+from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed
+from memgraph_rag.types import LayerRows, Relation, Usage, make_id
 
 __all__ = ["RelationsLayer"]
 
@@ -31,18 +33,22 @@ _BORNE_OUT = 0.5
 
 @dataclass(slots=True)
 class _Account:
-    """What was said of one document, batch by batch, what was odd about it, and what it cost."""
+    """What was said of each batch of one document, what was odd about it, and what it cost."""
 
-    said: list[tuple[Batch, Said]] = field(default_factory=list)
+    title: str
+    batches: list[Batch]
+    said: list[list[Said]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
 
-    def add(self, batch: Batch, generation: Generation) -> None:
-        """Take in what was written to one batch."""
-        self.usage += generation.usage
-        told, notes = said(generation.text)
-        self.notes.update(notes)
-        self.said.append((batch, told))
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One prompt: the place of its batch in an account, and what is to be done with it."""
+
+    account: _Account
+    place: int
+    task: str
 
 
 class RelationsLayer:
@@ -50,13 +56,16 @@ class RelationsLayer:
 
     Args:
         batch_tokens: as for the points, so that both layers read the same batches.
+        pool_questions: so many questions a batch are proposed, and what bears on them is looked for in a second pass;
+            0 is none. Two more calls a batch.
     """
 
     name = "relations"
     needs_language = True
 
-    def __init__(self, *, batch_tokens: int = 8192) -> None:
+    def __init__(self, *, batch_tokens: int = 8192, pool_questions: int = 0) -> None:
         self._batch_tokens = batch_tokens
+        self._pool_questions = pool_questions
 
     def build(
         self,
@@ -67,8 +76,16 @@ class RelationsLayer:
         progress: Progress | None = None,
     ) -> list[LayerRows]:
         """The relations of each document, with the mentions that they need beyond the recognizer's, in order."""
-        tasks = [extraction.task(document.title) for document in documents]
-        return self._rows(documents, tasks, namespace, models, progress)
+        accounts = self._accounts(documents, models.language)
+        asks = [
+            _Ask(account, place, extraction.task(account.title))
+            for account in accounts
+            for place in range(len(account.batches))
+        ]
+        self._look(asks, models.language, progress)
+        if self._pool_questions:
+            self._look(self._questions(asks, models.language, progress), models.language, progress)
+        return _rows(documents, accounts, namespace, models)
 
     def extract(
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
@@ -81,95 +98,126 @@ class RelationsLayer:
         Returns:
             The rows of each document, as ``build`` gives them, ready for ``GraphWriter.learn``.
         """
-        tasks = [extraction.directed_task(document.title, question) for document in documents]
-        return self._rows(documents, tasks, namespace, models, None)
+        accounts = self._accounts(documents, models.language)
+        asks = [
+            _Ask(account, place, extraction.directed_task(account.title, [question]))
+            for account in accounts
+            for place in range(len(account.batches))
+        ]
+        self._look(asks, models.language, None)
+        return _rows(documents, accounts, namespace, models)
 
-    def _rows(
-        self,
-        documents: Sequence[SplitDocument],
-        tasks: Sequence[str],
-        namespace: str,
-        models: Models,
-        progress: Progress | None,
-    ) -> list[LayerRows]:
-        accounts = self._read(documents, tasks, models.language, progress)
-        texts = [segment.text for document in documents for segment in document.segments]
-        found = iter(models.recognizer.recognize(texts) if texts else [])
-        rows = []
-        for document, account in zip(documents, accounts, strict=True):
-            vocabulary = Vocabulary(_names(account))
-            grounds = {
-                segment.id: Ground(
-                    segment,
-                    mentions_in(segment, next(found), namespace, Counter()),  # the entities layer counts what is odd
-                    vocabulary,
-                    namespace=namespace,
-                )
-                for segment in document.segments
-            }
-            rows.append(_grounded(account, grounds, namespace))
-        return rows
+    def _accounts(self, documents: Sequence[SplitDocument], language: LanguageModel) -> list[_Account]:
+        of_each = [list(batches(document.segments, language, self._batch_tokens)) for document in documents]
+        return [
+            _Account(document.title, of_one, [[] for _ in of_one])
+            for document, of_one in zip(documents, of_each, strict=True)
+        ]
 
-    def _read(
+    def _look(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> None:
+        """Let the model list names and relations, and note what it says."""
+        for ask, text in zip(asks, self._written(asks, SCHEMA, "finding relations", language, progress), strict=True):
+            told, notes = said(text)
+            ask.account.said[ask.place].append(told)
+            ask.account.notes.update(notes)
+
+    def _questions(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> list[_Ask]:
+        """What is to be asked again: of the questions that the model proposes those that the document's pool admits."""
+        most = self._pool_questions
+        proposing = [
+            replace(ask, task=pool_task(ask.account.title, most, ask.account.said[ask.place][0])) for ask in asks
+        ]
+        written = self._written(proposing, pool_schema(most), "proposing questions", language, progress)
+        pools = {id(ask.account): Pool() for ask in asks}
+        further = []
+        for ask, text in zip(asks, written, strict=True):
+            told, notes = proposed(text, most)
+            kept = [question for question in told if pools[id(ask.account)].admit(question)]
+            ask.account.notes.update(notes)
+            ask.account.notes["question like another"] += len(told) - len(kept)
+            if kept:
+                further.append(replace(ask, task=extraction.directed_task(ask.account.title, kept)))
+        return further
+
+    def _written(
         self,
-        documents: Sequence[SplitDocument],
-        tasks: Sequence[str],
+        asks: Sequence[_Ask],
+        schema: Mapping[str, Any],
+        what: str,
         language: LanguageModel,
         progress: Progress | None,
-    ) -> list[_Account]:
-        """Ask the model about the batches of all documents together."""
-        of_each = [list(batches(document.segments, language, self._batch_tokens)) for document in documents]
+    ) -> Iterator[str]:
+        """The replies, for all documents together; each is charged to its document."""
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
-                progress("finding relations", done, count)
+                progress(what, done, count)
 
-        written = iter(
-            language.generate(
-                [prompt(batch, task) for of_one, task in zip(of_each, tasks, strict=True) for batch in of_one],
-                max_tokens=output_tokens(language, self._batch_tokens),
-                stop=goes_in_circles,
-                schema=SCHEMA,
-                progress=tell,
-            )
+        written = language.generate(
+            [prompt(ask.account.batches[ask.place], ask.task) for ask in asks],
+            max_tokens=output_tokens(language, self._batch_tokens),
+            stop=goes_in_circles,
+            schema=schema,
+            progress=tell,
         )
-        accounts = [_Account() for _ in documents]
-        for account, of_one in zip(accounts, of_each, strict=True):
-            for batch in of_one:
-                account.add(batch, next(written))
-        return accounts
+        for ask, generation in zip(asks, written, strict=True):
+            ask.account.usage += generation.usage
+            yield generation.text
+
+
+def _rows(
+    documents: Sequence[SplitDocument], accounts: Sequence[_Account], namespace: str, models: Models
+) -> list[LayerRows]:
+    """What the segments bear out of what was said of each document."""
+    texts = [segment.text for document in documents for segment in document.segments]
+    found = iter(models.recognizer.recognize(texts) if texts else [])
+    rows = []
+    for document, account in zip(documents, accounts, strict=True):
+        vocabulary = Vocabulary(_names(account))
+        grounds = {
+            segment.id: Ground(
+                segment,
+                mentions_in(segment, next(found), namespace, Counter()),  # the entities layer counts what is odd
+                vocabulary,
+                namespace=namespace,
+            )
+            for segment in document.segments
+        }
+        rows.append(_grounded(account, grounds, namespace))
+    return rows
 
 
 def _names(account: _Account) -> list[str]:
     """All that was said to be a name, in order; what can name nothing is counted."""
     names = [
         name
-        for _, told in account.said
+        for of_batch in account.said
+        for told in of_batch
         for name in (*told.names, *chain.from_iterable(relation[:2] for relation in told.relations))
     ]
     account.notes["no name"] += sum(not can_name(name) for name in dict.fromkeys(names))
     return [name for name in names if can_name(name)]
 
 
-def _grounded(account: _Account, grounds: dict[str, Ground], namespace: str) -> LayerRows:
+def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) -> LayerRows:
     """The rows of what the segments bear out; the rest is counted."""
     notes = account.notes
     relations: dict[str, Relation] = {}
-    for batch, told in account.said:
-        of_batch = [grounds[node.id] for node in batch]
-        notes["name that is not in the text"] += sum(
-            can_name(name) and not any(ground.entity(name) for ground in of_batch) for name in told.names
-        )
-        kept = 0
-        for relation in told.relations:
-            made = _relation(relation, of_batch, namespace, notes)
-            if made is not None and made.id not in relations:
-                relations[made.id] = made
-                kept += 1
-        notes["batch without a relation"] += not kept
+    for batch, of_batch in zip(account.batches, account.said, strict=True):
+        read = [grounds[node.id] for node in batch]
+        names = {name for told in of_batch for name in told.names if can_name(name)}
+        notes["name that is not in the text"] += sum(not any(ground.entity(name) for ground in read) for name in names)
+        made = [_relation(one, read, namespace, notes) for told in of_batch for one in told.relations]
+        new = {one.id: one for one in made if one is not None}
+        notes["batch without a relation"] += not new
+        relations |= new
+    ends = {end for relation in relations.values() for end in (relation.source_id, relation.target_id)}
+    found = [one for ground in grounds.values() for one in sorted(ground.found, key=lambda mention: mention.start)]
+    kept = [mention for mention in found if mention.entity_id in ends or is_proper(mention.surface)]
+    notes["common noun that nothing is said of"] += len({one.normal for one in found} - {one.normal for one in kept})
     notes["mention beyond the limit"] += sum(ground.beyond for ground in grounds.values())
     return LayerRows(
-        mentions=tuple(mention for ground in grounds.values() for mention in ground.found),
+        mentions=tuple(kept),
         relations=tuple(relations.values()),
         notes=dict(+notes),
         usage=account.usage,

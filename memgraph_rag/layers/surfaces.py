@@ -46,8 +46,8 @@ def occurrences(name: str, text: str) -> list[tuple[int, int]]:
 
 def first_word(name: str) -> str:
     """A word that a text must hold, case folded, to hold the name; empty where that cannot be told so simply."""
-    word = _WORD.search(normalise(name))
-    return word.group() if word is not None and word.group().isascii() else ""
+    word = _WORD.search(normalise(name)) if name.isascii() and name.isprintable() else None
+    return word.group() if word is not None else ""
 
 
 def words(text: str) -> frozenset[str]:

@@ -123,7 +123,7 @@ class Tokens:
         before = len(self.turns.opening)
         spans = [content.span(*span) for span in characters]
         ids = [*self.turns.opening, *content.ids, *self.turns.reply]
-        return ids, [(before + start, before + end) for start, end in spans]
+        return ids, [(before + start, before + max(end, start + 1)) for start, end in spans]
 
     def question(self, question: str) -> tuple[list[int], tuple[int, int]]:
         """Everything before the first node, and the tokens of it that are the question, half open."""

@@ -56,6 +56,16 @@ def test_what_another_build_keeps_is_not_settled(tmp_path):
     assert mine.find("theirs") is not None
 
 
+def test_a_task_and_a_schema_are_part_of_what_was_asked():
+    asked = [
+        journal_key("m", Prompt("a", ("b",), task), 9, None, schema)
+        for task in ("", "c")
+        for schema in (None, {"type": "object"}, {"type": "array"})
+    ]
+    assert len(set(asked)) == len(asked)
+    assert journal_key("m", PROMPTS[0], 9, None) == journal_key("m", PROMPTS[0], 9, None, None)
+
+
 def test_nobody_else_may_read_it(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation())
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0

@@ -143,6 +143,42 @@ def test_an_abandoned_answer_leaves_no_trace(fast, twin):
             assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
 
 
+@pytest.mark.parametrize(("temperature", "seed"), [(0.0, 0), (0.7, 0), (0.7, 1), (2.0, 5)])
+def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        for nodes in (NODES[:2], NODES[2:]):
+            session.append(nodes)
+            plain.append(nodes)
+            told = [
+                one.reply("What is still missing?", max_tokens=MOST, temperature=temperature, seed=seed)
+                for one in (session, plain, session)
+            ]
+            assert told[0] == told[1] == told[2]
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+            assert session.tokens_left == plain.tokens_left
+        np.testing.assert_allclose(session.append(NODES[:1]), plain.append(NODES[:1]), rtol=1e-4, atol=1e-8)
+        assert "".join(session.answer(max_tokens=MOST)) == "".join(plain.answer(max_tokens=MOST))
+
+
+def test_another_seed_says_something_else(fast):
+    with fast.open_session(QUESTION) as session:
+        session.append(NODES)
+        told = {session.reply("Say more.", max_tokens=MOST, temperature=1.5, seed=seed) for seed in range(6)}
+    assert len(told) > 1
+
+
+def test_a_request_that_does_not_fit_is_refused(checkpoint):
+    for kind in (TransformersModel, PlainModel):
+        model = kind(checkpoint, window=600, dtype="float32", device="cpu")
+        with model.open_session(QUESTION) as session:
+            session.append(NODES[:1])
+            left = session.tokens_left
+            with pytest.raises(WindowExceeded, match="request"):
+                session.reply("word " * 600, max_tokens=5)
+            assert session.tokens_left == left
+            assert isinstance(session.reply("word " * 20, max_tokens=3), str)
+
+
 def test_two_sessions_do_not_see_one_another(fast, twin):
     with fast.open_session(QUESTION) as one, fast.open_session("Who ran?") as other:
         one.append(NODES[:1])

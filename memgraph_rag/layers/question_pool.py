@@ -1,0 +1,76 @@
+"""The question pool: questions that a model would put to a text, to look into the text a second time for each.
+
+It knows no segment and no graph. Invariant: no two questions of a pool are much alike.
+
+Source: QRMeM, memory construction, step 3: a proposed question is kept only if its ROUGE-L with every question that is
+kept already is below 0.6. The paper does not say which of precision, recall and F is meant; it is F here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from memgraph_rag.layers.extraction import Said, about, strings
+from memgraph_rag.types import as_line
+
+__all__ = ["Pool", "pool_schema", "pool_task", "proposed"]
+
+_ALIKE = 0.6
+_LONGEST_QUESTION = 200
+_SHOWN = 8  # of the names and of the relations that were found
+
+
+class Pool:
+    """The questions kept of one document."""
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+
+    def admit(self, question: str) -> bool:
+        """Keep a question, unless it is much like one that is kept."""
+        if any(self._scorer.score(kept, question)["rougeL"].fmeasure >= _ALIKE for kept in self.questions):
+            return False
+        self.questions.append(question)
+        return True
+
+    @cached_property
+    def _scorer(self) -> Any:
+        from rouge_score.rouge_scorer import RougeScorer  # loads nltk, which takes a second
+
+        return RougeScorer(["rougeL"])
+
+
+def pool_schema(most: int) -> Mapping[str, Any]:
+    """The JSON Schema of at most so many questions."""
+    question = {"type": "string", "minLength": 1, "maxLength": _LONGEST_QUESTION}
+    return {
+        "type": "object",
+        "properties": {"questions": {"type": "array", "items": question, "maxItems": most}},
+        "required": ["questions"],
+        "additionalProperties": False,
+    }
+
+
+def pool_task(title: str, most: int, told: Said) -> str:
+    """Asks for questions on a text of which this is known already."""
+    names = "; ".join(told.names[:_SHOWN])
+    relations = " ".join(description for *_, description in told.relations[:_SHOWN])
+    return (
+        f"{about(title)}Known of the text above are the names {names or 'of nobody'}. {relations}\n"
+        f"Write up to {most} short questions that the text answers and that ask for what is not known yet. "
+        'Answer in this form:\n{"questions": ["...?", "...?"]}'
+    )
+
+
+def proposed(text: str, most: int) -> tuple[list[str], Counter[str]]:
+    """The questions in a reply, and what was odd about it, counted.
+
+    >>> proposed('{"questions": ["Who ran?", "Who ra', 3)
+    (['Who ran?'], Counter({'questions cut off': 1}))
+    """
+    told, notes = strings(text, "questions")
+    notes["question beyond the limit"] += max(len(told) - most, 0)
+    return [as_line(question)[:_LONGEST_QUESTION] for question in told[:most]], +notes

@@ -1,0 +1,55 @@
+"""Where a name stands in a text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.layers.surfaces import first_word, occurrences, words
+from memgraph_rag.names import normalise
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("Ann", "Ann, Anna and ANN.", ["Ann", "ANN"]),
+        ("the Hall", "The hall, a hallway", ["The hall"]),
+        ("Café", "Cafe\u0301 and café, not cafe", ["Cafe\u0301", "café"]),
+        ("Cafe", "Cafe\u0301", []),
+        ("C++", "C++ or C", ["C++"]),
+        ("C", "C++ or C.", ["C", "C"]),
+        ("St. Paul's", "in St. Paul’s", ["St. Paul’s"]),
+        ("East--West", "East–West", []),
+        ("East-West", "East–West", ["East–West"]),
+        ("", "any", []),
+        ("(", "((", []),
+        ("x" * 300, "x" * 300, []),
+        ("東京", "東京都に東京", ["東京", "東京"]),
+        ("서울", "서울에서", ["서울"]),
+    ],
+)
+def test_a_name_is_found_whole_and_however_it_is_written(name: str, text: str, found: list[str]):
+    assert [text[start:end] for start, end in occurrences(name, text)] == found
+
+
+@given(st.text(max_size=12), st.text(max_size=60))
+def test_what_is_found_has_the_normal_form_that_was_looked_for(name: str, text: str):
+    for start, end in occurrences(name, f"{text} {name} {text}"):
+        assert normalise(f"{text} {name} {text}"[start:end]) == normalise(name)
+
+
+@given(st.text(max_size=12), st.text(max_size=60))
+def test_a_text_that_holds_a_name_holds_its_first_word(name: str, text: str):
+    whole = f"{text} {name} {text}"
+    if occurrences(name, whole) and first_word(name):
+        assert first_word(name) in words(whole)
+
+
+def test_a_hostile_text_takes_no_time():
+    started = time.process_time()
+    occurrences("a b c d", "a b c " * 20_000)
+    occurrences(" ".join("a" * 90), "a " * 20_000)
+    assert time.process_time() - started < 3
