@@ -20,7 +20,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-retrieval bench-extraction bench-walks clean distclean
+.PHONY: help demo test lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +53,9 @@ $(STORE): | $(VENV)/.has-bench
 
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
+
+bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of three sizes
+	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
 
 bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
 	@$(BIN)/python benchmarks/extraction.py ../shared/data/musique_tune --text $(TEXT) --questions 2 \

@@ -72,7 +72,7 @@ def decode_relation(row: Row) -> Relation:
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
-    """The k best, ties by id. Where entities have no relation, Ladybug says so by a row of nothing."""
+    """The k best, ties by id."""
     found = [
         Neighbour(
             Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),
@@ -81,7 +81,6 @@ def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
             row["score"],
         )
         for row in rows
-        if row["id"] is not None
     ]
     return sorted(found, key=lambda one: (-one.score, one.relation.id))[:k]
 

@@ -144,8 +144,13 @@ def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
         run("write/delete_points", document_id=document.id)
         _create_points(create, [graph])
     if has_names or has_open:
-        parted = relating.take_away(run, document.id) if has_open else set[str]()
-        gone = _delete_names(run, document.id, is_open=[True] * has_open + [False] * has_names)
+        parted: set[str] = set()
+        gone: rows.Writings = {}
+        if has_open:
+            parted = relating.take_away(run, document.id)
+            gone = _delete_open(run, document.id)
+        if has_names:
+            rows.add_writings(gone, _delete_named(run, document.id))
         lone = _create_names(run, create, [graph], gone)
         parted |= _take_away_unnamed(run, graph)
         relating.settle(run, create, find_near, [graph], parted)
@@ -233,20 +238,27 @@ def _delete(run: Run, document_id: str) -> rows.Writings:
     return gone
 
 
-def _delete_names(run: Run, document_id: str, *, is_open: Sequence[bool]) -> rows.Writings:
-    """Remove mentions and titles of a document: of relations (open), of entities, or both; how they wrote entities."""
-    held = rows.decode_writings(run("read/count_surfaces", document_id=document_id))
-    gone = {
-        one: Counter({pair: count for pair, count in writing.items() if (pair[1] == OPEN_KIND) in is_open})
-        for one, writing in held.items()
-    }
-    gone = {one: writing for one, writing in gone.items() if writing}
-    if gone and True in is_open:
+def _delete_open(run: Run, document_id: str) -> rows.Writings:
+    """Remove the mentions that a document's relations layer found; how they wrote entities."""
+    gone = _written(run, document_id, lambda kind: kind == OPEN_KIND)
+    if gone:
         run("write/delete_open_mentions", document_id=document_id, kind=OPEN_KIND)
-    if gone and False in is_open:
+    return gone
+
+
+def _delete_named(run: Run, document_id: str) -> rows.Writings:
+    """Remove the other mentions of a document, and its titles; how they wrote entities."""
+    gone = _written(run, document_id, lambda kind: kind != OPEN_KIND)
+    if gone:
         run("write/delete_mentions", document_id=document_id, kind=OPEN_KIND)
         run("write/delete_titles", document_id=document_id)
     return gone
+
+
+def _written(run: Run, document_id: str, wanted: Callable[[str], bool]) -> rows.Writings:
+    """How a document writes the entities that it names as something of the wanted kinds."""
+    found = run("read/count_surfaces", document_id=document_id)
+    return rows.decode_writings(row for row in found if wanted(row["kind"]))
 
 
 def _take_away_unnamed(run: Run, graph: DocumentGraph) -> set[str]:

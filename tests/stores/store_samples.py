@@ -223,4 +223,4 @@ def name_vectors(graph: DocumentGraph, vectors: Mapping[str, Vector]) -> Matrix:
 
 def _at_random(text: str) -> Vector:
     row = np.random.default_rng(list(text.encode())).normal(size=DIMENSION).astype(np.float32)
-    return row / np.linalg.norm(row)
+    return np.asarray(row / np.linalg.norm(row), np.float32)

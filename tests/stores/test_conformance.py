@@ -20,7 +20,7 @@ EVERYTHING = {
 }  # fmt: skip
 """What the graph holds of a document titled "Alice", of the usual segments and points on two levels."""
 
-NOTHING = dict.fromkeys([*EVERYTHING, "Entity"], 0)
+NOTHING = dict.fromkeys([*EVERYTHING, "Entity", "RELATES_TO", "SIMILAR_TO"], 0)
 
 HOSTILE = (
     'He said "it\'s" -- {curly} [square] (round) $dollar `tick` \\back \\u0041 \\n // no comment /* nor this */',
@@ -46,6 +46,8 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
             for row in store.indexed_segments(since=-1)
         ],
         "entities": store.entities(entities_of(store)),
+        "relations": [store.relations_of(document_id) for document_id in ids],
+        "similar": store.similar(entities_of(store)),
     }
 
 
@@ -105,7 +107,7 @@ def test_what_is_written_is_read(store: GraphStore) -> None:
 
     assert (receipt.document_id, receipt.key, receipt.action) == (graph.document.id, "alice.txt", Action.ADDED)
     assert receipt.counts == store.counts(graph.document.id) == EVERYTHING
-    assert store.statistics() == EVERYTHING | {"Entity": 3}
+    assert store.statistics() == NOTHING | EVERYTHING | {"Entity": 3}
     assert store.documents() == store.documents([graph.document.id, "x"]) == [graph.document]
     assert store.document(graph.document.id) == store.document("alice.txt") == graph.document
     assert store.segments_of(graph.document.id) == list(graph.segments)
@@ -197,7 +199,7 @@ def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
 
     assert receipt.action is Action.REPLACED
     fresh.write(make_graph(fresh.namespace, levels=(1,), seed=7))
-    assert store.statistics() == fresh.statistics() == NOTHING | receipt.counts | {"Entity": 3}
+    assert store.statistics() == fresh.statistics() == {**NOTHING, **receipt.counts, "Entity": 3}
     assert [node.text for node in snapshot(store)["nodes"]] == [node.text for node in snapshot(fresh)["nodes"]]
 
 
@@ -285,7 +287,7 @@ def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
     )
     assert mine.similarities(unit(1), documents=[document_id]) == []
     assert mine.counts(document_id) == {}
-    assert mine.statistics() == EVERYTHING | {"Entity": 4}
+    assert mine.statistics() == NOTHING | EVERYTHING | {"Entity": 4}
     assert mine.entities(entities) == []
     assert {row.document_id for row in mine.indexed_segments(since=-1)} == {graphs[0].document.id}
     assert mine.document_ids() == [graphs[0].document.id]

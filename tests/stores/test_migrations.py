@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, entity_id, make_graph, run_cypher
+from store_samples import DIMENSION, EMBEDDER, MakeStore, entity_id, make_graph, make_relations, run_cypher
 
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.ladybug_file import open_file
@@ -79,9 +79,11 @@ def test_an_old_store_is_brought_up_with_what_it_holds(
         assert rows == [{"version": 0}]
     else:
         names = {row["name"] for row in run_cypher(place, "SHOW INDEXES YIELD name")}
-        assert {"entity_id", "document_version"} <= names
+        assert {"entity_id", "document_version", "entity_embedding", "relation_embedding", "relation_document"} <= names
+    store.write(make_relations(old_store["namespace"], make_graph(old_store["namespace"], "b", ("Alice met Bob.",))))
+    assert len(store.expand([entity_id(old_store["namespace"], "alice")], vector=None, k=3)) == 1
     store.forget(old_store["document_id"])
-    assert store.statistics()["Document"] == 1
+    assert store.statistics()["Document"] == 2
 
 
 def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_store: MakeStore) -> None:
@@ -91,3 +93,51 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
 
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
+
+
+BEFORE_RELATIONS = {"ladybug": 15, "neo4j": 16}
+"""The last step of each schema that knew entities, but no relations."""
+
+
+def test_a_store_with_entities_takes_relations(
+    engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = BEFORE_RELATIONS["ladybug" if engine == "ladybug" else "neo4j"]
+    dialect: queries.Dialect = (
+        "ladybug" if engine == "ladybug" else "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
+    )
+    steps = queries.migrations(dialect)
+    namespace = f"entities-{engine}"
+    if engine == "ladybug":
+        with monkeypatch.context() as patch:
+            patch.setattr(queries, "migrations", lambda _: {n: step for n, step in steps.items() if n <= old})
+            make_store(namespace).close()
+        file = open_file(str(place["address"]))
+        file.transaction(lambda execute: execute(ENTITY, {"namespace": namespace, "id": entity_id(namespace, "alice")}))
+        file.close()
+    else:
+        make_store(namespace)
+        for number, step in steps.items():
+            made = re.search(r"CREATE (?:VECTOR )?INDEX (\w+)", step.text)
+            if number > old and made:
+                run_cypher(place, f"DROP INDEX {made[1]}")
+        run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=old)
+        run_cypher(place, ENTITY, namespace=namespace, id=entity_id(namespace, "alice"))
+    store = make_store(namespace, migrated=False)
+    assert store.schema["version"] == old
+
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+
+    assert store.schema["version"] == max(steps)
+    assert store.entities([entity_id(namespace, "alice")])[0].name == "Alice"
+    graph = make_relations(namespace, make_graph(namespace, "b", ("Alice met Bob.",)))
+    assert store.write(graph).counts["RELATES_TO"] == 1
+    assert store.nearest_relations(graph.relation_embeddings[0], k=1)[0].relation == graph.relations[0]
+    store.forget(graph.document.id)
+    assert (store.statistics()["Entity"], store.statistics()["RELATES_TO"]) == (1, 0)
+
+
+ENTITY = """
+CREATE (:Entity {id: $id, namespace: $namespace, normal: 'alice', name: 'Alice', kinds: ['NAME'],
+  surfaces: '[["Alice", "NAME", 1]]'})
+"""

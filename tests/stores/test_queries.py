@@ -44,6 +44,7 @@ VALUES: dict[str, Any] = {
     "least": 0.5,
     "names": ["d"],
     "node_ids": ["n"],
+    "places": [0],
     "relation_ids": ["r"],
     "segment_ids": ["s"],
     "segments": 1,

@@ -1,18 +1,13 @@
-// The relations at these entities, by id; possibly one row of none.
-// params: namespace, entity_ids, k, everywhere, document_ids
-// returns: id, source_id, target_id, source, target, description, segment_id, score
-// needs: Entity.id
-UNWIND $entity_ids AS entity_id
-MATCH (e:Entity {id: entity_id})
-WHERE e.namespace = $namespace
-OPTIONAL MATCH (e)-[r:RELATES_TO]-(o:Entity)
-WHERE $everywhere OR r.document_id IN $document_ids
-RETURN DISTINCT
+// The relations at the entities in these places, by id: twice those of which both ends are given.
+// params: namespace, places, k, everywhere, document_ids
+// returns: id, source_id, target_id, description, segment_id, score
+// needs: -
+MATCH (e:Entity)-[r:RELATES_TO]-(:Entity)
+WHERE offset(id(e)) IN $places AND r.namespace = $namespace AND ($everywhere OR r.document_id IN $document_ids)
+RETURN
   r.id AS id,
   r.source_id AS source_id,
-  CASE WHEN r.source_id = e.id THEN o.id ELSE e.id END AS target_id,
-  CASE WHEN r.source_id = e.id THEN e.name ELSE o.name END AS source,
-  CASE WHEN r.source_id = e.id THEN o.name ELSE e.name END AS target,
+  r.target_id AS target_id,
   r.description AS description,
   r.segment_id AS segment_id,
   0.0 AS score

@@ -12,6 +12,7 @@ CREATE (a)-[:RELATES_TO {
   document_id: document_id,
   segment_id: segment_id,
   source_id: source_id,
+  target_id: target_id,
   description: description,
   embedding: embedding
 }]->(b)
