@@ -5,6 +5,7 @@
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything
 #   make bench-retrieval DATA=DIR    another folder than the usual ones
+#   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
 #   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
 
@@ -13,12 +14,16 @@ SHARE ?= 1.0
 TEXT ?= ../shared/data/books/alice_11.txt
 STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
+WALKS ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki)
+LIMIT ?= 50
+KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fault-tests lint format bench bench-retrieval bench-expansion bench-extraction clean distclean
+.PHONY: help demo test fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +65,12 @@ bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in
 bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
 	@$(BIN)/python benchmarks/extraction.py ../shared/data/musique_tune --text $(TEXT) --questions 2 \
 	  --json benchmarks/results/extraction.json
+
+bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find that a model leads; on a CPU for hours
+	@$(BIN)/python benchmarks/walks.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
+	  --numbers $(KEPT)/numbers.jsonl --json benchmarks/results/walks.json
+	@$(BIN)/python benchmarks/abstention.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
+	  --numbers $(KEPT)/numbers.jsonl
 
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis

@@ -38,11 +38,11 @@ from typing import Any
 
 import numpy as np
 from machine import machine_line
-from metrics import SEED
 
 from memgraph_rag import __version__
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.evaluation.metrics import SEED
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import (
     DocumentGraph,

@@ -31,14 +31,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from folders import FolderError
 from machine import header
-from metrics import RESAMPLES, SEED, interval
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Models, SplitDocument, TokenCounter
 from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.evaluation.folders import FolderError
+from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer

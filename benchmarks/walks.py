@@ -28,19 +28,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from folders import Folder, FolderError, Question, read_folder
 from machine import header
-from metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
 from numbers_of_models import Numbers
 
 from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.evaluation.folders import Folder, FolderError, Question, read_folder
+from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
 from memgraph_rag.memory import LAYERS
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 from memgraph_rag.strategies.support import segments_by_score
-from memgraph_rag.types import Budget, Step, StopReason
+from memgraph_rag.types import Budget, Segment, Step, StopReason, Usage
 
 SEARCH = "search"
 CUTOFFS = (2, 5)
@@ -144,7 +144,7 @@ def measure(
         if is_first:
             print(f"{header(memory)}, model {memory.language_model.name}")
             print(f"bootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
-        _add(memory, folder, bars)
+        add(memory, folder, bars)
         model = memory.language_model
         if options.numbers is not None:
             model = Numbers(options.numbers, model, getattr(model, "calibration", None))
@@ -158,7 +158,12 @@ def measure(
         return Report(folder.name, readings)
 
 
-def _add(memory: Memory, folder: Folder, bars: Bars) -> None:
+def add(memory: Memory, folder: Folder, bars: Bars) -> None:
+    """Add a folder's documents to a memory that holds no others.
+
+    Raises:
+        FolderError: it holds others.
+    """
     for done, outcome in enumerate(memory.add_many(folder.documents), 1):
         if isinstance(outcome, Failure):
             raise outcome.error
@@ -181,28 +186,38 @@ def _search(memory: Memory, question: Question, reading: Reading) -> None:
     reading.answerable.append(False)
 
 
-def _read(memory: Memory, model: Any, strategy: Strategy, question: Question, nodes: int, reading: Reading) -> None:
-    """One question by one strategy, as ``Memory.ask`` drives it, without the answer."""
-    started, trace = time.perf_counter(), []
-    with model.open_session(question.text) as session:
+def read_question(
+    memory: Memory, model: Any, strategy: Strategy, text: str, documents: Sequence[str] | None, nodes: int
+) -> tuple[list[Step], list[Segment], Usage]:
+    """The trace of one question, as ``Memory.ask`` drives it, without the answer; its segments by score; what it cost.
+
+    ``documents`` are ids; None is all.
+    """
+    trace: list[Step] = []
+    with model.open_session(text) as session:
         passes = strategy.read(
-            question.text,
+            text,
             graph=memory._store,
             search=memory._search,
             session=session,
             embedder=memory.embedder,
             budget=Budget(max_nodes=nodes),
-            documents=memory._ids(question.documents),
+            documents=documents,
         )
-        trace: list[Step] = []
         for steps in passes:
             trace += steps
             if steps[-1].stop is not None or len(trace) >= nodes:
                 break
-        usage = session.usage
-        keys = {record.id: record.key for record in memory.documents()}
         found = segments_by_score(trace, memory._store, session.calibration) if trace else []
-    _count(reading, question, [keys[segment.document_id] for segment, _ in found])
+        return trace, [segment for segment, _ in found], session.usage
+
+
+def _read(memory: Memory, model: Any, strategy: Strategy, question: Question, nodes: int, reading: Reading) -> None:
+    started = time.perf_counter()
+    documents = memory._ids(question.documents)
+    trace, segments, usage = read_question(memory, model, strategy, question.text, documents, nodes)
+    keys = {record.id: record.key for record in memory.documents()}
+    _count(reading, question, [keys[segment.document_id] for segment in segments])
     reading.nodes.append(len(trace))
     reading.tokens.append(usage.prompt_tokens)
     reading.written.append(usage.generated_tokens)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
+from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import cite
 from memgraph_rag.types import Answer, Budget, Citation, Step, StopReason
@@ -89,12 +91,15 @@ class Reading:
 
     def _looked_for(self, question: str, trace: Sequence[Step]) -> str:
         """One sentence: what was read about, and what the model said was missing."""
-        entities = self._store.entities(self._search.named_in(question))
+        named: list[str] = []
+        with suppress(SearchMemoryExceeded):  # of a namespace too large for a graph search the names are not told
+            named = self._search.named_in(question)
+        entities = self._store.entities(named) if named else []
         about = f" about {_listed([entity.name for entity in entities])}" if entities else ""
         reasons = list(dict.fromkeys(step.reason.rstrip(".") for step in trace if step.reason))
         missing = f"; still missing: {'; '.join(reasons)}" if reasons else ""
-        segments = "segment" if len(trace) == 1 else "segments"
-        return f"Nothing in memory answers this: looked in {len(trace)} {segments}{about}{missing}."
+        nodes = "node" if len(trace) == 1 else "nodes"
+        return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{missing}."
 
     def _cite(self, question: str, text: str, trace: Sequence[Step]) -> tuple[Citation, ...]:
         support = segments_under(trace, self._store)

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import abstention
 import numpy as np
 import pytest
 import walks
 from numbers_of_models import Numbers
 
+from memgraph_rag.evaluation import metrics
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 TEXTS = ["Ann found a fox.", "It rained.", "Tom slept.", "The fox ran."]
@@ -87,3 +89,17 @@ def test_kept_numbers_are_those_of_the_model_whatever_was_taken_back(tmp_path: P
     with model.open_session("Who found the fox?") as plain:
         expected = plain.read_ahead([TEXTS[0], TEXTS[3], TEXTS[1]])
     assert np.allclose((attention, p_yes), expected)
+
+
+def test_the_share_of_pairs_in_order_is_counted_by_hand() -> None:
+    assert metrics.auc([3, 1], [2, 0]).value == 0.75
+    assert metrics.auc([1, 1], [1, 1])[:] == (0.5, 0.5, 0.5)
+    with pytest.raises(ValueError, match="at least 2"):
+        metrics.auc([1], [0])
+
+
+def test_abstention_reads_each_question_with_and_without_its_evidence(paragraphs: Path, capsys) -> None:
+    given = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+    assert abstention.main([str(paragraphs)], **given) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| paragraphs")]
+    assert row.startswith("| paragraphs (2 of 2) | 1.000 [1.000, 1.000] |"), "the fake's Yes is a share of words"
