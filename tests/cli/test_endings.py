@@ -15,7 +15,7 @@ from memgraph_rag.cli.render import STOP_REASONS
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.types import StopReason
 
-COMMANDS = ("add", "ask", "search", "show", "documents", "forget", "status", "doctor", "demo")
+COMMANDS = ("add", "ask", "search", "show", "documents", "evaluate", "forget", "status", "doctor", "demo")
 NEO4J_COMMANDS = ("start", "stop", "status")
 
 
