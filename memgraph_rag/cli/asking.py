@@ -28,8 +28,8 @@ def ask(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="How to read: pecan, top_k, top_k_graph, top_k_keywords, top_k_vector, full_context, longllmlingua. To "
-            "measure what its parts are worth: pecan_without_graph, pecan_without_stop, pecan_without_attention, "
+            help="How to read: pecan, top_k, top_k_graph, top_k_keywords, top_k_vector, full_context, longllmlingua. "
+            "To measure what its parts are worth: pecan_without_graph, pecan_without_stop, pecan_without_attention, "
             "pecan_without_similarity."
         ),
     ] = None,

@@ -4,10 +4,10 @@ It knows search and session by their contracts only. Invariants: what is read ar
 order; all of it together is within the target, but for whole tokens.
 
 As the paper has it: contexts in the order of the question's mean negative log likelihood behind each, with the sentence
-that ties it to them; the best first; a ratio that falls linearly with the rank; those tokens kept that the question makes
-more to be expected. Otherwise than the paper: contexts are what a search finds (a store holds more than a prompt); tokens
-are compared within their segment, not behind the compressed ones before it; nothing is recovered afterwards, for
-citations are cut from the segments.
+that ties it to them; the best first; a ratio that falls linearly with the rank; those tokens kept that the question
+makes more to be expected. Otherwise than the paper: contexts are what a search finds, as a store holds more than a
+prompt; tokens are compared within their segment, not behind the compressed ones before it; nothing is recovered
+afterwards, for citations are cut from the segments.
 
 Source: Jiang et al., "LongLLMLingua" (2310.06839), sections 4.1 and 4.2; ``seeds``' reading of the released code.
 """
