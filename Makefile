@@ -23,7 +23,7 @@ INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
-.PHONY: clean distclean
+.PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,30 @@ bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find t
 	@$(BIN)/python benchmarks/abstention.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
 	  --numbers $(KEPT)/numbers.jsonl
 
+# The settings of both stand in the tables that they write. A second run does only what is missing.
+EVALUATE = $(BIN)/memgraph-rag evaluate
+SETS = ../shared/data
+SCORES = evaluation
+SEARCHED = musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa
+BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context)
+ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity)
+
+scorecard: $(VENV)/.has-evaluation ## Is the memory better than its baselines? The small form
+	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --limit 50 --out $(SCORES)/search
+	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa quality qasper) --documents 1 --limit 5 \
+	  --strategies walk --strategies pecan --strategies top_k_graph --strategies full_context --max-tokens 4000 --out $(SCORES)/documents
+	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --limit 5 --layers entities \
+	  --strategies walk --strategies top_k_graph --strategies top_k --out $(SCORES)/corpora
+
+scorecard-full: $(VENV)/.has-evaluation ## All questions, all baselines and ablations: days without a GPU
+	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --out $(SCORES)/search
+	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa quality qasper locomo) \
+	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/documents
+	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) \
+	  --strategies walk --strategies pecan $(BASELINES) --out $(SCORES)/corpora
+	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --setting closed \
+	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/closed
+
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
@@ -87,6 +111,11 @@ $(VENV)/.has-demo: pyproject.toml $(VENV)/.has-uv
 $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-demo
 	@echo "Installing other engines to compare with, 0.1 GB …"
 	$(INSTALL) -e '.[offline-models,bench]'
+	@touch $@
+
+$(VENV)/.has-evaluation: pyproject.toml $(VENV)/.has-demo
+	@echo "Installing what scores answers and draws, 0.1 GB …"
+	$(INSTALL) -e '.[offline-models,evaluation]'
 	@touch $@
 
 $(VENV)/.has-test: pyproject.toml $(VENV)/.has-uv

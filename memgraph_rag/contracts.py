@@ -12,6 +12,9 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memgraph_rag.types import (
     Budget,
     DocumentGraph,
@@ -199,6 +202,18 @@ class ReadingSession(Protocol):
 
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
+        """
+        ...
+
+    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
+        """How little each token of a text was to be expected behind another, apart from all that was read.
+
+        Returns:
+            (T, 2) the characters of ``text`` that each token covers, and (T,) its negative log likelihood in nats; 0
+            for a token behind nothing.
+
+        Raises:
+            WindowExceeded: the two do not fit the window.
         """
         ...
 

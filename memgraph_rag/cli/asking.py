@@ -29,7 +29,7 @@ def ask(
         str | None,
         typer.Option(
             help="How to read: walk, pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
-            "top_k_vector, full_context. To measure what its parts are worth: pecan_without_graph, "
+            "top_k_vector, full_context, longllmlingua. To measure what its parts are worth: pecan_without_graph, "
             "pecan_without_stop, pecan_without_attention, pecan_without_similarity."
         ),
     ] = None,

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 from typing_extensions import Self
@@ -28,6 +29,7 @@ from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.drawing import Draw
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
+from memgraph_rag.models.session import check_window
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
@@ -160,6 +162,10 @@ class PlainModel:
         """(V,) float32: of each token to follow these."""
         return torch.softmax(self.logits(ids).float(), dim=-1)
 
+    def log_probabilities(self, ids: list[int]) -> Tensor:
+        """(T, V) of what follows each token."""
+        return torch.log_softmax(self._forward(ids).logits[0].float(), dim=-1)
+
     @torch.inference_mode()
     def _forward(self, ids: list[int], **wanted: bool) -> Any:
         return self.network(torch.tensor([ids], device=self.device), use_cache=False, **wanted)
@@ -238,6 +244,21 @@ class PlainSession:
         probabilities = self._model.probabilities([*self._ids, *self._tokens.turns.reply])
         yes, no = (float(probabilities[spellings].sum()) for spellings in (self._tokens.yes, self._tokens.no))
         return yes / (yes + no) if yes + no > 0 else 0.0
+
+    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
+        """(T, 2) characters of each token of a text, and its (T,) negative log likelihood behind another text."""
+        before, own = self._tokens.encode(after).ids, self._tokens.encode(text)
+        ids, surprises = [*before, *own.ids], []
+        check_window(len(ids), self._model.window)
+        if len(ids) > 1 and own.ids:
+            started = time.perf_counter()
+            logs = self._model.log_probabilities(ids)
+            self._count(len(ids), 0, started)
+            surprises = [
+                -float(logs[place - 1, ids[place]]) if place else 0.0 for place in range(len(before), len(ids))
+            ]
+        offsets = np.array(own.offsets, np.int64).reshape(-1, 2)
+        return offsets, np.array(surprises or [0.0] * len(own.ids), np.float32)
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         """The answer, in one piece, from what was read; the probe's own turn stands before it."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memgraph_rag.models.calibration import HeadCalibration
     from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["KVSession"]
+__all__ = ["KVSession", "check_window"]
 
 _ANSWER_ROOM = 256  # tokens kept free for the answer turn
 
@@ -196,6 +196,30 @@ class KVSession:
         no = float(probabilities[self._tokens.no].sum())
         return yes / (yes + no) if yes + no > 0 else 0.0
 
+    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
+        """How little each token of a text was to be expected behind another, apart from all that was read.
+
+        Returns:
+            (T, 2) the characters that each token covers, and (T,) its negative log likelihood in nats; 0 for a token
+            behind nothing.
+
+        Raises:
+            WindowExceeded: the two do not fit the window.
+        """
+        before, own = self._tokens.encode(after).ids, self._tokens.encode(text)
+        ids = [*before, *own.ids]
+        check_window(len(ids), self._model.window)
+        surprises = np.zeros(len(own.ids), np.float32)
+        foreseen = range(max(len(before) - 1, 0), len(ids) - 1)  # after these tokens the next one is the text's
+        if own.ids and foreseen:
+            started = time.perf_counter()
+            logits = self._model.forward([ids], RowCache(), logits_of=foreseen)[0].float()
+            wanted = torch.tensor([ids[place + 1] for place in foreseen], device=logits.device)
+            losses = logits.logsumexp(dim=-1) - logits.gather(1, wanted[:, None])[:, 0]
+            surprises[len(own.ids) - len(foreseen) :] = losses.cpu().numpy()
+            self.usage += Usage(len(ids), 0, 1, time.perf_counter() - started)
+        return np.array(own.offsets, np.int64).reshape(-1, 2), surprises
+
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         """The answer in pieces, from what was read; leaves the cache as it was.
 
@@ -263,6 +287,14 @@ class KVSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._cache = RowCache()
+
+
+def check_window(tokens: int, window: int) -> None:
+    """Refuse a text that is longer than the window: ``WindowExceeded``."""
+    if tokens > window:
+        raise WindowExceeded(
+            f"Expected at most {window} tokens at once, got {tokens}.", tokens=tokens, window=window
+        )  # fmt: skip
 
 
 def _visible(group_of: Sequence[int], is_node: Sequence[bool]) -> Tensor:

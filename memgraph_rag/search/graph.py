@@ -43,7 +43,7 @@ __all__ = ["Found", "GraphSearch", "longest"]
 
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation makes a segment e times as likely
 KEYWORDS = 0.5  # weight of the words beside the meaning
-NEIGHBOURS = 0.2  # weight of each neighbour in a segment's own scores
+NEIGHBOURS = 0.3  # weight of each neighbour in a segment's own scores
 ENTITIES = 0.85  # mass that starts on the question's entities, to 1 on the segments
 BEST_SEGMENT = 0.5  # weight of the best segment beside the question, where the second step starts
 SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates, beside 1 for the first walk

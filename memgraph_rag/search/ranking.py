@@ -57,17 +57,15 @@ WEIGHTS = np.array([0.2288, 0.2109, 0.2796, -3.28, 5.419, 4.033, 1.619, 1.736, 0
 """Fitted on musique_tune and hotpotqa_tune, 200 questions, 2026-11-21."""
 
 TURN_FEATURES = {
-    "meaning": "cosine to the question, in standard deviations",
-    "words": "BM25 of it, between its neighbours, likewise",
-    "meaning around": "mean cosine of it and its two neighbours, likewise",
-    "words around": "mean BM25, likewise",
+    "meaning around": "mean cosine of it and its two neighbours to the question, in standard deviations",
+    "words around": "mean BM25 of the three, likewise",
     "length": "log of the words that are said, stop words left out",
     "asks": "1 where it ends with a question mark",
     "speaker asked for": "1 where the question names who says it",
 }
 """What is told of what is said in a conversation, in the order of the weights."""
 
-TURN_WEIGHTS = np.array([0.03476, -0.2286, 0.6864, 0.7481, 0.7261, -1.078, 1.085])
+TURN_WEIGHTS = np.array([0.7306, 0.5126, 0.7432, -1.102, 1.051])
 """Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
 
 _Places = NDArray[np.int64]
@@ -136,8 +134,6 @@ def turn_features(
     speakers = [said.speakers[int(row)] for row in view.rows[candidates]]
     named = {speaker: bool(names := words(speaker)) and asked.issuperset(names) for speaker in set(speakers)}
     columns = [
-        standard(cosines)[candidates],
-        standard(bm25)[candidates],
         standard(smoothed(cosines, view, 1.0))[candidates],
         standard(smoothed(bm25, view, 1.0))[candidates],
         np.log1p(said.lengths[view.rows[candidates]]),

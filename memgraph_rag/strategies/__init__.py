@@ -12,6 +12,7 @@ from typing import Any
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.full_context import FullContext
+from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.top_k import TopK
@@ -42,6 +43,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "top_k_keywords": lambda: TopK("keywords"),
     "top_k_vector": lambda: TopK("vector"),
     "full_context": FullContext,
+    "longllmlingua": LongLLMLingua,
     **{ablation: partial(Pecan, name=ablation, **without) for ablation, without in _ABLATIONS.items()},
 }
 

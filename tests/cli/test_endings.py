@@ -21,6 +21,7 @@ COMMANDS = (
     "search",
     "show",
     "documents",
+    "evaluate",
     "forget",
     "purge",
     "export",

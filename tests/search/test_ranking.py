@@ -102,8 +102,6 @@ def test_each_figure_of_a_turn_says_what_it_says() -> None:
     cosines, bm25 = np.array([0.1, 0.2, 0.6]), np.array([0.0, 3.0, 0.0])
     figures = turn_features(view, said, "What did Tom tell Ann's sister?", cosines, bm25, np.array([1, 2]))
     told = dict(zip(TURN_FEATURES, figures.T.tolist(), strict=True))
-    assert told["meaning"] == pytest.approx(standard(cosines)[[1, 2]].tolist())
-    assert told["words"] == pytest.approx(standard(bm25)[[1, 2]].tolist())
     assert told["meaning around"] == pytest.approx(standard(np.array([0.15, 0.3, 0.4]))[[1, 2]].tolist())
     assert told["words around"] == pytest.approx(standard(np.array([1.5, 1.0, 1.5]))[[1, 2]].tolist())
     assert told["length"] == pytest.approx(np.log([7, 2]).tolist())

@@ -1,0 +1,77 @@
+"""LongLLMLingua on the fake session, whose tokens are surprising where they did not stand before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.strategies.longllmlingua import LongLLMLingua, kept_shares
+from memgraph_rag.testing import FakeLanguageModel, FakeSession
+from memgraph_rag.types import Budget, Segment, Step, StopReason
+
+QUESTION = "Where did the red fox sleep?"
+RAIN = segment("rain", text="It rained for nine days and the river rose.", tokens=10)
+FOX = segment("fox", index=1, text="Ann saw where the red fox did sleep, in a barn of Tom.", tokens=14)
+
+
+class Session(FakeSession):
+    """It remembers what was read."""
+
+    texts: list[str]
+
+    def append(self, texts: Sequence[str]):
+        self.texts = [*getattr(self, "texts", []), *texts]
+        return super().append(texts)
+
+
+def walk(
+    strategy: LongLLMLingua, found: Sequence[Segment], budget: Budget | None = None
+) -> tuple[list[Step], list[str]]:
+    session = Session(QUESTION, window=FakeLanguageModel().window)
+    passes = strategy.read(
+        QUESTION,
+        graph=HandMadeGraph(list(found)),
+        search=HandMadeSearch(found),
+        session=session,
+        embedder=OneVector(),
+        budget=budget or Budget(),
+    )
+    return [step for steps in passes for step in steps], getattr(session, "texts", [])
+
+
+def test_what_foretells_the_question_comes_first_and_whole_where_there_is_room() -> None:
+    steps, texts = walk(LongLLMLingua(), [RAIN, FOX])
+    assert [step.node.id for step in steps] == ["fox", "rain"]
+    assert texts == [FOX.text, RAIN.text]
+    assert [step.stop for step in steps] == [None, StopReason.EXHAUSTED]
+    assert steps[0].score > steps[1].score
+
+
+def test_tokens_that_the_question_lets_expect_are_kept_in_order() -> None:
+    (step,), (text,) = walk(LongLLMLingua(target_tokens=7, coarse=1.0), [RAIN, FOX])
+    assert step.node.id == "fox"
+    assert text == "where the red fox did sleep in", "half of the tokens: those of the question, and of what ties it"
+
+
+def test_less_is_kept_of_what_matters_less() -> None:
+    steps, texts = walk(LongLLMLingua(target_tokens=14, spread=0.3), [RAIN, FOX])
+    assert [step.node.id for step in steps] == ["fox", "rain"]
+    assert len(texts[0]) / len(FOX.text) > len(texts[1]) / len(RAIN.text)
+    assert walk(LongLLMLingua(), [RAIN, FOX], Budget(max_tokens=14))[1] == texts
+
+
+def test_nothing_found_is_nothing_read() -> None:
+    assert walk(LongLLMLingua(), []) == ([], [])
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(1, 3000), st.floats(0, 0.5))
+def test_shares_fall_and_keep_to_the_target(tokens: list[int], target: int, spread: float) -> None:
+    shares = kept_shares(tokens, target, spread)
+    assert all(0 <= share <= 1 for share in shares)
+    assert shares == sorted(shares, reverse=True)
+    kept = sum(share * count for share, count in zip(shares, tokens, strict=True))
+    assert kept == pytest.approx(min(target, sum(tokens)), abs=0.1)
