@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "stores")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]  # tests/conftest.py first
 
 import pytest  # noqa: E402
 from conftest import Servers  # noqa: E402
