@@ -116,17 +116,24 @@ class Neo4jConnection:
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, in one reading transaction; it may be called again after a lost connection."""
-        with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(_unit_of_work(operation, READ_TIMEOUT_S, work, _as_it_is))
+        return self._read(_unit_of_work(operation, READ_TIMEOUT_S, work, _as_it_is))
 
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
         """The rows of one statement, each made into what it is to be as soon as it arrives."""
-        with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(
-                _unit_of_work(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
-            )
+        return self._read(_unit_of_work(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row))
+
+    def _read(self, unit_of_work: Callable[[neo4j.ManagedTransaction], T]) -> T:
+        """The driver does not try again where the end of a transaction was not answered, of a reading one neither."""
+        deadline = time.monotonic() + RETRY_S
+        while True:
+            try:
+                with self._session(neo4j.READ_ACCESS) as session:
+                    return session.execute_read(unit_of_work)
+            except StoreUnavailable as error:
+                if not _is_unanswered(error) or time.monotonic() > deadline:
+                    raise
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, after all of it is committed; nothing of it where it raises.
@@ -151,7 +158,7 @@ class Neo4jConnection:
                 with self._session(neo4j.WRITE_ACCESS) as session:
                     done = session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
             except StoreUnavailable as error:
-                if not isinstance(error.__cause__, exceptions.IncompleteCommit) or time.monotonic() > deadline:
+                if not _is_unanswered(error) or time.monotonic() > deadline:
                     raise
                 unanswered = unanswered or finished[:]
             except MemgraphRagError as error:
@@ -174,6 +181,11 @@ class Neo4jConnection:
             ) as session,
         ):
             yield session
+
+
+def _is_unanswered(error: StoreUnavailable) -> bool:
+    """Whether the connection broke between the request to commit and its answer."""
+    return isinstance(error.__cause__, exceptions.IncompleteCommit)
 
 
 def _unit_of_work(
