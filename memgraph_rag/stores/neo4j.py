@@ -227,7 +227,11 @@ class Neo4jStore(writing.WrittenGraph):
 
     def _step(self, step: queries.Statement, dimension: int) -> None:
         parameters = step.bind({"dimension": dimension}, {})
-        self._connection.write(step.name, lambda execute: execute(step.text, parameters))
+        try:
+            self._connection.write(step.name, lambda execute: execute(step.text, parameters))
+        except StoreError as error:  # IF NOT EXISTS looks, then makes: another process may do so in between
+            if not error.facts.get("code", "").endswith("EquivalentSchemaRuleAlreadyExists"):
+                raise
 
     def _require_open(self) -> None:
         if self._closed:

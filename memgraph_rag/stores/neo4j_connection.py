@@ -33,6 +33,9 @@ READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 600.0
 RETRY_S = 30.0  # in which a transaction is tried again, after a lost connection or a deadlock
 
+TORN_READS = 5  # tries after which a null is taken for what it says
+TORN_READ_S = 0.01  # a commit is applied in less
+
 DRIVER_LOGGER = logging.getLogger("neo4j")
 
 DENIED = ("Neo.ClientError.Security.", "Neo.ClientError.Database.DatabaseNotFound")
@@ -116,17 +119,40 @@ class Neo4jConnection:
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, in one reading transaction; it may be called again after a lost connection."""
-        with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(_unit_of_work(operation, READ_TIMEOUT_S, work, _as_it_is))
+        return self._read(operation, READ_TIMEOUT_S, work, _as_it_is)
 
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
         """The rows of one statement, each made into what it is to be as soon as it arrives."""
-        with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(
-                _unit_of_work(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
-            )
+        return self._read(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
+
+    def _read(
+        self,
+        operation: str,
+        timeout_s: float,
+        work: Callable[[Callable[[str, Mapping[str, Any]], list[R]]], T],
+        row: Callable[[dict[str, Any]], R],
+    ) -> T:
+        """Read again what was deleted while it was read, and what broke off at the end of the transaction.
+
+        Neo4j isolates little: a node that somebody deletes after a statement found it has null in place of what it
+        said. No statement of ours gives null otherwise; should one, its rows are taken after some tries. And the driver
+        does not try again where the end of a transaction was not answered, not even of a reading one.
+        """
+        deadline = time.monotonic() + RETRY_S
+        torn = 0
+        while True:
+            unit_of_work = _unit_of_work(operation, timeout_s, work, row, whole=torn < TORN_READS)
+            try:
+                with self._session(neo4j.READ_ACCESS) as session:
+                    return session.execute_read(unit_of_work)
+            except TornRead:
+                torn += 1
+                time.sleep(TORN_READ_S)
+            except StoreUnavailable as error:
+                if not _is_unanswered(error) or time.monotonic() > deadline:
+                    raise
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, after all of it is committed; nothing of it where it raises.
@@ -151,7 +177,7 @@ class Neo4jConnection:
                 with self._session(neo4j.WRITE_ACCESS) as session:
                     done = session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
             except StoreUnavailable as error:
-                if not isinstance(error.__cause__, exceptions.IncompleteCommit) or time.monotonic() > deadline:
+                if not _is_unanswered(error) or time.monotonic() > deadline:
                     raise
                 unanswered = unanswered or finished[:]
             except MemgraphRagError as error:
@@ -176,20 +202,40 @@ class Neo4jConnection:
             yield session
 
 
+class TornRead(Exception):
+    """What was read was deleted meanwhile."""
+
+
+def _is_unanswered(error: StoreUnavailable) -> bool:
+    """Whether the connection broke between the request to commit and its answer."""
+    return isinstance(error.__cause__, exceptions.IncompleteCommit)
+
+
 def _unit_of_work(
     operation: str,
     timeout_s: float,
     work: Callable[[Callable[[str, Mapping[str, Any]], list[R]]], T],
     row: Callable[[dict[str, Any]], R],
+    *,
+    whole: bool = False,
 ) -> Callable[[neo4j.ManagedTransaction], T]:
-    """A transaction's function: ``work``, given what runs a statement and makes each row as soon as it arrives."""
+    """A transaction's function: ``work``, given what runs a statement and makes each row as soon as it arrives.
+
+    Where rows must be ``whole``, one with a null in it is a ``TornRead``.
+    """
 
     @neo4j.unit_of_work(metadata={"app": APPLICATION, "op": operation}, timeout=timeout_s)
     def run(transaction: neo4j.ManagedTransaction) -> T:
         def execute(text: str, parameters: Mapping[str, Any]) -> list[R]:
             result = transaction.run(text, dict(parameters))  # pyright: ignore[reportArgumentType]
             columns = result.keys()
-            return [row(dict(zip(columns, record.values(), strict=True))) for record in result]
+            made = []
+            for record in result:
+                values = record.values()
+                if whole and None in values:
+                    raise TornRead
+                made.append(row(dict(zip(columns, values, strict=True))))
+            return made
 
         return work(execute)
 

@@ -27,23 +27,29 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
     Raises:
         StoreError: it is written again and again while it is read, or holds rows of a kind that is not known here.
     """
-    held: Mapping[str, int] = {}
-    came: Mapping[str, int] = {}
     for _ in range(_TRIES):
         found = run("read/find_documents", document_ids=[document_id])
         if not found:
             return None
         graph, held = _read(run, rows.decode_document(found[0])), counts(run, document_id)
-        came = _counted(graph)
-        if run("read/find_documents", document_ids=[document_id]) == found:
-            if came == held:
-                return graph
-            break
+        if run("read/find_documents", document_ids=[document_id]) == found:  # else it was written meanwhile
+            return _checked(graph, held)
     raise StoreError(
-        f"expected document {document_id} as {held}; came {came}. Try again; if it stays so, this version "
-        "cannot read all that is stored of it.",
+        f"expected document {document_id} to stay as it is while it is read; it was written {_TRIES} times meanwhile. "
+        "Try again when that is done.",
         document_id=document_id,
     )
+
+
+def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
+    """The graph, if it is all that the store counts."""
+    if _counted(graph) != held:
+        raise StoreError(
+            f"expected all of document {graph.document.key!r}, {dict(held)}; came {_counted(graph)}. This version of "
+            "memgraph_rag cannot read all that is stored of it, or the graph is damaged.",
+            document_id=graph.document.id,
+        )
+    return graph
 
 
 def _read(run: Run, record: Any) -> DocumentGraph:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from conftest import PASSWORD, free_ports
+from fault_crowd import opened_together
 from fault_proxy import until
 from fault_tally import Tally
 from fault_world import KEYS, TEXTS, Place, World, move, open_journaled
@@ -38,6 +39,12 @@ def own_server(folder: Path) -> Iterator[RunningServer]:
 def _place(server: RunningServer, folder: Path) -> Place:
     address = {"address": server.bolt_uri, "user": server.user, "password": PASSWORD}
     return Place(address, "servers", folder / "cache")
+
+
+def found_new() -> Tally:
+    """Eight processes that find a new server at the same moment."""
+    with tempfile.TemporaryDirectory() as name, own_server(Path(name)) as server:
+        return opened_together(_place(server, Path(name)))
 
 
 def paused() -> Tally:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "stores")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]  # tests/conftest.py first
 
 import pytest  # noqa: E402
 from conftest import Servers  # noqa: E402
@@ -29,7 +29,7 @@ from fault_connections import breaks, gone  # noqa: E402
 from fault_crowd import crowd  # noqa: E402
 from fault_disk import full, limits, may_mount  # noqa: E402
 from fault_kills import kills  # noqa: E402
-from fault_servers import paused, restarted  # noqa: E402
+from fault_servers import found_new, paused, restarted  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
 from store_samples import run_cypher  # noqa: E402
@@ -135,6 +135,7 @@ def main() -> int:
     finally:
         servers.close()
     if "servers" in given.only and set(SERVERS) & set(given.engines):
+        add("found new", "neo4j-2026", found_new)
         add("paused", "neo4j-2026", paused)
         add("restarted", "neo4j-2026", restarted)
     if "suites" in given.only:

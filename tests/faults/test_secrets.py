@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import traceback
 from dataclasses import replace
 from pathlib import Path
@@ -79,5 +78,3 @@ def test_the_right_password_is_in_no_log_and_no_query(place: Place, caplog: pyte
     assert password not in repr(running)
     assert {"app": "memgraph_rag", "op": "look"} in [row["metaData"] for row in running]
     assert password not in caplog.text
-    with pytest.raises(TypeError):
-        pickle.dumps(memory._store)
