@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua, kept_shares
@@ -69,6 +69,7 @@ def test_nothing_found_is_nothing_read() -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(1, 3000), st.floats(0, 0.5))
+@settings(deadline=None)
 def test_shares_fall_and_keep_to_the_target(tokens: list[int], target: int, spread: float) -> None:
     shares = kept_shares(tokens, target, spread)
     assert all(0 <= share <= 1 for share in shares)
