@@ -29,7 +29,7 @@ from memgraph_rag.evaluation.folders import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, recall
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
-from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, told_before
 from memgraph_rag.types import Segment
 
 FOLDS = 10
@@ -52,7 +52,9 @@ class Asked:
 
     def recalls(self, weights: np.ndarray | None) -> list[float]:
         """Recall at each cut-off, in percent; without weights that of the order before."""
-        order = range(len(self.units)) if weights is None else np.argsort(-self.figures @ weights, kind="stable")
+        before = told_before(len(self.units)) if self.figures.shape[1] == len(FEATURES) else 0.0
+        scores = -np.arange(len(self.units)) if weights is None else self.figures @ weights + before
+        order = np.argsort(-scores, kind="stable")
         ranked = distinct(self.units[place] for place in order)
         return [100 * recall(self.gold, ranked, k) for k in self.cutoffs]
 

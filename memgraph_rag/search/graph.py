@@ -35,6 +35,7 @@ from memgraph_rag.search.ranking import (
     shares,
     smoothed,
     standard,
+    told_before,
     turn_features,
 )
 from memgraph_rag.types import Carrier, Vector, entity_id
@@ -161,7 +162,8 @@ class GraphSearch:
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
         start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
-        return _ordered(view, candidates, features(view, self.index.keywords, titles, start, candidates) @ WEIGHTS)
+        figures = features(view, self.index.keywords, titles, start, candidates)
+        return _ordered(view, candidates, figures @ WEIGHTS + told_before(len(candidates)))
 
     def names(self, question: str) -> dict[str, str]:
         """What a question may name, in its order, and the entity's id: names, and what is some document's title.
