@@ -57,6 +57,7 @@ def _read(run: Run, record: Any) -> DocumentGraph:
     points = run("read/list_points", document_id=record.id)
     point_ids = [row["id"] for row in points]
     edges = run("read/list_successors", node_ids=point_ids) if point_ids else []
+    mentions = [Mention(**row) for row in run("read/list_mentions", document_id=record.id)]
     return DocumentGraph(
         document=record,
         segments=tuple(segments),
@@ -64,7 +65,7 @@ def _read(run: Run, record: Any) -> DocumentGraph:
         points=tuple(rows.decode_point({name: row[name] for name in row if name != "embedding"}) for row in points),
         point_embeddings=_matrix(points),
         summarizes=tuple(rows.decode_summarizes(row) for row in edges),
-        mentions=tuple(Mention(**row) for row in run("read/list_mentions", document_id=record.id)),
+        mentions=tuple(sorted(mentions, key=lambda one: (one.start, one.end, one.entity_id, one.kind))),
         titles=tuple(Title(**row) for row in run("read/list_titles", document_id=record.id)),
     )
 
