@@ -53,10 +53,13 @@ from memgraph_rag.types import (
     Step,
 )
 
-__all__ = ["LAYERS", "Memory"]
+__all__ = ["DEFAULT_LAYERS", "LAYERS", "Memory"]
 
 LAYERS = ("entities", "points", "relations")
 """The layers that exist, in the order in which they are built, the cheap ones first."""
+
+DEFAULT_LAYERS = ("entities", "points")
+"""What is built where nothing else is asked for: relations cost the model as much again (docs/decisions.md)."""
 
 _MOST_QUESTION_CHARACTERS = 20_000
 _IMPORTED_TOGETHER = 64
@@ -101,7 +104,7 @@ class Memory:
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
         strategy: str = DEFAULT,
-        layers: Sequence[str] = LAYERS,
+        layers: Sequence[str] = DEFAULT_LAYERS,
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
@@ -298,7 +301,7 @@ class Memory:
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        chosen = _checked_layers(LAYERS if layers is None else layers, self.settings)
+        chosen = _checked_layers(DEFAULT_LAYERS if layers is None else layers, self.settings)
         ids = self._ids(documents)
         return events.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids)))
 

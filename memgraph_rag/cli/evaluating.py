@@ -79,10 +79,10 @@ def evaluate(
 def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:
     """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
     from memgraph_rag import Memory
-    from memgraph_rag.memory import LAYERS
+    from memgraph_rag.memory import DEFAULT_LAYERS
 
     if not layers:
-        layers = list(LAYERS) if with_model else ["entities"]
+        layers = list(DEFAULT_LAYERS) if with_model else ["entities"]
     prefix = f"{place.namespace} " if place.namespace else ""
     return Memory(
         place.store or out / "memories.lbug", namespace=f"{prefix}{folder.name}", model=place.model,

@@ -59,6 +59,7 @@ def _read(run: Run, record: Any) -> DocumentGraph:
     edges = run("read/list_successors", node_ids=point_ids) if point_ids else []
     relations = run("read/list_whole_relations", document_id=record.id)
     ends = sorted({row[end] for row in relations for end in ("source_id", "target_id")})
+    mentions = [Mention(**row) for row in run("read/list_mentions", document_id=record.id)]
     return DocumentGraph(
         document=record,
         segments=tuple(segments),
@@ -66,7 +67,7 @@ def _read(run: Run, record: Any) -> DocumentGraph:
         points=tuple(rows.decode_point(_without_embedding(row)) for row in points),
         point_embeddings=_matrix(points),
         summarizes=tuple(rows.decode_summarizes(row) for row in edges),
-        mentions=tuple(Mention(**row) for row in run("read/list_mentions", document_id=record.id)),
+        mentions=tuple(sorted(mentions, key=lambda one: (one.start, one.end, one.entity_id, one.kind))),
         titles=tuple(Title(**row) for row in run("read/list_titles", document_id=record.id)),
         relations=tuple(Relation(**_without_embedding(row)) for row in relations),
         relation_embeddings=_matrix(relations),

@@ -84,10 +84,6 @@ class WrittenGraph(StoredGraph):
             row_bytes=size(graph),
         )
 
-    def graph_of(self, document_id: str) -> DocumentGraph | None:
-        """All that a document contributes to the graph, as it was written; None where there is none."""
-        return document_graph(self._run, document_id)
-
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports, in one transaction."""
         key, held = self._transaction(
@@ -96,6 +92,10 @@ class WrittenGraph(StoredGraph):
         left = self.counts(document_id)
         gone = {name: number - left.get(name, 0) for name, number in held.items()}
         return Receipt(document_id, key, Action.FORGOTTEN, gone)
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, as it was written; None where there is none."""
+        return document_graph(self._run, document_id)
 
 
 def size(graph: DocumentGraph) -> int:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from fault_proxy import Direction, Fault, Proxy
+from fault_proxy import Direction, Fault, Proxy, until
 from fault_tally import Tally
 from fault_world import KEYS, Place, State, World, changed, move, neighbours, open_journaled
 
 from memgraph_rag import Memory
-from memgraph_rag.errors import MemgraphRagError, StoreError, StoreUnavailable
+from memgraph_rag.errors import MemgraphRagError, StoreUnavailable
 
 FAULTS: tuple[Fault, ...] = ("cut", "half-close", "slow")
 
@@ -118,6 +118,14 @@ def _try_read(
     proxy.heal()
 
 
+def _works(call: Callable[[], Any]) -> bool:
+    try:
+        call()
+    except StoreUnavailable:
+        return False
+    return True
+
+
 def gone(place: Place, deadline_s: float) -> Tally:
     """A server that refuses, hangs up on or ignores everybody: told of in time, and used again when it is back."""
     tally = Tally()
@@ -160,10 +168,8 @@ def gone(place: Place, deadline_s: float) -> Tally:
                     print(f"LOST: {how.__name__}, {name} took {took:.0f} s")
                     tally.lost += 1
                 proxy.heal()
-                try:
-                    memory.documents()
-                except StoreError as error:
-                    print(f"LOST: after {how.__name__}, {name} the server is back and not used: {error}")
+                if not until(lambda: _works(memory.documents), 30):
+                    print(f"LOST: after {how.__name__}, {name} the server is back and not used")
                     tally.lost += 1
         if memory._store.document("eve"):
             memory.forget("eve")

@@ -57,7 +57,8 @@ def _try(place: Place, world: World, before: State, after: State, limit: int | N
         child.join(PATIENCE_S)
     tally.tried += 1
     wrong = [word for word in words if isinstance(word, tuple) and word[0] == "wrong"]
-    unclear = [word for word in words if isinstance(word, tuple) and "no space" not in word[1] and word not in wrong]
+    refusals = [word for word in words if isinstance(word, tuple) and word not in wrong]
+    unclear = [word for word in refusals if "no space" not in word[1] and "of free space" not in word[1]]
     if wrong or unclear:
         print(f"LOST: on a full disk the error was {wrong or unclear}")
         tally.lost += 1
@@ -94,7 +95,7 @@ def limits(place: Place, count: int, *, seed: int = 0) -> Tally:
         after = chance.choice(neighbours(state))
         log = file.with_name(f"{file.name}.wal")
         held = max(file.stat().st_size, log.stat().st_size if log.exists() else 0)
-        limit = chance.choice((chance.randrange(60_000), held + chance.randrange(60_000)))
+        limit = chance.choice((chance.randrange(30_000), held + chance.randrange(chance.choice((2_000, 60_000)))))
         refused = _try(place, world, state, after, limit, tally)
         _examine(place, world, state, after, refused, tally)
         refusals += refused
@@ -119,7 +120,8 @@ def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
                 filler = disk / "filler"
                 free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
                 with filler.open("wb") as file:
-                    os.posix_fallocate(file.fileno(), 0, max(free - chance.randrange(80_000), 1))
+                    left = chance.choice((0, 4_096, chance.randrange(80_000)))
+                    os.posix_fallocate(file.fileno(), 0, max(free - left, 1))
                 refused = _try(there, world, state, after, None, tally)
                 filler.unlink()
                 _examine(there, world, state, after, refused, tally)

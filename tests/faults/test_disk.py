@@ -13,7 +13,7 @@ pytestmark = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 
 
 def test_files_that_may_not_grow(place: Place) -> None:
-    assert limits(place, 8, seed=1) == Tally(tried=8)
+    assert limits(place, 6, seed=1) == Tally(tried=6)
 
 
 @pytest.mark.skipif(not may_mount(), reason="only root may make a file system")

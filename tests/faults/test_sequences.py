@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from fault_sequences import Sequences
 from fault_world import Place
 from hypothesis import HealthCheck, settings
@@ -10,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 def test_the_graph_follows_from_what_is_stored(place: Place, engine: str) -> None:
     here = type("SequencesHere", (Sequences,), {"place": place})
-    examples = 8 if engine == "ladybug" else 3
+    examples = round((8 if engine == "ladybug" else 2) * float(os.environ.get("FAULT_SHARE", "1")))
     run_state_machine_as_test(
         here,
         settings=settings(
