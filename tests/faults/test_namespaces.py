@@ -219,17 +219,20 @@ def _run(memory: Memory, engine: str, place: Place, statement: Statement, given:
 PATTERN = re.compile(r"^(?:OPTIONAL )?MATCH (.+)$")
 NODE = re.compile(r"\((\w*)(?::\w+)?(?: ?\{([^}]*)\})?\)")
 
+EDGE = re.compile(r"\[(\w+):")
+
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.name)
 def test_every_pattern_is_tied_to_the_namespace(statement: Statement) -> None:
-    """Each MATCH begins at, or leads to, a node of which the namespace is asked for, or one found so before."""
+    """Each MATCH holds a node or an edge of which the namespace is asked for, or a node that was found so before."""
     for part in re.split(r"UNION ALL", statement.text):
         bound = set(re.findall(r"\b(\w+)\.namespace = \$namespace\b", part))
         patterns = [match[1] for line in part.splitlines() if (match := PATTERN.match(line))]
         known = set(bound)
         for pattern in patterns:
             nodes = NODE.findall(pattern)
-            tied = any(name in known or "$namespace_id" in fields for name, fields in nodes)
+            edges = set(EDGE.findall(pattern))
+            tied = bool(edges & bound) or any(name in known or "$namespace_id" in fields for name, fields in nodes)
             assert tied, f"{statement.name}: {pattern}"
             known |= {name for name, _ in nodes if name}
         for created in re.findall(r"CREATE .*?\(:\w+ \{(.*?)\}\)", part, re.S):
