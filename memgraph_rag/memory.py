@@ -83,7 +83,7 @@ class Memory:
             the one that it was built with.
         strategy: how ``ask`` reads, by name (``memgraph_rag.strategies.STRATEGIES``).
         layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
-            at once, and ``deepen`` builds the rest when there is time.
+            at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``.
 
@@ -294,7 +294,7 @@ class Memory:
 
         Args:
             documents: keys or ids; all by default.
-            layers: by name; those that exist by default.
+            layers: by name; entities and points by default.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
