@@ -28,8 +28,8 @@ from walks import add, read_question
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
-from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.folders import FolderError, Question, read_folder
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.evaluation.folders import Question, read_folder
 from memgraph_rag.evaluation.metrics import auc
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 from memgraph_rag.types import Step, StopReason
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             store = options.store or Path(temporary) / "abstention.lbug"
             for place, path in enumerate(options.directories):
                 _measure(path, store, options, is_first=not place, **given)
-    except (FolderError, MemgraphRagError) as error:
+    except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0
@@ -61,9 +61,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _measure(path: Path, store: str | Path, options: argparse.Namespace, *, is_first: bool, **given: Any) -> None:
-    folder = read_folder(path).limited(options.limit)
+    folder = read_folder(path).with_evidence().limited(options.limit)
     if folder.kind != "document":
-        raise FolderError(f"Expected questions with evidence_doc_ids in {folder.name}, got evidence by {folder.kind}.")
+        raise DocumentError(
+            f"Expected questions with evidence_doc_ids in {folder.name}, got evidence by {folder.kind}."
+        )
     strategy = find_strategy(options.strategy)
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), **given) as memory:
         if is_first:
@@ -82,7 +84,9 @@ def _measure(path: Path, store: str | Path, options: argparse.Namespace, *, is_f
             bars(f"reading {folder.name}", done, len(folder.questions))
     pairs = [(with_it, without) for with_it, without, is_answerable in readings if is_answerable]
     if len(pairs) < 2:
-        raise FolderError(f"Expected at least 2 questions whose evidence is all read, got {len(pairs)}. Raise --nodes.")
+        raise DocumentError(
+            f"Expected at least 2 questions whose evidence is all read, got {len(pairs)}. Raise --nodes."
+        )
     print(f"| {folder.name} ({len(pairs)} of {len(readings)}) | {' | '.join(_told(pairs, bound))} |")
 
 

@@ -36,8 +36,7 @@ from machine import header
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Models, SplitDocument, TokenCounter
-from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.folders import FolderError
+from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
@@ -67,7 +66,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             store = Path(folder) / "extraction.lbug"
             with Memory(store, **{"model": options.model, **given}) as memory:
                 rows = measure(options, memory, bars)
-    except (FolderError, MemgraphRagError) as error:
+    except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     if options.json:
@@ -121,9 +120,9 @@ def _passages(directory: Path, count: int, counter: TokenCounter) -> list[Passag
             for row in chosen
         ]
     except (OSError, ValueError, KeyError) as error:
-        raise FolderError(f"Expected docs.jsonl and openie_gpt35.jsonl in {directory}, but: {error!r}.") from error
+        raise DocumentError(f"Expected docs.jsonl and openie_gpt35.jsonl in {directory}, but: {error!r}.") from error
     if len(passages) < 2:
-        raise FolderError(f"Expected at least 2 passages with triples in {directory}, for an interval.")
+        raise DocumentError(f"Expected at least 2 passages with triples in {directory}, for an interval.")
     return [passage for passage in passages if passage.gold]
 
 

@@ -34,8 +34,8 @@ from numbers_of_models import Numbers
 from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
-from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.folders import Folder, FolderError, Question, read_folder
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.evaluation.folders import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
 from memgraph_rag.memory import LAYERS
 from memgraph_rag.strategies import STRATEGIES, find_strategy
@@ -84,14 +84,14 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     options = _options(arguments)
     reports: list[Report] = []
     try:
-        folders = [_checked(read_folder(path).limited(options.limit)) for path in options.directories]
+        folders = [_checked(read_folder(path).with_evidence().limited(options.limit)) for path in options.directories]
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
             store = options.store or Path(temporary) / "walks.lbug"
             for folder in folders:
                 reports.append(measure(folder, store, options, is_first=not reports, **given))
                 if options.json:
                     _write(options.json, reports)  # after each, so that an interrupted run leaves what it had
-    except (FolderError, MemgraphRagError) as error:
+    except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     _print_tables(reports)
@@ -120,7 +120,7 @@ def _counted(text: str) -> int:
 def _checked(folder: Folder) -> Folder:
     """Refuse what would only fail after the documents were added."""
     if folder.kind != "document" or len(folder.questions) < 2:
-        raise FolderError(
+        raise DocumentError(
             f"Expected at least 2 questions with evidence_doc_ids in {folder.name}, got {len(folder.questions)} "
             f"by {folder.kind}."
         )
@@ -136,7 +136,7 @@ def measure(
     """Add the folder to a namespace of its name, and read each question by each strategy.
 
     Raises:
-        FolderError: the namespace holds other documents than the folder's.
+        DocumentError: the namespace holds other documents than the folder's.
         MemgraphRagError: the library failed.
     """
     opened = Memory(store, namespace=folder.name, layers=tuple(options.layers), **given)
@@ -162,14 +162,14 @@ def add(memory: Memory, folder: Folder, bars: Bars) -> None:
     """Add a folder's documents to a memory that holds no others.
 
     Raises:
-        FolderError: it holds others.
+        DocumentError: it holds others.
     """
     for done, outcome in enumerate(memory.add_many(folder.documents), 1):
         if isinstance(outcome, Failure):
             raise outcome.error
         bars(f"adding {folder.name}", done, len(folder.documents))
     if len(memory.documents()) > len(folder.documents):
-        raise FolderError(
+        raise DocumentError(
             f"Expected the {len(folder.documents)} documents of {folder.name} in the namespace of that name, got "
             f"{len(memory.documents())}. Name another --store."
         )
