@@ -280,7 +280,7 @@ def test_layers_that_are_missing_are_built_when_it_is_added_again(open_memory: O
     assert bare.ask(QUESTION).citations, "segments alone can be read"
     full = open_memory()
     assert full.add(FOX, key="fox").action is Action.DEEPENED
-    assert full.documents()[0].layers == ("entities", "points", "relations")
+    assert full.documents()[0].layers == ("entities", "points")
     assert graph_of(full)["nodes"] == at_once["nodes"]
     assert graph_of(full)["edges"] == at_once["edges"]
     assert graph_of(full)["counts"] == at_once["counts"]
@@ -300,7 +300,7 @@ def test_deepening_goes_on_where_it_was_interrupted(open_memory: OpenMemory) -> 
     assert [outcome.action for outcome in rest] == [Action.UNCHANGED, Action.UNCHANGED], (
         "documents of one group go together"
     )
-    assert {record.layers for record in cheap.documents()} == {("entities", "points", "relations")}
+    assert {record.layers for record in cheap.documents()} == {("entities", "points")}
 
 
 def test_some_documents_are_deepened_by_some_layers(open_memory: OpenMemory) -> None:

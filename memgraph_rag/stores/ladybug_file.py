@@ -8,6 +8,7 @@ rolled back, whatever ended it.
 
 from __future__ import annotations
 
+import glob
 import logging
 import os
 import re
@@ -215,8 +216,8 @@ def _touch_private(place: str) -> None:
 
 
 def _remove(file: Path) -> None:
-    """Remove a Ladybug file with its log."""
-    for path in (file, file.with_name(f"{file.name}.wal")):
+    """Remove a Ladybug file with all that the engine keeps beside it: log, shadow pages."""
+    for path in file.parent.glob(f"{glob.escape(file.name)}*"):
         path.unlink(missing_ok=True)
 
 
@@ -225,13 +226,14 @@ def _replace(place: str, scratch: Path) -> None:
 
     The descriptor that locks the old file, as the engine does, is closed last.
     """
-    log, old = Path(f"{place}.wal"), Path(place)
-    if log.exists() and log.stat().st_size:
-        raise StoreError(
-            f"expected {place} to be closed without a log; {log} is still there. Nothing was changed; open the file "
-            "again, and then try once more.",
-            path=place,
-        )
+    old = Path(place)
+    for kept in (Path(f"{place}.wal"), Path(f"{place}.shadow")):  # they would be taken for the new file's
+        if kept.exists() and kept.stat().st_size:
+            raise StoreError(
+                f"expected {place} to be closed with nothing beside it; {kept} is still there. Nothing was changed; "
+                "open the file again, and then try once more.",
+                path=place,
+            )
     _flush(scratch)
     with old.open("rb+") as held:
         if not _lock(held.fileno()):

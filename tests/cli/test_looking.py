@@ -65,7 +65,7 @@ def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> Non
     assert told["models"]["embedder"] == "fake-embedder"
     assert told["models"]["dimension"] == 64
     assert told["models"]["recognizer"] == "fake-recognizer"
-    assert told["documents"] == [{"key": "fox", "layers": ["entities", "points", "relations"]}]
+    assert told["documents"] == [{"key": "fox", "layers": ["entities", "points"]}]
     shown = cli("status").stdout
     assert "HAS_SEGMENT" in shown
     assert "segments, entities, points" in shown
@@ -84,7 +84,7 @@ def test_deepen_builds_what_is_missing_and_says_so(cli, write) -> None:
     assert cli.json("documents")[0]["layers"] == ["entities"]
     (receipt,) = cli.json("deepen", "river")["receipts"]
     assert receipt["action"] == "deepened"
-    assert cli.json("documents")[0]["layers"] == ["entities", "points", "relations"]
+    assert cli.json("documents")[0]["layers"] == ["entities", "points"]
     assert cli.json("deepen")["receipts"][0]["action"] == "unchanged"
     assert "Expected the key or id" in cli("deepen", "unknown", status=1).stderr
 
