@@ -36,7 +36,7 @@ QUESTIONS = (
 
 _STORY = "peter_rabbit.txt"
 _TITLE = "The Tale of Peter Rabbit"
-_STRATEGY = "pecan"
+_STRATEGY = "walk"
 
 
 def demo(
