@@ -200,7 +200,7 @@ class LadybugStore(writing.WrittenGraph):
     @override
     def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
         """By an exact scan of the embedded names, once for all rows."""
-        found = run("read/find_near_names", rows=_arrow(columns), least=relating.lowest_cosine)
+        found = run("read/find_near_names", rows=_arrow(columns), least=relating.LOWEST_COSINE)
         return [Similar(**row) for row in found]
 
     def _creator(self, execute: Execute) -> rows.Create:

@@ -23,6 +23,7 @@ from memgraph_rag.types import Hit, IndexedSegment, Neighbour, Similar, Vector
 __all__ = ["Neo4jStore"]
 
 T = TypeVar("T")
+Scored = TypeVar("Scored", Hit, Neighbour)
 
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
@@ -71,7 +72,7 @@ class Neo4jStore(writing.WrittenGraph):
     ) -> list[Hit]:
         """The k segments that match the words best, at least one word each, by the full-text index."""
         words = keywords_of(keywords)[:MOST_KEYWORDS]
-        if not words or (documents is not None and not documents):
+        if not words or reading.nowhere(documents):
             return []
         asked = {"index": INDEXES[stemming], "query": _lucene(words, self._bound["namespace_id"])}
         if documents is not None:
@@ -104,11 +105,9 @@ class Neo4jStore(writing.WrittenGraph):
             return []
         if documents is None:
             width = _width(k)
-            hits = relation_rows.decode_neighbours(
-                self._run("read/find_nearest_relations", vector=query, width=width), width
-            )
-            if len(hits) > k and hits[k].score < hits[k - 1].score:
-                return hits[:k]
+            found = self._run("read/find_nearest_relations", vector=query, width=width)
+            if trusted := _trusted(relation_rows.decode_neighbours(found, width), k):
+                return trusted
         found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
         return relation_rows.decode_neighbours(found, k)
 
@@ -187,16 +186,16 @@ class Neo4jStore(writing.WrittenGraph):
         cosines = np.triu(matrix @ matrix.T / np.outer(*[np.linalg.norm(matrix, axis=1)] * 2), 1)
         pairs = {
             (listed[one]["id"], listed[other]["id"])
-            for one, other in zip(*np.nonzero(cosines >= relating.lowest_cosine), strict=True)
+            for one, other in zip(*np.nonzero(cosines >= relating.LOWEST_COSINE), strict=True)
         }
         width = NAMES_AT_ONCE
         while listed:
             unfinished: set[str] = set()
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 some = listed[start : start + ROWS_PER_STATEMENT]
-                for row in run("read/find_near_names", rows=some, width=width, least=relating.lowest_cosine):
+                for row in run("read/find_near_names", rows=some, width=width, least=relating.LOWEST_COSINE):
                     pairs |= {(row["id"], other) for other in row["near"] if other != row["id"]}
-                    if row["looked_at"] >= width and row["lowest"] >= relating.lowest_cosine:
+                    if row["looked_at"] >= width and row["lowest"] >= relating.LOWEST_COSINE:
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
@@ -243,7 +242,7 @@ def _width(k: int) -> int:
     return max(4 * k, 100)
 
 
-def _trusted(hits: list[Hit], k: int) -> list[Hit]:
+def _trusted(hits: list[Scored], k: int) -> list[Scored]:
     """The first k, where one more shows that no tie with the last was cut off; else none."""
     return hits[:k] if len(hits) > k and hits[k].score < hits[k - 1].score else []
 
