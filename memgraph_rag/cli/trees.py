@@ -57,7 +57,7 @@ class _Drawn:
         title = f"  {record.title}" if record.title and record.title != record.key else ""
         root = Tree(_labelled(record.key, f"{title}  {record.characters:,} characters, id {record.id}"))
         self._branch(root, "named in the title", (_name(self._entity(tie.target_id)) for tie in self._ties("TITLED")))
-        segments = {tie.target_id for tie in self._ties("HAS_SEGMENT")}
+        segments = [tie.target_id for tie in self._ties("HAS_SEGMENT")]
         below = {tie.target_id for tie in self._ties("SUMMARIZES")}
         points = [one for one in self._found.things.values() if isinstance(one, InformationPoint)]
         branch = self._branch(root, "points", [point for point in points if point.id not in below], self._point)
@@ -187,11 +187,11 @@ def _step(parent: Tree, order: int, step: Step) -> None:
 def _line(thing: object) -> Text:
     """A node on one line: what it is, where it lies, how it begins."""
     if isinstance(thing, Segment):
-        head = f"segment {thing.index}  {thing.start}–{thing.end}"
+        head, place = f"segment {thing.index}", f"  {thing.start}–{thing.end}"
     else:
         assert isinstance(thing, InformationPoint)
-        head = f"point {thing.level}.{thing.index}"
-    return _labelled(head, f"  “{_one_line(thing.text)}”")
+        head, place = f"point {thing.level}.{thing.index}", ""
+    return _labelled(head, f"{place}  “{_one_line(thing.text)}”")
 
 
 def _name(entity: Entity) -> Text:
