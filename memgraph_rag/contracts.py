@@ -49,6 +49,7 @@ __all__ = [
     "Extract",
     "GraphReader",
     "GraphStore",
+    "GraphView",
     "GraphWriter",
     "LanguageModel",
     "Layer",
@@ -401,34 +402,6 @@ class GraphReader(Protocol):
         """All relations that a document states, by id."""
         ...
 
-    def names_with(self, part: str, *, k: int) -> list[Entity]:
-        """The k entities of the shortest normalised names that hold these characters; ties by code point."""
-        ...
-
-    def mentions(self, document_id: str) -> list[Mention]:
-        """All mentions of a document, by place."""
-        ...
-
-    def titles(self, document_id: str) -> list[Title]:
-        """What a document's title names, by entity."""
-        ...
-
-    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
-        """The first k mentions of an entity, by document and place."""
-        ...
-
-    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
-        """The first k relations of an entity, by id."""
-        ...
-
-    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
-        """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
-        ...
-
-    def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
-        """All kept questions, or those of these ids that exist; the newest first, ties by id."""
-        ...
-
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         ...
@@ -458,6 +431,38 @@ class GraphReader(Protocol):
 
     def statistics(self) -> Mapping[str, int]:
         """Counts of this namespace by label and by relationship type."""
+        ...
+
+
+class GraphView(GraphReader, Protocol):
+    """What a person looks at beside what strategies read."""
+
+    def names_with(self, part: str, *, k: int) -> list[Entity]:
+        """The k entities of the shortest normalised names that hold these characters; ties by code point."""
+        ...
+
+    def mentions(self, document_id: str) -> list[Mention]:
+        """All mentions of a document, by place."""
+        ...
+
+    def titles(self, document_id: str) -> list[Title]:
+        """What a document's title names, by entity."""
+        ...
+
+    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+        """The first k mentions of an entity, by document and place."""
+        ...
+
+    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+        """The first k relations of an entity, by id."""
+        ...
+
+    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
+        """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        ...
+
+    def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
+        """All kept questions, or those of these ids that exist; the newest first, ties by id."""
         ...
 
 
@@ -542,7 +547,7 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, PurgedStore, Protocol):
+class GraphStore(GraphView, GraphWriter, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:

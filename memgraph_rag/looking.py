@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal
 
-from memgraph_rag.contracts import GraphReader
+from memgraph_rag.contracts import GraphView
 from memgraph_rag.errors import DocumentNotFound
 from memgraph_rag.names import normalise
 from memgraph_rag.types import (
@@ -43,7 +43,7 @@ _NEAR = 200  # entities that a misspelt name is compared with
 _BEGINNING = 3  # characters that are taken to be spelt right
 
 
-def look(graph: GraphReader, centre: DocumentRecord | Entity | Question, *, most: int) -> Neighbourhood:
+def look(graph: GraphView, centre: DocumentRecord | Entity | Question, *, most: int) -> Neighbourhood:
     """What surrounds a thing, at most ``most`` of each kind."""
     if isinstance(centre, DocumentRecord):
         return _document(graph, centre, most)
@@ -53,7 +53,7 @@ def look(graph: GraphReader, centre: DocumentRecord | Entity | Question, *, most
 # ── by name ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def find(graph: GraphReader, name: str, *, kind: Kind | None = None) -> DocumentRecord | Entity | Question:
+def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRecord | Entity | Question:
     """The document of that key, the question of that text, the entity of that name, or any by its id.
 
     An entity is found by a part of its name, where it is the only one with that part.
@@ -77,7 +77,7 @@ def find(graph: GraphReader, name: str, *, kind: Kind | None = None) -> Document
     raise _not_found(graph, name, with_part)
 
 
-def _not_found(graph: GraphReader, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
+def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
     if with_part:
         more = " and more" if len(with_part) > _LISTED else ""
         advice = f"Several names hold it: {_quoted(one.name for one in with_part[:_LISTED])}{more}. Name one of them."
@@ -93,7 +93,7 @@ def _not_found(graph: GraphReader, name: str, with_part: Sequence[Entity]) -> Do
     )
 
 
-def _near(graph: GraphReader, name: str) -> list[str]:
+def _near(graph: GraphView, name: str) -> list[str]:
     """Keys, questions and names that are spelt nearly so."""
     normal = normalise(name)
     beginning = normal[:_BEGINNING]
@@ -155,7 +155,7 @@ def _fitting(passages: Sequence[Segment]) -> tuple[Segment, ...]:
     return tuple(shown)
 
 
-def _document(graph: GraphReader, record: DocumentRecord, most: int) -> Neighbourhood:
+def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourhood:
     """Its points from the top down, its segments, and what these name and state."""
     drawn = _Drawn(record)
     segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
@@ -181,7 +181,7 @@ def _document(graph: GraphReader, record: DocumentRecord, most: int) -> Neighbou
     return drawn.done(segments, mentions)
 
 
-def _entity(graph: GraphReader, entity: Entity, most: int) -> Neighbourhood:
+def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
     """What it is related to, near-synonyms, and the segments that mention it with their documents."""
     drawn = _Drawn(entity)
     held = graph.entity_counts(entity.id)
@@ -206,7 +206,7 @@ def _entity(graph: GraphReader, entity: Entity, most: int) -> Neighbourhood:
     return drawn.done(sorted(segments, key=lambda one: (one.document_id, one.index)), mentions)
 
 
-def _question(graph: GraphReader, question: Question, most: int) -> Neighbourhood:
+def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
     """What was read for it, in order, how that hangs together, and the documents that it lies in."""
     drawn = _Drawn(question)
     trace, answer = question.answer.trace, question.answer
@@ -225,7 +225,7 @@ def _question(graph: GraphReader, question: Question, most: int) -> Neighbourhoo
     return drawn.done(passages)
 
 
-def _others(graph: GraphReader, entity_ids: Iterable[str], entity: Entity) -> list[Entity]:
+def _others(graph: GraphView, entity_ids: Iterable[str], entity: Entity) -> list[Entity]:
     return graph.entities([one for one in dict.fromkeys(entity_ids) if one != entity.id])
 
 
