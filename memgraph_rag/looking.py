@@ -211,8 +211,9 @@ def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
     drawn = _Drawn(question)
     trace, answer = question.answer.trace, question.answer
     read: dict[str, Node] = {step.node.id: step.node for step in trace}
-    shown = drawn.some("nodes read", list(read.values()), most)
-    cited = graph.nodes(list(dict.fromkeys(citation.segment_id for citation in answer.citations)))
+    cited = graph.nodes(list(dict.fromkeys(citation.segment_id for citation in answer.citations)))[:most]
+    shown = [node for place, node in enumerate(read.values()) if place < most or node in cited]
+    drawn.some("nodes read", shown, len(shown), total=len(read))
     drawn.some("segments cited", cited, most)
     passages = [node for node in {one.id: one for one in [*shown, *cited]}.values() if isinstance(node, Segment)]
     documents = list(dict.fromkeys(node.document_id for node in [*read.values(), *cited]))

@@ -99,7 +99,8 @@ def show(
             keys = {record.id: record.key for record in memory.documents()}
             _show_node({"type": "node", **forms.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
             return
-        found = memory.around(name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
+        # A node's page is that of its document.
+        found = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
     if html is not None:
         _write_page(html, found)
     if as_json:

@@ -238,6 +238,13 @@ def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_pat
             assert base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() in text.partition("<title>")[0]
 
 
+def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
+    (entry,) = cli.json("search", "fox")
+    for name in ("fox", entry["node_id"]):
+        cli("show", name, "--html", tmp_path / name)
+    assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["node_id"]).read_bytes()
+
+
 def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
     evil = '"><img src=x onerror=alert(1)> </script><script>alert(2)</script> {{ 7*7 }} &lt; \u2028 <!-- Ann'
     usual = None
