@@ -40,7 +40,7 @@ _MOST_CHARACTERS = 400_000
 
 _LISTED = 8
 _NEAR = 200  # entities that a misspelt name is compared with
-_BEGINNING = 3  # characters that are taken to be spelt right
+_BEGINNINGS = (3, 2)  # characters that are taken to be spelt right
 
 
 def look(graph: GraphView, centre: DocumentRecord | Entity | Question, *, most: int) -> Neighbourhood:
@@ -96,8 +96,7 @@ def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> Docu
 def _near(graph: GraphView, name: str) -> list[str]:
     """Keys, questions and names that are spelt nearly so."""
     normal = normalise(name)
-    beginning = normal[:_BEGINNING]
-    entities = graph.names_with(beginning, k=_NEAR) if beginning else []
+    entities = [one for length in _BEGINNINGS if normal for one in graph.names_with(normal[:length], k=_NEAR)]
     texts = [record.key for record in graph.documents()] + [question.text for question in graph.questions()]
     known = {normalise(text) or text: text for text in texts} | {one.normal: one.name for one in entities}
     return [known[one] for one in get_close_matches(normal or name, known, n=_LISTED)]

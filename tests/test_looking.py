@@ -178,7 +178,7 @@ def test_what_is_large_is_bounded_and_says_so(memory: Memory) -> None:
 
 def test_an_entity_in_10_000_segments(tmp_path: Path) -> None:
     text = " ".join(f"Alice met Bob {number} times on the long road home." for number in range(10_000))
-    with Memory(tmp_path / "many.lbug", **options(layers=("entities",), segment_tokens=12)) as memory:
+    with Memory(tmp_path / "many.lbug", **options(layers=("entities",), segment_tokens=20)) as memory:
         memory.add(Document(text, "many"))
         assert memory.stats()["counts"]["Segment"] >= 9_000
 

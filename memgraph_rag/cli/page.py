@@ -34,7 +34,7 @@ from memgraph_rag.types import (
 __all__ = ["page"]
 
 COLOURS = {"document": "#c990c0", "segment": "#57c7e3", "point": "#f16667", "entity": "#8dcc93", "question": "#ffc454"}
-"""Those of docs/browser/graph.grass."""
+"""Those of docs/browser/graph.grass; of a question the nodes stand around it in the order of reading, clockwise."""
 
 _LABEL = 40
 _WIDEST = 6.0
@@ -68,7 +68,7 @@ def page(found: Neighbourhood) -> str:
         left_out=", ".join(f"{number:,} {what}" for what, number in found.left_out.items()),
         passages=list(_answered(centre, found) if isinstance(centre, Question) else _passages(found)),
         colours=colours,
-        data={"elements": _elements(found), "colours": colours},
+        data={"elements": _elements(found), "colours": colours, "ordered": isinstance(centre, Question)},
         hashes=" ".join(f"'sha256-{_hash(one)}'" for one in (library, script)),
         style=_asset("page.css"),
         library=library,
@@ -95,13 +95,15 @@ def _hash(script: str) -> str:
 
 
 def _elements(found: Neighbourhood) -> list[dict[str, Any]]:
+    orders = {tie.target_id: tie.order for tie in reversed(found.ties) if tie.kind == "READ"}
     nodes = [
         {
             "id": thing.id,
             "kind": _kind(thing),
-            "label": _short(_caption(thing)),
-            "text": f"{_kind(thing)}  {_facts(thing)}\n{_text(thing)}",
+            "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + _short(_caption(thing)),
+            "text": f"{_facts(thing)}\n{_text(thing)}",
             "centre": thing.id == found.centre.id,
+            "ring": 2 if thing.id == found.centre.id else 1 if thing.id in orders else 0,
         }
         for thing in found.things.values()
     ]
@@ -151,9 +153,9 @@ def _text(thing: Thing) -> str:
 
 def _facts(thing: Thing) -> str:
     if isinstance(thing, DocumentRecord):
-        return f"{thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
+        return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
     if isinstance(thing, Entity):
-        return f"{', '.join(thing.kinds)}, id {thing.id}"
+        return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
     if isinstance(thing, Question):
         return f"asked {thing.asked_at}, {thing.answer.strategy}, {thing.answer.model}; {usage_line(thing.answer)}"
     return _place(thing)

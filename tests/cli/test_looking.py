@@ -114,7 +114,7 @@ QUESTION = "Who found the red fox?"
 
 def test_a_document_is_shown_as_a_tree(cli, fox) -> None:
     shown = cli("show", "fox").stdout
-    assert shown.splitlines()[0].startswith("fox  fox")
+    assert shown.splitlines()[0].startswith("fox  79 characters, id ")
     assert "├── segments" in shown or "└── segments" in shown
     assert "names Ann × 2" in shown
 

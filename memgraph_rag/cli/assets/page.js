@@ -9,7 +9,7 @@ const graph = cytoscape({
   style: [
     { selector: "node", style: {
       label: "data(label)", "font-size": 11, "text-wrap": "wrap", "text-max-width": 110, "text-valign": "bottom",
-      "text-margin-y": 3, width: 26, height: 26, "border-width": 1, "border-color": "#0004" } },
+      "text-margin-y": 3, width: 26, height: 26, "border-width": 1, "border-color": "#999" } },
     ...Object.keys(data.colours).map((name) => ({ selector: `node[kind = "${name}"]`, style: colour(name) })),
     { selector: "node[?centre]", style: { width: 42, height: 42, "font-size": 14, "font-weight": "bold" } },
     { selector: "edge", style: {
@@ -19,11 +19,12 @@ const graph = cytoscape({
     { selector: 'edge[kind = "READ"]', style: { "line-color": "#d1731f", "target-arrow-color": "#d1731f" } },
     { selector: 'edge[kind = "RELATES_TO"]', style: { "line-color": "#6a9c5f", "target-arrow-color": "#6a9c5f" } },
     { selector: 'edge[kind = "SIMILAR_TO"]', style: { "line-style": "dashed", "target-arrow-shape": "none" } },
-    { selector: "edge[?centred]", style: { "curve-style": "straight" } },
     { selector: ":selected", style: { "border-width": 4, "border-color": "#4c8eda", "line-color": "#4c8eda" } },
   ],
-  layout: { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 90000,
-    idealEdgeLength: () => 60, padding: 30 },
+  layout: data.ordered
+    ? { name: "concentric", concentric: (node) => node.data("ring"), levelWidth: () => 1, minNodeSpacing: 40, padding: 30 }
+    : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 90000,
+        idealEdgeLength: () => 60, padding: 30 },
 });
 const shown = document.getElementById("shown");
 const articles = (id) => [...document.querySelectorAll("article")].filter((one) => one.dataset.node === id);
