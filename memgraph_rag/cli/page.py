@@ -78,7 +78,7 @@ def page(found: Neighbourhood) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return files("memgraph_rag.cli").joinpath("assets", name).read_text("utf-8")
+    return (files("memgraph_rag.cli") / "assets" / name).read_text("utf-8")
 
 
 @cache
