@@ -22,10 +22,14 @@ const graph = cytoscape({
     { selector: ":selected", style: { "border-width": 4, "border-color": "#4c8eda", "line-color": "#4c8eda" } },
   ],
   layout: data.ordered
-    ? { name: "concentric", concentric: (node) => node.data("ring"), levelWidth: () => 1, minNodeSpacing: 40, padding: 30 }
+    ? { name: "concentric", concentric: (node) => node.data("ring"), levelWidth: () => 1, minNodeSpacing: 90, padding: 40 }
     : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 90000,
         idealEdgeLength: () => 60, padding: 30 },
 });
+if (graph.zoom() > 1.2) {
+  graph.zoom(1.2);
+  graph.center();
+}
 const shown = document.getElementById("shown");
 const articles = (id) => [...document.querySelectorAll("article")].filter((one) => one.dataset.node === id);
 const marks = (id) => [...document.querySelectorAll("mark[data-thing]")].filter((one) => one.dataset.thing === id);
