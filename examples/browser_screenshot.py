@@ -6,12 +6,14 @@ through it: the script logs in and runs the query as a person would, and waits u
 
     export NEO4J_PASSWORD=…
     python examples/browser_screenshot.py "MATCH p = (:Document)--() RETURN p LIMIT 50" graph.png
+    python examples/browser_screenshot.py docs/browser/06_relations.cypher names.png --param "namespace => 'demo'"
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -28,6 +30,8 @@ CHROMIUM_FLAGS = [
     "--disable-sync",
 ]
 
+STYLE = Path(__file__).parents[1] / "docs" / "browser" / "graph.grass"
+
 POSITIONS = "[...document.querySelectorAll('svg g.node')].map(node => node.getAttribute('transform'))"
 
 
@@ -40,10 +44,12 @@ def main() -> None:
             viewport={"width": options.width, "height": options.height}, device_scale_factor=options.scale
         )
         server = f"bolt://{options.user}@{urlsplit(options.bolt).netloc}"
-        page.goto(f"{options.browser}?dbms={quote(server)}&cmd=edit&arg={quote(options.query)}")
+        page.goto(f"{options.browser}?dbms={quote(server)}")
         log_in(page, os.environ["NEO4J_PASSWORD"])
-        page.get_by_test_id("editor-Run").click()
-        enlarge_nodes(page, options.diameter)
+        for param in options.param:
+            run(page, f":param {param}")
+        run(page, text_of(options.query))
+        style(page, options.style.read_text("utf-8"))
         fill_the_window(page)
         page.screenshot(path=options.picture)
         chromium.close()
@@ -52,7 +58,7 @@ def main() -> None:
 def read_options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("query", help="Cypher that returns nodes, relationships or paths")
+    parser.add_argument("query", help="Cypher that returns nodes, relationships or paths, or a file of it")
     parser.add_argument("picture", type=Path, help="PNG file to write")
     parser.add_argument("--bolt", default="bolt://localhost:7687")
     parser.add_argument("--browser", default="http://localhost:7474/browser/")
@@ -61,7 +67,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=1600)
     parser.add_argument("--height", type=int, default=1000)
     parser.add_argument("--scale", type=float, default=1.0, help="pixels of the picture per pixel of the window")
-    parser.add_argument("--diameter", type=int, default=80, help="of a node; a larger one shows more of its name")
+    parser.add_argument("--param", action="append", default=[], help="for Browser's :param; repeatable")
+    parser.add_argument("--style", type=Path, default=STYLE, help="a style sheet in Browser's own language")
     return parser.parse_args()
 
 
@@ -72,14 +79,24 @@ def log_in(page: Page, password: str) -> None:
     page.get_by_text("You are connected as user").wait_for()
 
 
-def enlarge_nodes(page: Page, diameter: int) -> None:
-    """Give Browser a style sheet in its own language, once there is a graph, and lay that out anew."""
-    graph = page.get_by_test_id("frame").filter(has=page.locator("svg g.node"))
-    graph.wait_for()
+def text_of(query: str) -> str:
+    """The query, of a file without its comments."""
+    return re.sub(r"(?m)^//.*\n", "", Path(query).read_text("utf-8")) if query.endswith(".cypher") else query
+
+
+def run(page: Page, text: str) -> None:
+    """Type a command or a query into the editor and run it."""
     page.get_by_test_id("activeEditor").click()
-    page.keyboard.insert_text(f":style node {{ diameter: {diameter}px; }}")
+    page.keyboard.insert_text(text)
     page.get_by_test_id("editor-Run").click()
     page.wait_for_timeout(500)
+
+
+def style(page: Page, sheet: str) -> None:
+    """Give Browser a style sheet, once there is a graph, and lay that out anew."""
+    graph = page.get_by_test_id("frame").filter(has=page.locator("svg g.node"))
+    graph.wait_for()
+    run(page, f":style {' '.join(sheet.split())}")
     graph.get_by_test_id("rerunFrameButton").click()
     page.wait_for_timeout(1000)
     graph.wait_for()

@@ -26,15 +26,18 @@ from memgraph_rag.types import (
     IndexedSegment,
     LayerRows,
     Matrix,
+    Mention,
     Neighbour,
     Node,
     Prompt,
+    Question,
     Receipt,
     Relation,
     Segment,
     Similar,
     Step,
     Summarizes,
+    Title,
     Usage,
     Vector,
 )
@@ -46,6 +49,7 @@ __all__ = [
     "Extract",
     "GraphReader",
     "GraphStore",
+    "GraphView",
     "GraphWriter",
     "LanguageModel",
     "Layer",
@@ -430,6 +434,38 @@ class GraphReader(Protocol):
         ...
 
 
+class GraphView(GraphReader, Protocol):
+    """What a person looks at beside what strategies read."""
+
+    def names_with(self, part: str, *, k: int) -> list[Entity]:
+        """The k entities of the shortest normalised names that hold these characters; ties by code point."""
+        ...
+
+    def mentions(self, document_id: str) -> list[Mention]:
+        """All mentions of a document, by place."""
+        ...
+
+    def titles(self, document_id: str) -> list[Title]:
+        """What a document's title names, by entity."""
+        ...
+
+    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+        """The first k mentions of an entity, by document and place."""
+        ...
+
+    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+        """The first k relations of an entity, by id."""
+        ...
+
+    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
+        """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        ...
+
+    def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
+        """All kept questions, or those of these ids that exist; the newest first, ties by id."""
+        ...
+
+
 class GraphWriter(Protocol):
     """Writes one namespace of a graph. Each call is one transaction: all of it, or nothing."""
 
@@ -442,7 +478,7 @@ class GraphWriter(Protocol):
         ...
 
     def write(self, graph: DocumentGraph) -> Receipt:
-        """Store a document, in place of what was stored under its id."""
+        """Store a document, in place of what was stored under its id; what goes takes kept questions with it."""
         ...
 
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
@@ -475,10 +511,26 @@ class GraphWriter(Protocol):
         ...
 
     def forget(self, document_id: str) -> Receipt:
-        """Remove a document and all that only it supports.
+        """Remove a document and all that only it supports, and kept questions for which something of it was read.
 
         Raises:
             DocumentNotFound: there is none.
+        """
+        ...
+
+    def keep(self, question: Question) -> None:
+        """Store a question with its answer and its walk, in place of what was kept of it.
+
+        Raises:
+            DocumentNotFound: something that was read or cited is not stored any more, or says something else.
+        """
+        ...
+
+    def forget_question(self, question_id: str) -> None:
+        """Remove a kept question.
+
+        Raises:
+            QuestionNotFound: there is none.
         """
         ...
 
@@ -495,7 +547,7 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, PurgedStore, Protocol):
+class GraphStore(GraphView, GraphWriter, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:

@@ -9,6 +9,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     ├── DocumentError            what was to be added cannot be read as text
     │   └── DocumentNotFound     nothing is stored under that id or key
     ├── QuestionError            the question is empty, no text, or longer than the model can read
+    │   └── QuestionNotFound     no question was kept under that text or id
     ├── SearchMemoryExceeded     the namespace is too large for a graph search
     ├── StoreError               the database refused or failed
     │   ├── StoreUnavailable     nobody answered, or the connection broke (retryable)
@@ -33,6 +34,7 @@ __all__ = [
     "ModelError",
     "ModelNotFound",
     "QuestionError",
+    "QuestionNotFound",
     "SchemaMismatch",
     "SearchMemoryExceeded",
     "SettingsError",
@@ -82,6 +84,10 @@ class DocumentNotFound(DocumentError):
 
 class QuestionError(MemgraphRagError):
     """The question is empty, no text, or longer than the model can read."""
+
+
+class QuestionNotFound(QuestionError):
+    """No question was kept under that text or id."""
 
 
 class SearchMemoryExceeded(MemgraphRagError):

@@ -7,8 +7,9 @@ to ``reading``. Invariant: nothing heavy is loaded before it is needed; a wrong 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import date, datetime, timezone
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import archive, events, moments
+from memgraph_rag import archive, events, looking, moments
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -29,7 +30,7 @@ from memgraph_rag.contracts import (
     Strategy,
     TokenCounter,
 )
-from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, SettingsError
+from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, QuestionNotFound, SettingsError
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
@@ -49,9 +50,12 @@ from memgraph_rag.types import (
     Evidence,
     Failure,
     MetadataValue,
+    Neighbourhood,
     Node,
+    Question,
     Receipt,
     Step,
+    question_id,
 )
 
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "Memory"]
@@ -317,6 +321,7 @@ class Memory:
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
+        keep_trace: bool = False,
     ) -> Answer:
         """Read the memory for a question and answer it, citing exact spans.
 
@@ -326,11 +331,14 @@ class Memory:
             max_seconds: reading ends with the step in which this time is reached.
             max_tokens: likewise, for tokens that the model reads.
             max_nodes: likewise, for nodes.
+            keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
+                Asked again, it is replaced; it goes with the first document of which something was read.
 
         Raises:
             QuestionError: the question is empty or too long.
             DocumentNotFound: a document is not in this memory.
             StrategyError: no such strategy.
+            DocumentNotFound: with ``keep_trace``, also where what was read was replaced or forgotten meanwhile.
         """
         *_, answer = self.stream(
             question,
@@ -339,6 +347,7 @@ class Memory:
             max_seconds=max_seconds,
             max_tokens=max_tokens,
             max_nodes=max_nodes,
+            keep_trace=keep_trace,
         )
         assert isinstance(answer, Answer)
         return answer
@@ -352,6 +361,7 @@ class Memory:
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
+        keep_trace: bool = False,
     ) -> Iterator[Step | str | Answer]:
         """The same as it happens: steps, then pieces of the answer's text, then the ``Answer``.
 
@@ -364,7 +374,17 @@ class Memory:
         budget = _checked_budget(
             **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
         )
-        return events.over("ask", self._reading.run(question, chosen, budget, ids), strategy=chosen.name)
+        items = self._reading.run(question, chosen, budget, ids)
+        return events.over("ask", self._kept(items) if keep_trace else items, strategy=chosen.name)
+
+    def _kept(self, items: Generator[Step | str | Answer, None, None]) -> Generator[Step | str | Answer, None, None]:
+        """The same items; the answer is stored before it is told."""
+        with closing(items):
+            for item in items:
+                if isinstance(item, Answer):
+                    asked_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+                    self._store.keep(Question(question_id(self.namespace, item.question), asked_at, item))
+                yield item
 
     def search(
         self,
@@ -431,8 +451,56 @@ class Memory:
         """All documents of this namespace, by key."""
         return self._store.documents()
 
+    def around(self, name: str, *, kind: looking.Kind | None = None, most: int = 40) -> Neighbourhood:
+        """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.
+
+        Args:
+            name: a document's key, a question's text, an entity's name or the one part that only it has; or an id. What
+                is found first counts, in this order.
+            kind: "document", "question" or "entity": look for these alone.
+            most: of each kind; how many more there are is in ``left_out``.
+
+        Raises:
+            DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
+            SettingsError: no such kind, or ``most`` below 1.
+        """
+        if kind is not None and kind not in looking.KINDS:
+            raise SettingsError(f"Expected kind out of {looking.KINDS}, got {kind!r}.", kind=kind)
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise SettingsError(f"Expected most as a whole number of at least 1, got {most!r}.", most=most)
+        if not isinstance(name, str):
+            raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
+        return looking.look(self._store, looking.find(self._store, _readable(name), kind=kind), most=most)
+
+    def questions(self) -> list[Question]:
+        """All questions that were kept (``ask(…, keep_trace=True)``), the newest first."""
+        return self._store.questions()
+
+    def question(self, question: str) -> Question | None:
+        """The kept question of that text or id, with its answer and its walk; None where there is none."""
+        if not isinstance(question, str) or not question.strip():
+            return None
+        ids = [question_id(self.namespace, _readable(question)), *([question] if _may_name(question) else [])]
+        return next(iter(self._store.questions(ids)), None)
+
+    def forget_question(self, question: str) -> None:
+        """Remove a kept question, by its text or id.
+
+        Raises:
+            QuestionNotFound: there is none.
+        """
+        found = self.question(question)
+        if found is None:
+            raise QuestionNotFound(
+                f"Expected the text or id of a kept question in namespace {self.namespace!r}, got {question!r}. "
+                "List them with questions(), or 'memgraph-rag questions'.",
+                question=question,
+            )
+        with events.span("forget_question"):
+            self._store.forget_question(found.id)
+
     def forget(self, document: str) -> Receipt:
-        """Remove a document (by key or id) and everything that rests on it alone.
+        """Remove a document (by key or id) and everything that rests on it alone; kept questions that read of it too.
 
         Raises:
             DocumentNotFound: there is none.
@@ -616,6 +684,10 @@ def _checked_question(question: str) -> str:
             "Add the long text as a document and ask about it.",
             characters=len(question),
         )
+    return _readable(question)
+
+
+def _readable(question: str) -> str:
     return _UNREADABLE.sub("\ufffd", question).strip()
 
 

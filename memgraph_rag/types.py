@@ -40,8 +40,10 @@ __all__ = [
     "Mention",
     "Message",
     "Neighbour",
+    "Neighbourhood",
     "Node",
     "Prompt",
+    "Question",
     "Receipt",
     "Relation",
     "Segment",
@@ -49,6 +51,8 @@ __all__ = [
     "Step",
     "StopReason",
     "Summarizes",
+    "Thing",
+    "Tie",
     "Title",
     "Turn",
     "Usage",
@@ -57,6 +61,7 @@ __all__ = [
     "ends_of",
     "entity_id",
     "make_id",
+    "question_id",
     "relation_id",
 ]
 
@@ -89,6 +94,11 @@ def entity_id(namespace: str, normal: str) -> str:
 def relation_id(namespace: str, segment_id: str, source_id: str, target_id: str, description: str) -> str:
     """The id of what a segment states about two entities."""
     return make_id(namespace, "relation", segment_id, source_id, target_id, description)
+
+
+def question_id(namespace: str, text: str) -> str:
+    """The id of the kept question of that text."""
+    return make_id(namespace, "question", text)
 
 
 def as_line(text: str) -> str:
@@ -562,6 +572,68 @@ class Answer:
     usage: Usage
     strategy: str
     model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that was kept, with its answer and all that was read for it.
+
+    It goes with the first document of which something was read: answer and reasons may quote it. ``id`` is made of
+    namespace and text, so that the same question, asked again, takes the place of what was kept of it. ``asked_at`` is
+    ISO 8601 in UTC.
+    """
+
+    id: str
+    asked_at: str
+    answer: Answer
+
+    @property
+    def text(self) -> str:
+        """What was asked."""
+        return self.answer.question
+
+
+Thing = DocumentRecord | Segment | InformationPoint | Entity | Question
+"""Anything that has a node of its own in the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """An edge between two things, or several of one kind taken together.
+
+    Attributes:
+        kind: the relationship type.
+        weight: of SUMMARIZES and SIMILAR_TO theirs; of READ the score; of MENTIONS how often.
+        text: what a relation says, or a mention's first surface form.
+        order: of READ, from 1.
+    """
+
+    kind: str
+    source_id: str
+    target_id: str
+    weight: float = 1.0
+    text: str = ""
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What surrounds one thing in the graph, for a person to look at: bounded, and it says what was left out.
+
+    Attributes:
+        things: by id, the centre first; both ends of each tie are among them.
+        passages: text to be read beside it, in order: of a document all, of an entity what mentions it, of a question
+            what was read and then what was cited.
+        mentions: those that stand in the passages.
+        left_out: how many more there are, by what they are.
+    """
+
+    centre: Thing
+    things: Mapping[str, Thing]
+    ties: tuple[Tie, ...]
+    passages: tuple[Segment, ...]
+    mentions: tuple[Mention, ...]
+    left_out: Mapping[str, int]
 
 
 class Action(str, Enum):

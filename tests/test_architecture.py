@@ -47,8 +47,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": {*CONTRACTS, *ROOMS, "ingestion"},
     "reading": {*CONTRACTS, *ROOMS},
     "events": {"types"},
+    "looking": {*CONTRACTS, "names"},
     "archive": BASE,
-    "memory": {*CONTRACTS, *ROOMS, "archive", "events", "ingestion", "learning", "moments", "reading"},
+    "memory": {*CONTRACTS, *ROOMS, "archive", "events", "ingestion", "learning", "looking", "moments", "reading"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies", "evaluation"},
@@ -81,6 +82,7 @@ OWNERS = {
     "pydantic_settings": "settings",
     "typer": "cli",
     "rich": "cli",
+    "jinja2": "cli",
     "matplotlib": "evaluation",
 }
 """The only room that knows a package."""

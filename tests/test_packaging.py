@@ -57,6 +57,9 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
     calibrations = files_under(CHECKOUT / "memgraph_rag", "*.json")
     assert calibrations
     expected |= {f"memgraph_rag/{name}": data for name, data in calibrations.items()}
+    assets = files_under(CHECKOUT / "memgraph_rag", "assets/*")
+    assert len(assets) == 4
+    expected |= {f"memgraph_rag/{name}": data for name, data in assets.items()}
     statements = files_under(CHECKOUT / "cypher", "*.cypher")
     assert statements
     expected |= {f"memgraph_rag/_cypher/{name}": data for name, data in statements.items()}

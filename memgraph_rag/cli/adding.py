@@ -135,15 +135,22 @@ def _show_json(told: Iterable[tuple[bool, dict[str, Any]]]) -> int:
 
 def forget(
     place: Place,
-    document: Annotated[str, typer.Argument(help="Key or id of a document.")],
+    document: Annotated[str, typer.Argument(help="Key or id of a document; with --question text or id of a question.")],
+    question: Annotated[bool, typer.Option("--question", help="Forget a kept question, not a document.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove a document, and everything that rests on it alone."""
+    """Remove a document, everything that rests on it alone, and kept questions that read of it."""
     from memgraph_rag.cli import render
 
     with place.open() as memory:
-        form = forms.receipt_form(memory.forget(document))
+        if question:
+            memory.forget_question(document)
+            form: dict[str, Any] = {"question": document, "action": "forgotten"}
+        else:
+            form = forms.receipt_form(memory.forget(document))
     if as_json:
         forms.write_json(form)
+    elif question:
+        render.to_stdout().print(render.plain(f"forgotten  {document}"), markup=False, soft_wrap=True)
     else:
         render.to_stdout().print(render.receipt_line(form), soft_wrap=True)

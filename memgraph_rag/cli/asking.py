@@ -38,6 +38,9 @@ def ask(
     max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,
     trace: Annotated[bool, typer.Option(help="Show the walk, on standard error.")] = True,
+    keep_trace: Annotated[
+        bool, typer.Option("--keep-trace", help="Store the question, its answer and the walk; 'show' draws them.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question; the answer cites exact spans of what was added."""
@@ -52,6 +55,7 @@ def ask(
             max_seconds=max_seconds,
             max_tokens=max_tokens,
             max_nodes=max_nodes,
+            keep_trace=keep_trace,
         )
         items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
         if as_json:

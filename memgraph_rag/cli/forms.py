@@ -14,7 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from memgraph_rag import Answer, DocumentRecord, Evidence, Failure, Receipt, Step
-    from memgraph_rag.types import Node, Usage
+    from memgraph_rag.types import Entity, Neighbourhood, Node, Question, Usage
 
 __all__ = [
     "AnswerForm",
@@ -23,11 +23,15 @@ __all__ = [
     "UsageForm",
     "answer_form",
     "document_form",
+    "entity_form",
     "evidence_form",
     "failure_form",
     "node_form",
+    "question_form",
     "receipt_form",
     "step_form",
+    "surroundings_form",
+    "usage_form",
     "write_json",
 ]
 
@@ -88,7 +92,7 @@ def answer_form(answer: Answer) -> AnswerForm:
             for cited in answer.citations
         ],
         "trace": [step_form(step) for step in answer.trace],
-        "usage": _usage_form(answer.usage),
+        "usage": usage_form(answer.usage),
     }
 
 
@@ -109,7 +113,8 @@ def step_form(step: Step) -> StepForm:
     }
 
 
-def _usage_form(usage: Usage) -> UsageForm:
+def usage_form(usage: Usage) -> UsageForm:
+    """What a piece of work cost."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "generated_tokens": usage.generated_tokens,
@@ -126,7 +131,7 @@ def receipt_form(receipt: Receipt) -> dict[str, Any]:
         "action": receipt.action.value,
         "counts": dict(receipt.counts),
         "notes": dict(receipt.notes),
-        "usage": _usage_form(receipt.usage),
+        "usage": usage_form(receipt.usage),
     }
 
 
@@ -158,6 +163,37 @@ def document_form(record: DocumentRecord) -> dict[str, Any]:
 def node_form(node: Node, document_key: str) -> dict[str, Any]:
     """A segment or an information point."""
     return {"kind": node.kind, "level": node.level, "document_key": document_key, **_fields(node)}
+
+
+def entity_form(entity: Entity) -> dict[str, Any]:
+    """An entity."""
+    return {**_fields(entity), "kinds": list(entity.kinds)}
+
+
+def question_form(question: Question) -> dict[str, Any]:
+    """A kept question with its answer."""
+    answer = question.answer
+    return {
+        "id": question.id,
+        "question": question.text,
+        "asked_at": question.asked_at,
+        "strategy": answer.strategy,
+        "model": answer.model,
+        "answer": answer_form(answer),
+    }
+
+
+def surroundings_form(found: Neighbourhood) -> dict[str, Any]:
+    """What is tied to a thing: things by id, and the edges between them."""
+    return {
+        "ties": [_fields(tie) for tie in found.ties],
+        "things": {one: {"type": type(thing).__name__, **_caption(thing)} for one, thing in found.things.items()},
+        "left_out": dict(found.left_out),
+    }
+
+
+def _caption(thing: Any) -> dict[str, str]:
+    return {name: getattr(thing, name) for name in ("key", "title", "name", "text") if hasattr(thing, name)}
 
 
 def _fields(record: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``memgraph-rag search``, ``show``, ``documents`` and ``status``: what the memory holds.
+"""``memgraph-rag search``, ``show``, ``documents``, ``questions`` and ``status``: what the memory holds.
 
 It changes nothing and needs no language model. Invariant: what a table shows is in the JSON form too.
 """
@@ -6,20 +6,22 @@ It changes nothing and needs no language model. Invariant: what a table shows is
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
-from memgraph_rag.errors import DocumentNotFound
+from memgraph_rag.errors import SettingsError
 
 if TYPE_CHECKING:
-    from memgraph_rag import Memory, Settings
-    from memgraph_rag.types import MetadataValue
+    from memgraph_rag import Settings
+    from memgraph_rag.types import MetadataValue, Neighbourhood, Thing
 
-__all__ = ["documents", "search", "show", "status"]
+__all__ = ["documents", "questions", "search", "show", "status"]
 
 
 def search(
@@ -76,39 +78,89 @@ def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:
 
 def show(
     place: Place,
-    name: Annotated[str, typer.Argument(metavar="ID", help="Key or id of a document, or id of a node.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A document's key, an entity's name, a kept question; or any id.")
+    ],
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page instead: the graph to move about in, the text beside it.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="document, entity or question, where the name could be several.")
+    ] = None,
+    most: Annotated[int, typer.Option(help="How many of each kind; what is left out is said.")] = 40,
     as_json: Json = False,
 ) -> None:
-    """Show one document, or one node with its text and where it lies."""
+    """Show what surrounds a document, an entity or a kept question, as a tree; of one node its text and place."""
     from memgraph_rag.cli import render
 
     with place.open() as memory:
-        form = _find(memory, name)
+        node = memory.get(name) if kind is None else None
+        if node is not None and html is None:
+            keys = {record.id: record.key for record in memory.documents()}
+            _show_node({"type": "node", **forms.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
+            return
+        # A node's page is that of its document.
+        found = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
+    if html is not None:
+        _write_page(html, found)
+    if as_json:
+        forms.write_json({**_form(found.centre), **forms.surroundings_form(found)})
+    elif html is not None:
+        render.to_stdout().print(render.plain(f"written    {html}"), markup=False, soft_wrap=True)
+    else:
+        from memgraph_rag.cli.trees import tree
+
+        render.to_stdout().print(tree(found), soft_wrap=True)
+
+
+def _form(thing: Thing) -> dict[str, Any]:
+    from memgraph_rag.types import DocumentRecord, Entity, Question
+
+    if isinstance(thing, DocumentRecord):
+        return {"type": "document", **forms.document_form(thing)}
+    if isinstance(thing, Question):
+        return {"type": "question", **forms.question_form(thing)}
+    assert isinstance(thing, Entity)
+    return {"type": "entity", **forms.entity_form(thing)}
+
+
+def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
+    from memgraph_rag.cli import render
+
     if as_json:
         forms.write_json(form)
         return
-    out, text = render.to_stdout(), form.pop("text", None)
+    out, text = render.to_stdout(), form.pop("text")
     out.print(render.facts(form))
-    if text is not None:
-        out.print()
-        out.print(render.plain(text), markup=False, soft_wrap=True)
+    out.print()
+    out.print(render.plain(text), markup=False, soft_wrap=True)
 
 
-def _find(memory: Memory, name: str) -> dict[str, Any]:
-    """The form of the document or node of that name."""
-    records = memory.documents()
-    for record in records:
-        if name in (record.id, record.key):
-            return {"type": "document", **forms.document_form(record)}
-    node = memory.get(name)
-    if node is None:
-        raise DocumentNotFound(
-            f"Expected the key or id of a document, or the id of a node, in namespace {memory.namespace!r}, got "
-            f"{name!r}. 'memgraph-rag documents' lists documents, 'memgraph-rag search' and 'ask --json' tell nodes.",
-            key=name,
-        )
-    keys = {record.id: record.key for record in records}
-    return {"type": "node", **forms.node_form(node, keys.get(node.document_id, ""))}
+def _write_page(path: Path, found: Neighbourhood) -> None:
+    """For its owner alone: it holds what the documents say."""
+    from memgraph_rag.cli.page import page
+
+    written = page(found).encode("utf-8", "replace")
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(written)
+    except OSError as exc:
+        raise SettingsError(f"Expected a place where a page can be written, got {exc}: {path}.", path=path) from exc
+
+
+def questions(place: Place, as_json: Json = False) -> None:
+    """List the questions that were kept, the newest first."""
+    from memgraph_rag.cli import render
+
+    with place.open() as memory:
+        held = [forms.question_form(question) for question in memory.questions()]
+    if as_json:
+        forms.write_json(held)
+        return
+    rows = [[one["asked_at"], one["question"], one["answer"]["text"], len(one["answer"]["trace"])] for one in held]
+    render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read"), rows))
+    if not held:
+        render.to_stderr().print('No question is kept. Keep one: memgraph-rag ask --keep-trace "…"')
 
 
 def documents(place: Place, as_json: Json = False) -> None:

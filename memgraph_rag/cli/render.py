@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memgraph_rag.cli.forms import AnswerForm, CitationForm, StepForm, UsageForm
+from memgraph_rag.cli.forms import AnswerForm, CitationForm, StepForm, UsageForm, usage_form
+
+if TYPE_CHECKING:
+    from memgraph_rag import Answer, Step
 
 __all__ = [
     "STOP_REASONS",
@@ -27,9 +30,11 @@ __all__ = [
     "receipt_line",
     "show_grounds",
     "show_piece",
+    "step_figures",
     "table",
     "to_stderr",
     "to_stdout",
+    "usage_line",
     "walk_header",
     "walk_line",
 ]
@@ -143,6 +148,20 @@ def cost_line(usage: UsageForm) -> str:
         f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
         f"{_many(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
     )
+
+
+def step_figures(step: Step) -> str:
+    """By which score a node was read, of what it is made, and what came of reading it."""
+    parts = " + ".join(f"{name} {part:.3f}" for name, part in step.sources.items() if part)
+    told = [f"score {step.score:.3f}" + (f" = {parts}" if parts else ""), f"attention {step.attention:.5f}"]
+    told += [] if step.p_yes is None else [f"P(Yes) {step.p_yes:.2f}"]
+    told += [f"{_many(len(step.dropped), 'node')} let go before it"] if step.dropped else []
+    return ", ".join(told)
+
+
+def usage_line(answer: Answer) -> str:
+    """Why reading ended, and what the answer cost."""
+    return f"stopped because {STOP_REASONS[answer.stop_reason.value]}; {cost_line(usage_form(answer.usage))}"
 
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,9 +14,9 @@ import numpy as np
 
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.stores import relating
-from memgraph_rag.types import DocumentGraph, Matrix, entity_id
+from memgraph_rag.types import DocumentGraph, Matrix, Question, entity_id
 
-__all__ = ["check", "check_distinct"]
+__all__ = ["check", "check_distinct", "check_question"]
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
@@ -98,6 +98,25 @@ def check_distinct(graphs: Sequence[DocumentGraph]) -> None:
             f"expected each document once in a write; {twice[0]!r} came more than once. Write the one that is to stay.",
             key=twice[0],
         )
+
+
+def check_question(question: Question) -> None:
+    """Refuse a question that could not be stored as it is.
+
+    Raises:
+        StoreError: a text of it holds half a surrogate pair.
+    """
+    answer = question.answer
+    texts = [question.text, answer.text, answer.strategy, answer.model, *(cited.quote for cited in answer.citations)]
+    for text in (*texts, *(text for step in answer.trace for text in (step.via, step.reason))):
+        try:
+            text.encode()
+        except UnicodeEncodeError as exc:
+            raise StoreError(
+                f"expected text in a question and its answer; came half a surrogate pair, {text[exc.start]!r}. Keep it "
+                "without.",
+                question_id=question.id,
+            ) from exc
 
 
 def _check_names(graph: DocumentGraph, namespace: str) -> None:

@@ -14,17 +14,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import relation_rows, rows
+from memgraph_rag.stores import question_rows, relation_rows, rows
 from memgraph_rag.types import (
     DocumentRecord,
     Entity,
     Hit,
+    Mention,
     Neighbour,
     Node,
+    Question,
     Relation,
     Segment,
     Similar,
     Summarizes,
+    Title,
     Vector,
 )
 
@@ -34,6 +37,7 @@ __all__ = [
     "StoredGraph",
     "counts",
     "counts_of",
+    "nodes",
     "nowhere",
     "numbers",
     "score",
@@ -89,13 +93,7 @@ class StoredGraph(ABC):
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""
-        wanted = list(dict.fromkeys(node_ids))
-        segments = self._run("read/find_segments", node_ids=wanted) if wanted else []
-        found: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
-        missing = [node_id for node_id in wanted if node_id not in found]
-        points = self._run("read/find_points", node_ids=missing) if missing else []
-        found |= {row["id"]: rows.decode_point(row) for row in points}
-        return [found[node_id] for node_id in node_ids if node_id in found]
+        return nodes(self._run, node_ids)
 
     def segments_of(self, document_id: str) -> list[Segment]:
         """All segments of a document, by index."""
@@ -167,6 +165,49 @@ class StoredGraph(ABC):
         """All relations that a document states, by id."""
         return [relation_rows.decode_relation(row) for row in self._run("read/list_relations", document_id=document_id)]
 
+    def names_with(self, part: str, *, k: int) -> list[Entity]:
+        """The k entities of the shortest normalised names that hold these characters; ties by code point."""
+        return [rows.decode_entity(row) for row in self._run("read/find_names", part=part, k=k)]
+
+    def mentions(self, document_id: str) -> list[Mention]:
+        """All mentions of a document, by place."""
+        found = map(rows.decode_mention, self._run("read/list_mentions", document_id=document_id))
+        return sorted(found, key=lambda one: (one.start, one.end, one.entity_id, one.kind))
+
+    def titles(self, document_id: str) -> list[Title]:
+        """What a document's title names, by entity."""
+        return [Title(**row) for row in self._run("read/list_titles", document_id=document_id)]
+
+    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+        """The first k mentions of an entity, by document and place."""
+        return [rows.decode_mention(row) for row in self._run("read/list_naming", entity_id=entity_id, k=k)]
+
+    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+        """The first k relations of an entity, by id."""
+        found = self._run("read/list_relations_at", entity_id=entity_id, k=k)
+        return sorted(map(relation_rows.decode_relation, found), key=lambda one: one.id)[:k]
+
+    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
+        """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        written = self._run("read/find_surfaces", entity_ids=[entity_id])
+        related = self._run("read/count_relations", entity_ids=[entity_id]) if written else []
+        return rows.edge_counts(written, related)
+
+    def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
+        """All kept questions, or those of these ids that exist; the newest first."""
+        wanted = None if ids is None else list(dict.fromkeys(ids))
+        found = (
+            self._run("read/list_questions")
+            if wanted is None
+            else self._run("read/find_questions", question_ids=wanted)
+            if wanted
+            else []
+        )
+        question_ids = [row["id"] for row in found]
+        reads = self._run("read/list_reads", question_ids=question_ids) if question_ids else []
+        read = {node.id: node for node in self.nodes(list(dict.fromkeys(row["node_id"] for row in reads)))}
+        return list(question_rows.decode_questions(found, reads, read))
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         return next((row["recognizer"] for row in self._run("read/find_recognizer")), "")
@@ -219,6 +260,17 @@ def nowhere(documents: Sequence[str] | None) -> bool:
 def score(run: Run, vector: Vector, *, documents: Sequence[str], k: int = NO_LIMIT) -> list[Hit]:
     """The k segments of these documents with the largest cosine."""
     return _scored(run, "read/score_segments", vector, documents, k)
+
+
+def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
+    """The nodes of these ids that exist, in the order of ``node_ids``."""
+    wanted = list(dict.fromkeys(node_ids))
+    segments = run("read/find_segments", node_ids=wanted) if wanted else []
+    found: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
+    missing = [node_id for node_id in wanted if node_id not in found]
+    points = run("read/find_points", node_ids=missing) if missing else []
+    found |= {row["id"]: rows.decode_point(row) for row in points}
+    return [found[node_id] for node_id in node_ids if node_id in found]
 
 
 def counts(run: Run, document_id: str) -> Mapping[str, int]:

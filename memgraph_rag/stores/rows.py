@@ -38,6 +38,7 @@ __all__ = [
     "add_writings",
     "as_dicts",
     "bound_parameters",
+    "caption",
     "counts",
     "counts_by_document",
     "decode_document",
@@ -51,6 +52,7 @@ __all__ = [
     "decode_surfaces",
     "decode_writings",
     "document_columns",
+    "edge_counts",
     "entity_columns",
     "link_columns",
     "mention_columns",
@@ -78,6 +80,7 @@ TITLE_KIND = "title"
 COUNTED = (
     *("Document", "Segment", "InformationPoint", "Entity"),
     *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO"),
+    *("Question", "READ"),
 )
 """The labels and relationship types of the graph."""
 
@@ -245,6 +248,17 @@ def add_writings(written: Writings, further: Writings) -> None:
 def decode_surfaces(text: str) -> Counter[tuple[str, str]]:
     """How an entity is written, from what its node says."""
     return Counter({(surface, kind): count for surface, kind, count in json.loads(text)})
+
+
+def edge_counts(written: Iterable[Row], related: Iterable[Row]) -> dict[str, int]:
+    """How many edges an entity has, from what its node says and from the count of its relations; none is not named."""
+    counted: Counter[str] = Counter()
+    for row in written:
+        for (_, kind), count in decode_surfaces(row["surfaces"]).items():
+            counted["TITLED" if kind == TITLE_KIND else "MENTIONS"] += count
+    for row in related:
+        counted["RELATES_TO"] += row["count"]
+    return {name: count for name, count in counted.items() if count}
 
 
 def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:

@@ -14,12 +14,12 @@ from dataclasses import replace as changed
 from typing import Any, TypeVar
 
 from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.stores import checking, relating, relation_rows, rows
+from memgraph_rag.stores import checking, keeping, relating, relation_rows, rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.stores.whole import document_graph
-from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Receipt, Similar
+from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Question, Receipt, Similar
 
 __all__ = ["WrittenGraph", "extend", "learn", "remove", "replace", "size"]
 
@@ -93,6 +93,15 @@ class WrittenGraph(StoredGraph):
         gone = {name: number - left.get(name, 0) for name, number in held.items()}
         return Receipt(document_id, key, Action.FORGOTTEN, gone)
 
+    def keep(self, question: Question) -> None:
+        """Store a question with its answer and its walk, in place of what was kept of it, in one transaction."""
+        checking.check_question(question)
+        self._transaction("keep", lambda run, create: keeping.keep(run, create, question, namespace=self._namespace))
+
+    def forget_question(self, question_id: str) -> None:
+        """Remove a kept question, in one transaction."""
+        self._transaction("forget_question", lambda run, _: keeping.forget(run, question_id, namespace=self._namespace))
+
     def graph_of(self, document_id: str) -> DocumentGraph | None:
         """All that a document contributes to the graph, as it was written; None where there is none."""
         return document_graph(self._run, document_id)
@@ -146,6 +155,7 @@ def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
     has_names = bool(graph.titles) or any(mention.kind != OPEN_KIND for mention in graph.mentions)
     has_names = has_names or recognizer != stored["recognizer"]
     if graph.points or (model != stored["model"] and not has_open):
+        keeping.forget_readers(run, document.id, of_points=True)
         run("write/delete_points", document_id=document.id)
         _create_points(create, [graph])
     if has_names or has_open:
@@ -236,7 +246,8 @@ def remove(
 
 
 def _delete(run: Run, document_id: str) -> rows.Writings:
-    """Remove what is a document's own; how it wrote the entities that it named."""
+    """Remove what is a document's own, and questions for which it was read; how it wrote the entities it named."""
+    keeping.forget_readers(run, document_id)
     gone = rows.decode_writings(run("read/count_surfaces", document_id=document_id))
     for name in ("write/delete_segments", "write/delete_points", "write/delete_document"):
         run(name, document_id=document_id)

@@ -1,5 +1,12 @@
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import stat
+from collections import Counter
+from html.parser import HTMLParser
+
 from memories import FOX
 
 
@@ -23,7 +30,7 @@ def test_show_a_document_by_key_and_by_id(cli, fox) -> None:
     by_key = cli.json("show", "fox")
     assert by_key == cli.json("show", by_key["id"])
     assert (by_key["type"], by_key["key"], by_key["characters"]) == ("document", "fox", len(fox.read_text("utf-8")))
-    assert f"characters  {len(fox.read_text('utf-8'))}" in cli("show", "fox").stdout
+    assert f"{len(fox.read_text('utf-8'))} characters" in cli("show", "fox").stdout
 
 
 def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
@@ -98,3 +105,162 @@ def test_store_and_namespace_lead_elsewhere(cli, fox, tmp_path) -> None:
     assert cli.json("documents", "--namespace", "other") == []
     assert cli.json("documents", "--store", tmp_path / "other.lbug") == []
     assert cli.json("status", "--namespace", "other")["namespace"] == "other"
+
+
+# ── trees and pages ──────────────────────────────────────────────────────────────────────────────────────────
+
+QUESTION = "Who found the red fox?"
+
+
+def test_a_document_is_shown_as_a_tree(cli, fox) -> None:
+    shown = cli("show", "fox").stdout
+    assert shown.splitlines()[0].startswith("fox  79 characters, id ")
+    assert "├── segments" in shown or "└── segments" in shown
+    assert "names Ann × 2" in shown
+
+
+def test_an_entity_is_shown_with_what_names_it(cli, fox) -> None:
+    shown = cli("show", "ann").stdout
+    assert shown.startswith("Ann  NAME, id ")
+    assert "mentioned in" in shown
+    assert "broken leg" in shown
+    told = cli.json("show", "Ann")
+    assert (told["type"], told["name"]) == ("entity", "Ann")
+    assert {tie["kind"] for tie in told["ties"]} == {"MENTIONS", "HAS_SEGMENT"}
+    assert all(tie["source_id"] in told["things"] for tie in told["ties"])
+
+
+def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
+    cli("ask", QUESTION, "--keep-trace", "--no-trace")
+    shown = cli("show", QUESTION).stdout
+    assert shown.startswith(QUESTION)
+    assert "  1  segment 0" in shown
+    assert "score 1.000 = entry 1.000" in shown
+    assert "[1] fox  0–" in shown
+    assert "stopped because the model judged" in shown
+    told = cli.json("show", QUESTION)
+    assert (told["type"], told["question"]) == ("question", QUESTION)
+    assert told["answer"]["trace"][0]["kind"] == "segment"
+    (listed,) = cli.json("questions")
+    assert listed == {name: told[name] for name in listed if name != "type"}
+    assert QUESTION in cli("questions").stdout
+    assert cli.json("status")["counts"]["Question"] == 1
+
+
+def test_no_question_is_kept_unless_told(cli, fox) -> None:
+    cli("ask", QUESTION)
+    assert "--keep-trace" in cli("questions").stderr
+    assert cli("show", QUESTION, status=1).stderr.startswith("DocumentNotFound: ")
+    assert cli("forget", QUESTION, "--question", status=1).stderr.startswith("QuestionNotFound: ")
+
+
+def test_a_kept_question_is_forgotten_by_its_text_or_with_its_document(cli, fox) -> None:
+    cli("ask", QUESTION, "--keep-trace")
+    cli("forget", QUESTION, "--question")
+    assert cli.json("questions") == []
+    cli("ask", QUESTION, "--keep-trace")
+    cli("forget", "fox")
+    assert cli.json("questions") == []
+
+
+def test_hostile_text_is_text_in_the_tree(cli) -> None:
+    cli("add", "-", "--key", "[bold]evil", text="Ann found \x1b[2J[red]a red fox[/red] <script>alert(1)</script>.")
+    cli("ask", QUESTION, "--keep-trace")
+    for name in ("[bold]evil", "Ann", QUESTION):
+        result = cli("show", name)
+        assert "\x1b" not in result.stdout + result.stderr
+        assert "[red]a red fox[/red]" in result.stdout
+
+
+def test_a_name_that_several_have_lists_them(cli, fox) -> None:
+    cli("add", "-", "--key", "names", text="Peter Rabbit met Mrs. Rabbit. Flopsy Rabbit slept.")
+    told = cli("show", "rabb", status=1).stderr
+    assert "Peter Rabbit" in told
+    assert "Flopsy Rabbit" in told
+
+
+def test_what_is_left_out_is_said_in_the_tree(cli, write) -> None:
+    cli("add", write("names.txt", " ".join(f"Zed{number} met Ann." for number in range(400))), "--key", "names")
+    shown = cli("show", "names", "--most", "3").stdout
+    assert "more entities" in shown
+    assert cli.json("show", "names", "--most", "3")["left_out"]["entities"] > 300
+    assert "more mentions" in cli("show", "Ann", "--most", "3").stdout
+
+
+class Page(HTMLParser):
+    """What a browser would take for elements, and their texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.marked: list[tuple[str, str]] = []
+        self.loads: list[str] = []
+        self.scripts: list[str] = []
+        self._open: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self._open.append((tag, dict(attrs)))
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self._open[-1] if self._open else ("", {})
+        if tag == "mark":
+            self.marked.append((data, attributes.get("title") or ""))
+        if tag == "script":
+            self.scripts.append(data)
+
+
+def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_path) -> None:
+    cli("ask", QUESTION, "--keep-trace")
+    for name, marked in (
+        ("fox", ("Ann", "ann (NAME)")),
+        ("Ann", ("Ann", "ann (NAME)")),
+        (QUESTION, ("Ann found a red fox in the barn.", "citation 1")),
+    ):
+        path = tmp_path / "page.html"
+        assert str(path) in cli("show", name, "--html", path).stdout
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        text = path.read_text("utf-8")
+        page = Page(text)
+        assert marked in page.marked
+        assert page.loads == []
+        data, library, script = page.scripts
+        assert json.loads(data)["elements"]
+        for one in (library, script):
+            assert base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() in text.partition("<title>")[0]
+
+
+def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
+    (entry,) = cli.json("search", "fox")
+    for name in ("fox", entry["node_id"]):
+        cli("show", name, "--html", tmp_path / name)
+    assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["node_id"]).read_bytes()
+
+
+def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
+    evil = '"><img src=x onerror=alert(1)> </script><script>alert(2)</script> {{ 7*7 }} &lt; \u2028 <!-- Ann'
+    usual = None
+    for key, text in (("plain", "Ann is here."), (evil.replace("\u2028", ""), f"{evil} found Ann{evil}.")):
+        cli("add", "-", "--key", key, text=text)
+        cli("ask", f"Ann {text[:40]}", "--keep-trace")
+        for name in (key, "Ann", f"Ann {text[:40]}".strip()):
+            path = tmp_path / "page.html"
+            cli("show", name, "--html", path)
+            page = Page(path.read_text("utf-8"))
+            tags = {
+                tag: number for tag, number in page.tags.items() if tag in ("script", "img", "style", "head", "body")
+            }
+            assert tags == (usual := usual or tags)
+            assert len(page.scripts) == 3
+
+
+def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
+    assert "Expected a place" in cli("show", "fox", "--html", tmp_path / "none" / "page.html", status=1).stderr

@@ -26,6 +26,7 @@ LAYERS = ((), ("entities",), ("points",), ("entities", "points"))
 KEY = st.sampled_from(KEYS)
 VERSION = st.integers(1, 2)
 CHOICE = st.sampled_from(LAYERS)
+QUESTION = st.sampled_from(("Who built a wooden box?", "Who bought the mill?", "Where did the fox run?"))
 
 
 class Sequences(RuleBasedStateMachine):
@@ -47,6 +48,7 @@ class Sequences(RuleBasedStateMachine):
         self._memories = {layers: self._memory(layers) for layers in LAYERS}
         self._model.attach(self._memories[()]._journal)
         self._held: dict[str, tuple[int, frozenset[str]]] = {}
+        self._kept: dict[str, frozenset[str]] = {}
 
     def _memory(self, layers: tuple[str, ...]) -> Memory:
         return Memory(self._store, layers=layers, cache_dir=self.place.cache, **options(model=self._model))
@@ -74,6 +76,27 @@ class Sequences(RuleBasedStateMachine):
         except DocumentNotFound:
             assert key not in self._held
         self._held.pop(key, None)
+        self._drop_readers(key)
+
+    @rule(question=QUESTION, strategy=st.sampled_from(("walk", "pecan", "full_context")))
+    def ask(self, question: str, strategy: str) -> None:
+        answer = self._memories[()].ask(question, strategy=strategy, keep_trace=True)
+        keys = {record.id: record.key for record in self._store.documents()}
+        self._kept[question] = frozenset(keys[step.node.document_id] for step in answer.trace)
+
+    @precondition(lambda self: self._kept)
+    @rule(statement=st.integers(0, 5), again=st.booleans())
+    def ask_or_forget_a_question_and_be_refused(self, statement: int, again: bool) -> None:
+        question = min(self._kept)
+        with _failing_at(self._store, statement) as failed:
+            try:
+                if again:
+                    self.ask(question, "walk")
+                else:
+                    self._memories[()].forget_question(question)
+                    del self._kept[question]
+            except StoreError:
+                assert failed
 
     @rule(layers=CHOICE)
     def deepen(self, layers: tuple[str, ...]) -> None:
@@ -119,8 +142,14 @@ class Sequences(RuleBasedStateMachine):
         wanted = {key: (len(TEXTS[key, version]), layers) for key, (version, layers) in self._held.items()}
         assert found == wanted
 
+    @invariant()
+    def questions_are_those_that_read_what_is_held(self) -> None:
+        assert {question.text for question in self._store.questions()} == set(self._kept)
+
     def teardown(self) -> None:
         try:
+            for question in self._kept:
+                self._memories[()].forget_question(question)
             found = whole_graph(self._store, self.place.address)
             for key in self._held:
                 self._memories[()].forget(key)
@@ -135,8 +164,13 @@ class Sequences(RuleBasedStateMachine):
 
     def _note(self, key: str, version: int, layers: tuple[str, ...]) -> None:
         held = self._held.get(key)
+        if held is not None and held[0] != version:
+            self._drop_readers(key)
         known = held[1] if held is not None and held[0] == version else frozenset[str]()
         self._held[key] = (version, known | set(layers))
+
+    def _drop_readers(self, key: str) -> None:
+        self._kept = {question: read for question, read in self._kept.items() if key not in read}
 
 
 class _failing_at:  # noqa: N801 - reads as a word

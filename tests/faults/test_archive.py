@@ -147,3 +147,18 @@ def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: 
         file.transaction(lambda execute: execute("MATCH (d:Document)-[h:HAS_SEGMENT]->() DELETE h", {}))
         with pytest.raises(StoreError, match="cannot read all"):
             store.graph_of(graph.document.id)
+
+
+@embedded
+def test_questions_are_not_in_it_and_go_with_what_is_replaced(place: Place, tmp_path: Path) -> None:
+    memory, _ = open_journaled(place)
+    file = tmp_path / "all.jsonl"
+    with memory:
+        fill(memory)
+        memory.ask("Who sold the first tickets?", keep_trace=True)
+        memory.export_to(file)
+        assert "tickets?" not in file.read_text("utf-8")
+
+        list(memory.import_from(file))
+
+        assert memory.questions() == []

@@ -21,6 +21,8 @@ SECRETS = ("Zanzibar", "Quixote", "seventeen elephants", "Wellington")
 
 SECRET_TEXT = "Zanzibar has seventeen elephants. Quixote counted them. " * 40 + "Wellington was not there."
 
+KEPT = "Who sold the first tickets?"
+
 embedded = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 
 
@@ -31,6 +33,9 @@ def fill(memory: Memory) -> None:
     memory.add(SECRET_TEXT, key="Zanzibar.txt", title="Quixote", metadata={"who": "Wellington"})
     memory.add(f"{TEXTS['ann', 1]} Quixote came by.", key="ann")
     memory.add("The diary of Wellington.", key="diary")
+    memory.ask("Who counted the elephants?", documents=["Zanzibar.txt"], keep_trace=True)
+    memory.ask("What is it that Quixote did?", documents=["ann"], keep_trace=True)
+    memory.ask(KEPT, documents=["mill"], keep_trace=True)
 
 
 def forget(memory: Memory) -> None:
@@ -49,6 +54,7 @@ def test_no_query_finds_what_is_forgotten(place: Place) -> None:
         for mode in ("graph", "hybrid", "keywords", "vector"):
             found = memory.search("Zanzibar Quixote Wellington elephants", mode=mode, k=50)  # type: ignore[arg-type]
             assert not [one for one in found if any(word in one.segment.text for word in SECRETS)]
+        assert [question.text for question in memory.questions()] == [KEPT]
         assert not [record for record in memory.documents() if any(word in repr(record) for word in SECRETS)]
         nodes, edges = World(place).graph(memory)
         assert not [line for line in nodes + edges if any(word.casefold() in line.casefold() for word in SECRETS)]
@@ -81,7 +87,9 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         fill(memory)
         forget(memory)
         graphs = [World(one).graph(held) for one, held in ((place, memory), (place, other))]
-        version = memory._store.version()
+        version, kept = memory._store.version(), memory.question(KEPT)
+        assert kept
+        assert any(step.p_yes is None for step in kept.answer.trace)
         assert files_with(folder, *SECRETS), "else there is nothing to purge, and this shows nothing"
 
         memory.purge()
@@ -89,6 +97,7 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         assert files_with(folder, *SECRETS) == []
         assert [World(one).graph(held) for one, held in ((place, memory), (place, other))] == graphs
         assert memory._store.version() == version
+        assert memory.question(KEPT) == kept
         assert {path.name for path in folder.glob("notes.lbug*")} <= {"notes.lbug", "notes.lbug.wal"}
         assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.glob("notes.lbug*"))
         assert memory.ask("Who opened the new bridge?").citations

@@ -19,7 +19,7 @@ from neo4j import GraphDatabase, Query
 from neo4j.exceptions import Neo4jError
 
 from memgraph_rag import Memory
-from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
+from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.stores import queries, rows
 from memgraph_rag.stores.queries import Dialect, Statement
 from memgraph_rag.strategies import STRATEGIES
@@ -54,6 +54,7 @@ def both(place: Place) -> Iterator[tuple[tuple[Memory, Place], tuple[Memory, Pla
         for key in KEYS:
             mine.add(TEXTS[key, 1], key=key, title=key)
             yours.add(f"{TEXTS[key, 1]} {MARK}.", key=key, title=key)
+        yours.ask(QUESTION, keep_trace=True)
         yield (mine, places[0]), (yours, places[1])
         for memory in (mine, yours):
             for record in memory.documents():
@@ -68,7 +69,7 @@ def ids_of(memory: Memory) -> list[str]:
     tops = [node.id for node in store.top_nodes(documents)]
     indexed = store.indexed_segments(since=-1)
     entities = sorted({one for segment in indexed for one in (*segment.entities, *segment.titles)})
-    return [*documents, *segments, *tops, *entities]
+    return [*documents, *segments, *tops, *entities, *(question.id for question in store.questions())]
 
 
 def leaks(answer: object, foreign: list[str]) -> list[str]:
@@ -83,6 +84,9 @@ def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], o
         "documents": memory.documents,
         "stats": memory.stats,
         "get": lambda: [memory.get(one) for one in foreign],
+        "questions": memory.questions,
+        "question": lambda: [memory.question(one) for one in (QUESTION, *foreign)],
+        "around": lambda: [memory.around(key) for key in (*KEYS, "Ann", "Tom")],
     }
     for mode in ("graph", "hybrid", "keywords", "vector"):
         calls[f"search, {mode}"] = lambda mode=mode: memory.search(QUESTION, mode=mode, k=99)
@@ -108,9 +112,16 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
             lambda name=name: mine.ask("Who?", documents=[name]),
             lambda name=name: mine.search("fox", documents=[name]),
             lambda name=name: list(mine.deepen([name])),
+            lambda name=name: mine.around(name),
         ):
             with pytest.raises(DocumentNotFound):
                 refused()
+        with pytest.raises(QuestionNotFound):
+            mine.forget_question(name)
+    for name in (MARK, MARK[:-1], QUESTION):
+        with pytest.raises(DocumentNotFound) as told:
+            mine.around(name)
+        assert leaks(told.value.near, foreign) == [], "what is near is looked for at home"
 
 
 def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
@@ -120,6 +131,9 @@ def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
     mine.add(f"{TEXTS['tom', 2]} {MARK} too.", key="tom", title="tom")
     list(mine.add_many([MARK, TEXTS["mill", 2]]))
     list(mine.deepen())
+    mine.ask(QUESTION, keep_trace=True)
+    mine.ask("Who?", keep_trace=True)
+    mine.forget_question(QUESTION)
     for record in mine.documents():
         mine.forget(record.id)
         assert world.graph(yours) == before
@@ -141,6 +155,7 @@ def values(statement: Statement, namespace: str, foreign: list[str], your_namesp
         "index": "segment_text",
         "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +(text:("{MARK}" "fox"))',
         "layers": ["points"],
+        "part": MARK.casefold(),
     }
     return {
         name: known.get(name, foreign if name.endswith(("ids", "names")) else foreign[0]) for name in statement.params
@@ -150,14 +165,20 @@ def values(statement: Statement, namespace: str, foreign: list[str], your_namesp
 def rows_of(foreign: str) -> dict[str, Any]:
     """A row that names one thing of the other's wherever a row can name something."""
     texts = ("name", "text", "title", "key", "source", "sha256", "added_at", "model", "recognizer", "speaker", "time")
-    more = ("surface", "kind", "normal", "description")
-    numbers = ("index", "level", "start", "end", "tokens", "characters", "segments")
-    ids = ("id", "source_id", "target_id", "document_id", "segment_id", "entity_id")
+    more = ("surface", "kind", "normal", "description", "asked_at", "answer", "strategy", "via", "reason")
+    numbers = ("index", "level", "start", "end", "tokens", "characters", "segments", "order", "nodes", "seconds")
+    counts = ("prompt_tokens", "generated_tokens", "model_calls")
+    ids = ("id", "source_id", "target_id", "document_id", "segment_id", "entity_id", "question_id", "node_id")
     return {
         **dict.fromkeys((*texts, *more), "taken over"),
-        **dict.fromkeys(numbers, 7),
+        **dict.fromkeys((*numbers, *counts), 7),
         **dict.fromkeys(ids, foreign),
-        **dict.fromkeys(("weight", "score"), 0.5),
+        **dict.fromkeys(("weight", "score", "attention", "p_yes"), 0.5),
+        **dict.fromkeys(("stop_reason", "stop"), "exhausted"),
+        "abstained": False,
+        "citations": "[]",
+        "sources": "{}",
+        "dropped": [foreign],
         "metadata": "{}",
         "surfaces": "[]",
         "layers": ["points"],

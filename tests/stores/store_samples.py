@@ -16,17 +16,25 @@ from neo4j import GraphDatabase, Query
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.types import (
+    Answer,
+    Citation,
     DocumentGraph,
     DocumentRecord,
     InformationPoint,
     Matrix,
     Mention,
+    Node,
+    Question,
     Relation,
     Segment,
+    Step,
+    StopReason,
     Summarizes,
     Title,
+    Usage,
     Vector,
     make_id,
+    question_id,
 )
 
 EMBEDDER, DIMENSION = "fake", 8
@@ -158,6 +166,42 @@ def make_graph(
         make_mentions(namespace, segments, kind) if named else (),
         make_titles(namespace, title) if named else (),
     )
+
+
+def make_question(
+    namespace: str,
+    nodes: Sequence[Node],
+    text: str = "Who ran?",
+    *,
+    words: str = "a rabbit",
+    asked_at: str = "2026-11-21T10:00:00+00:00",
+) -> Question:
+    """A question for which these nodes were read, each with other figures; the first segment among them is cited."""
+    last = len(nodes) - 1
+    trace = tuple(
+        Step(
+            node,
+            score=1 / (place + 3),
+            attention=0.1 * place,
+            p_yes=None if place % 2 else 1 / (place + 2),
+            stop=StopReason.ANSWERABLE if place == last else None,
+            sources={"entry": 1 / (place + 3), "attention": 0.0} if place else {},
+            via=f"{words} is with {words}" if place == 1 else "",
+            reason=words if place == 2 else "",
+            dropped=tuple(one.id for one in nodes[: place - 2]),
+        )
+        for place, node in enumerate(nodes)
+    )
+    cited = next((node for node in nodes if isinstance(node, Segment)), None)
+    citations = (
+        ()
+        if cited is None
+        else (Citation(cited.document_id, words, cited.id, cited.start + 1, cited.start + 4, cited.text[1:4], 0.1),)
+    )
+    answer = Answer(
+        text, words, not nodes, StopReason.ANSWERABLE, citations, trace, Usage(3, 2, 1, 0.1), "walk", "small"
+    )
+    return Question(question_id(namespace, text), asked_at, answer)
 
 
 def make_relations(

@@ -6,7 +6,16 @@ import re
 from typing import Any
 
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, entity_id, make_graph, make_relations, run_cypher
+from store_samples import (
+    DIMENSION,
+    EMBEDDER,
+    MakeStore,
+    entity_id,
+    make_graph,
+    make_question,
+    make_relations,
+    run_cypher,
+)
 
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.ladybug_file import open_file
@@ -93,6 +102,47 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
 
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
+
+
+BEFORE_QUESTIONS = {"ladybug": 18, "neo4j": 19}
+"""The last step of each schema that kept no questions."""
+
+
+def test_a_store_with_documents_takes_questions(
+    engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = BEFORE_QUESTIONS["ladybug" if engine == "ladybug" else "neo4j"]
+    dialect: queries.Dialect = (
+        "ladybug" if engine == "ladybug" else "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
+    )
+    steps = queries.migrations(dialect)
+    graph = make_graph(namespace := f"questions-{engine}", levels=(1,))
+    with monkeypatch.context() as patch:
+        if engine == "ladybug":
+            patch.setattr(queries, "migrations", lambda _: {n: step for n, step in steps.items() if n <= old})
+        store = make_store(namespace)
+        store.write(graph)
+        store.close()
+    if engine != "ladybug":
+        run_cypher(place, "DROP CONSTRAINT question_id")
+        run_cypher(place, "DROP INDEX question_time")
+        run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=old)
+    store = make_store(namespace, migrated=False)
+    assert store.schema["version"] == old
+
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+
+    assert store.schema["version"] == max(steps)
+    assert (store.documents(), store.segments_of(graph.document.id)) == ([graph.document], list(graph.segments))
+    assert store.questions() == []
+    question = make_question(namespace, [*graph.segments, *graph.points])
+    store.keep(question)
+    assert store.questions() == [question]
+    if engine != "ladybug":
+        names = {row["name"] for row in run_cypher(place, "SHOW INDEXES YIELD name")}
+        assert {"question_id", "question_time"} <= names
+    store.forget(graph.document.id)
+    assert store.questions() == []
 
 
 BEFORE_RELATIONS = {"ladybug": 15, "neo4j": 16}

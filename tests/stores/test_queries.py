@@ -21,7 +21,7 @@ SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("sc
 DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("reading.py", "relating.py", "writing.py", "whole.py")
+SHARED = ("reading.py", "relating.py", "writing.py", "keeping.py", "whole.py")
 USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
 
 ABOUT_THE_STORE = {  # these concern no namespace
@@ -45,6 +45,7 @@ VALUES: dict[str, Any] = {
     "names": ["d"],
     "node_ids": ["n"],
     "places": [0],
+    "question_ids": ["q"],
     "relation_ids": ["r"],
     "segment_ids": ["s"],
     "segments": 1,
@@ -62,6 +63,10 @@ ROW: dict[str, Any] = {
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
     "segment_id": "s", "entity_id": "e", "surface": "S", "surfaces": "[]", "kind": "NAME", "kinds": ["NAME"],
     "normal": "s", "description": "s", "score": 0.9,
+    "asked_at": "", "answer": "", "abstained": False, "stop_reason": "", "strategy": "", "nodes": 1,
+    "prompt_tokens": 1, "generated_tokens": 1, "model_calls": 1, "seconds": 0.5, "citations": "[]",
+    "question_id": "q", "node_id": "n", "order": 1, "attention": 0.5, "p_yes": 0.5, "sources": "{}", "via": "",
+    "reason": "", "stop": "", "dropped": ["n"],
 }  # fmt: skip
 
 

@@ -1,0 +1,23 @@
+// The kept questions of these ids, the newest first.
+// params: namespace, question_ids
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations
+// needs: Question.id
+UNWIND $question_ids AS question_id
+MATCH (q:Question {id: question_id})
+WHERE q.namespace = $namespace
+RETURN
+  q.id AS id,
+  q.text AS text,
+  q.asked_at AS asked_at,
+  q.answer AS answer,
+  q.abstained AS abstained,
+  q.stop_reason AS stop_reason,
+  q.strategy AS strategy,
+  q.model AS model,
+  q.nodes AS nodes,
+  q.prompt_tokens AS prompt_tokens,
+  q.generated_tokens AS generated_tokens,
+  q.model_calls AS model_calls,
+  q.seconds AS seconds,
+  q.citations AS citations
+ORDER BY asked_at DESC, id

@@ -1,0 +1,20 @@
+// What was read for these questions, in order. A probability of -1 says that the model was not asked.
+// params: namespace, question_ids
+// returns: question_id, node_id, order, score, attention, p_yes, sources, via, reason, stop, dropped
+// needs: Question.id
+UNWIND $question_ids AS one_id
+MATCH (q:Question {id: one_id})-[r:READ]->(n)
+WHERE q.namespace = $namespace
+RETURN
+  q.id AS question_id,
+  n.id AS node_id,
+  r.`order` AS `order`,
+  r.score AS score,
+  r.attention AS attention,
+  coalesce(r.p_yes, -1.0) AS p_yes,
+  r.sources AS sources,
+  r.via AS via,
+  r.reason AS reason,
+  r.stop AS stop,
+  r.dropped AS dropped
+ORDER BY question_id, `order`

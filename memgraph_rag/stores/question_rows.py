@@ -1,0 +1,106 @@
+"""Kept questions to rows of a database, and back.
+
+It knows no engine, as ``rows``. The invariant: what is decoded equals what was encoded, field by field; a question of
+which not all is there any more is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple
+
+from memgraph_rag.stores.rows import Columns, Row, caption
+from memgraph_rag.types import Answer, Citation, Node, Question, Step, StopReason, Usage
+
+__all__ = ["decode_questions", "question_columns", "read_columns"]
+
+_NOT_ASKED = -1.0
+"""P(Yes) of a step after which the model was not asked: a row has no null, whose type an engine would have to guess."""
+
+
+def question_columns(question: Question) -> Columns:
+    """The question's own node."""
+    answer = question.answer
+    row = {
+        "id": question.id,
+        "name": caption(question.text),
+        "text": question.text,
+        "asked_at": question.asked_at,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "stop_reason": answer.stop_reason.value,
+        "strategy": answer.strategy,
+        "model": answer.model,
+        "nodes": len(answer.trace),
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "generated_tokens": answer.usage.generated_tokens,
+        "model_calls": answer.usage.model_calls,
+        "seconds": float(answer.usage.seconds),
+        "citations": json.dumps([astuple(cited) for cited in answer.citations], ensure_ascii=False, default=float),
+    }
+    return {name: [value] for name, value in row.items()}
+
+
+def read_columns(question: Question, kind: str) -> Columns:
+    """READ edges to the nodes of one kind; ``order`` counts all nodes that were read, from 1."""
+    read = [(order, step) for order, step in enumerate(question.answer.trace, 1) if step.node.kind == kind]
+    steps = [step for _, step in read]
+    return {
+        "question_id": [question.id] * len(read),
+        "node_id": [step.node.id for step in steps],
+        "order": [order for order, _ in read],
+        "score": [float(step.score) for step in steps],
+        "attention": [float(step.attention) for step in steps],
+        "p_yes": [_NOT_ASKED if step.p_yes is None else float(step.p_yes) for step in steps],
+        "sources": [json.dumps(dict(step.sources), default=float) for step in steps],
+        "via": [step.via for step in steps],
+        "reason": [step.reason for step in steps],
+        "stop": ["" if step.stop is None else step.stop.value for step in steps],
+        "dropped": [list(step.dropped) for step in steps],
+    }
+
+
+def decode_questions(found: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]) -> Iterator[Question]:
+    """The questions of these rows.
+
+    Args:
+        reads: their READ edges, by question in order.
+        nodes: what these lead to, by id.
+    """
+    traces: dict[str, list[Step]] = {}
+    for row in reads:
+        if row["node_id"] in nodes:
+            traces.setdefault(row["question_id"], []).append(_decode_step(row, nodes[row["node_id"]]))
+    for row in found:
+        trace = traces.get(row["id"], [])
+        if len(trace) == row["nodes"]:  # else it went, with what was read, while it was read
+            yield Question(row["id"], row["asked_at"], _decode_answer(row, tuple(trace)))
+
+
+def _decode_step(row: Row, node: Node) -> Step:
+    return Step(
+        node,
+        row["score"],
+        row["attention"],
+        None if row["p_yes"] < 0 else row["p_yes"],
+        StopReason(row["stop"]) if row["stop"] else None,
+        json.loads(row["sources"]),
+        row["via"],
+        row["reason"],
+        tuple(row["dropped"]),
+    )
+
+
+def _decode_answer(row: Row, trace: tuple[Step, ...]) -> Answer:
+    return Answer(
+        question=row["text"],
+        text=row["answer"],
+        abstained=row["abstained"],
+        stop_reason=StopReason(row["stop_reason"]),
+        citations=tuple(Citation(*cited) for cited in json.loads(row["citations"])),
+        trace=trace,
+        usage=Usage(row["prompt_tokens"], row["generated_tokens"], row["model_calls"], row["seconds"]),
+        strategy=row["strategy"],
+        model=row["model"],
+    )
