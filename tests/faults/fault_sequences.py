@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
 from fault_world import KEYS, TEXTS, JournaledModel, Place
@@ -21,7 +21,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.stores import open_store
 
-LAYERS = ((), ("entities",), ("points",), ("entities", "points"))
+LAYERS = tuple(chosen for number in range(4) for chosen in combinations(("entities", "points", "relations"), number))
 
 KEY = st.sampled_from(KEYS)
 VERSION = st.integers(1, 2)
