@@ -31,6 +31,7 @@ from fault_connections import breaks, gone, interrupted  # noqa: E402
 from fault_crowd import crowd  # noqa: E402
 from fault_disk import full, limits, may_mount  # noqa: E402
 from fault_fuzz import FUZZERS  # noqa: E402
+from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
@@ -131,7 +132,7 @@ class _Failed:
 
 def main() -> int:
     """Run the parts and sum up."""
-    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "suites"]
+    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "suites", "injections"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="how much of everything")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -164,6 +165,8 @@ def main() -> int:
             add("fuzz", name, lambda name=name: fuzz(name, given.fuzz_seconds * given.share))
     if "suites" in given.only:
         add("suites", ", ".join(given.engines), lambda: suites(given.share, given.engines))
+    if "injections" in given.only:
+        add("injections", "ladybug", lambda: injections(many(6, given.share)))
     print(f"faults: {total}")
     return not total.is_clean
 
