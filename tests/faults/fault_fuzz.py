@@ -67,15 +67,17 @@ class Fuzzer:
         Raises:
             Exception: what an example raised; hypothesis says which.
         """
-        tried = 0
+        tried, crashed = 0, False
         with TemporaryDirectory() as folder, self.opened(Path(folder)) as at:
             ends = time.process_time() + seconds
 
             def check(**drawn: Any) -> None:
-                nonlocal tried
-                if time.process_time() < ends:
-                    self.check(at, **drawn)
-                    tried += 1
+                nonlocal tried, crashed
+                if time.process_time() > ends and not crashed:  # else hypothesis looks for a shorter example
+                    return
+                tried, crashed = tried + 1, True
+                self.check(at, **drawn)
+                crashed = False
 
             of_a_round = settings(
                 max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -345,13 +347,13 @@ def _archived(folder: Path) -> Iterator[Memory]:
 def _changed(value: Any, path: list[float], new: Any) -> Any:
     """The same JSON with another value in one place; ``path`` chooses it."""
     if not path or not value or not isinstance(value, (list, dict)):
-        return new
+        return None if new is Ellipsis else new
     chosen = list(range(len(value)) if isinstance(value, list) else value)[int(path[0] * len(value)) % len(value)]
     changed = list(value) if isinstance(value, list) else dict(value)
     if new is Ellipsis and len(path) == 1:
         del changed[chosen]
     else:
-        changed[chosen] = _changed(value[chosen], path[1:], None if new is Ellipsis else new)
+        changed[chosen] = _changed(value[chosen], path[1:], new)
     return changed
 
 
@@ -402,7 +404,7 @@ def an_archive_is_stored_or_refused(
     for record in memory.documents():
         memory.search("Who built a box?", documents=[record.id])
         memory.forget(record.id)
-    assert "Segment" not in memory.stats()["counts"]
+    assert not any(memory.stats()["counts"].values())
 
 
 KEPT = "0" * 64
