@@ -78,7 +78,7 @@ class Sequences(RuleBasedStateMachine):
     @rule(layers=CHOICE)
     def deepen(self, layers: tuple[str, ...]) -> None:
         list(self._memories[()].deepen(layers=layers))
-        self._held = {key: (version, had | set(layers)) for key, (version, had) in self._held.items()}
+        self._held = {key: (version, had | _built(layers)) for key, (version, had) in self._held.items()}
 
     @rule(key=KEY, version=VERSION, layers=CHOICE, prompts=st.integers(1, 3))
     def add_and_be_interrupted(self, key: str, version: int, layers: tuple[str, ...], prompts: int) -> None:
@@ -136,7 +136,12 @@ class Sequences(RuleBasedStateMachine):
     def _note(self, key: str, version: int, layers: tuple[str, ...]) -> None:
         held = self._held.get(key)
         known = held[1] if held is not None and held[0] == version else frozenset[str]()
-        self._held[key] = (version, known | set(layers))
+        self._held[key] = (version, known | _built(layers))
+
+
+def _built(layers: tuple[str, ...]) -> frozenset[str]:
+    """What is built where these layers are asked for: relations rest on entities."""
+    return frozenset(layers) | ({"entities"} if "relations" in layers else set())
 
 
 class _failing_at:  # noqa: N801 - reads as a word

@@ -60,10 +60,7 @@ def test_a_deadlock_between_writers_resolves_itself(place: Place) -> None:
     auth = (place.address["user"], SecretStr(place.address["password"]))
     connection = connect(place.address["address"], auth=auth, database=None, timeout_s=10)
     try:
-        for name in "ab":
-            connection.write(
-                "make", lambda execute, name=name: execute(MADE, {"namespace": place.namespace, "name": name})
-            )
+        connection.write("make", lambda execute: execute(MADE, {"namespace": place.namespace}))
         writers = [threading.Thread(target=write, args=(connection, names)) for names in ("ab", "ba")]
         for writer in writers:
             writer.start()
