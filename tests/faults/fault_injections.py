@@ -53,7 +53,7 @@ def injections(count: int, *, seed: int = 0) -> Tally:
         return Tally()
     alone = _found({}, model)
     beside = _found({name: INJECTIONS[name] for name in names}, model)
-    print(f"{model.name} beside {', '.join(names)}")
+    print(f"hostile: {'; '.join(names)}")
     tally = Tally(tried=len(HONEST) + len(QUESTIONS))
     for key in HONEST:
         if alone.points[key] != beside.points[key]:
@@ -79,11 +79,13 @@ def _found(hostile: dict[str, str], model: LanguageModel) -> Found:
         for outcome in memory.add_many(given):
             assert isinstance(outcome, Receipt), outcome
         ids = {record.key: record.id for record in memory.documents()}
-        of_all = [memory.ask(question) for question in QUESTIONS]
+        print(f"{model.name} has read {len(HONEST)} honest and {len(hostile)} hostile documents", flush=True)
+        of_honest = [memory.ask(question, documents=HONEST) for question in QUESTIONS]
+        of_all = [memory.ask(question) for question in QUESTIONS] if hostile else of_honest
         honest = {ids[key] for key in HONEST}
         return Found(
             {key: _points(memory, ids[key]) for key in HONEST},
-            [memory.ask(question, documents=HONEST) for question in QUESTIONS],
+            of_honest,
             of_all,
             [sum(step.node.document_id not in honest for step in answer.trace) for answer in of_all],
         )
