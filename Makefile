@@ -3,7 +3,7 @@
 #   make demo       a story, three questions: walk, answers, citations
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
-#   make fault-tests SHARE=0.05      a twentieth of everything
+#   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
 #   make bench-retrieval DATA=DIR    another folder than the usual ones
 #   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
@@ -11,6 +11,7 @@
 
 PYTHON ?= python3
 SHARE ?= 1.0
+FUZZ_SECONDS ?= 600
 TEXT ?= ../shared/data/books/alice_11.txt
 STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
@@ -34,8 +35,9 @@ demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 test: lint ## Lint, types and all tests
 	@$(BIN)/python -m pytest
 
-fault-tests: $(VENV)/.has-test ## Kills, broken connections, full disks, crowds and fuzzers at length: about two hours
-	@$(BIN)/python tests/faults/long.py --share $(SHARE)
+fault-tests: $(VENV)/.has-test ## Kills, lost servers, full disks, crowds and fuzzers at length: about half a day
+	@$(BIN)/python tests/faults/long.py --share $(SHARE) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(ENGINES),--engines $(ENGINES)) --fuzz-seconds $(FUZZ_SECONDS)
 
 lint: $(VENV)/.has-test ## Lint, format and types
 	@$(BIN)/ruff check

@@ -1,9 +1,9 @@
 """A memory as a file of JSON Lines: from any store into any other, exactly.
 
 The first line says what it is, each further one holds a document with all that was built of it, the last one how many
-there were. It knows records and no database. Invariants: every line is checked by its hash before anything of the file
-is stored; ids are not in it but made again, so that a document may go into another namespace; numbers come back bit
-for bit (embeddings as float32 in base64).
+there were. It knows records and no database. Invariants: every line is checked, by its hash and by its form (whoever
+changes a line can hash it again), before anything of the file is stored; ids are not in it but made again, so that a
+document may go into another namespace; numbers come back bit for bit (embeddings as float32 in base64).
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic_core import from_json
+from typing_extensions import TypedDict
 
 from memgraph_rag.errors import DocumentError, SchemaMismatch
 from memgraph_rag.types import (
@@ -39,6 +43,50 @@ __all__ = ["read", "verify", "write"]
 
 _FORMAT = "memgraph_rag archive"
 _VERSION = 1
+_DOCUMENT_LINE = re.compile(r'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
+
+_Number = Annotated[int, Field(ge=0, lt=2**31)]
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+_Node = tuple[_Number, _Number]  # level and index; a segment's level is 0
+_Packed = tuple[tuple[_Number, _Number], str]
+
+
+class _Record(TypedDict):
+    """A document's record without its id."""
+
+    key: str
+    title: str
+    source: str
+    sha256: str
+    added_at: str
+    characters: _Number
+    segments: _Number
+    layers: list[str]
+    model: str
+    metadata: dict[str, str | bool | int | _Finite]
+    recognizer: str
+
+
+class _Encoded(TypedDict):
+    """A document by names, places and numbers, without an id: one line of an archive."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
+
+    record: _Record
+    segments: list[tuple[_Number, str, _Number, _Number, _Number, str, str]]
+    segment_embeddings: _Packed
+    points: list[tuple[Annotated[_Number, Field(ge=1)], _Number, str, _Number]]
+    point_embeddings: _Packed
+    summarizes: list[tuple[_Node, _Node, _Finite]]
+    mentions: list[tuple[_Number, _Number, _Number, str, str, str]]
+    titles: list[tuple[str, str]]
+    relations: list[tuple[_Number, str, str, str]]
+    relation_embeddings: _Packed
+    ends: list[str]
+    end_embeddings: _Packed
+
+
+_FORM = TypeAdapter(_Encoded)
 
 
 def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:
@@ -74,18 +122,18 @@ def verify(path: Path, *, embedder: str, dimension: int) -> int:
     """
     number, hashes, foot = 0, hashlib.sha256(), None
     for place, line in enumerate(_lines(path), 1):
-        found = _parsed(path, place, line)
+        told = _DOCUMENT_LINE.fullmatch(line)
         if place == 1:
-            _check_head(path, found, embedder, dimension)
-        elif "document" in found and foot is None:
-            document = line[line.index('"document":') + len('"document":') : -1]
-            own = hashlib.sha256(document.encode()).hexdigest()
-            if own != found.get("sha256"):
+            _check_head(path, _parsed(path, place, line), embedder, dimension)
+        elif told and foot is None:
+            own, document = told.groups()
+            if own != hashlib.sha256(document.encode()).hexdigest():
                 raise _damaged(path, place, "its hash is another")
+            _document(path, place, document, "")
             hashes.update(own.encode())
             number += 1
         else:
-            foot = found
+            foot = _parsed(path, place, line)
     if foot != {"documents": number, "sha256": hashes.hexdigest()}:
         raise _damaged(path, number + 2, "the end is missing, or documents are")
     return number
@@ -94,9 +142,9 @@ def verify(path: Path, *, embedder: str, dimension: int) -> int:
 def read(path: Path, *, namespace: str) -> Iterator[DocumentGraph]:
     """The documents of an archive that was verified, with the ids that they have in this namespace."""
     for place, line in enumerate(_lines(path), 1):
-        found = _parsed(path, place, line)
-        if "document" in found:
-            yield _decoded(found["document"], namespace)
+        told = _DOCUMENT_LINE.fullmatch(line)
+        if told:
+            yield _document(path, place, told[2], namespace)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -110,12 +158,19 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _parsed(path: Path, place: int, line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = from_json(line)  # refuses what is nested too deep
     except ValueError as exc:
         raise _damaged(path, place, "it is no JSON") from exc
     if not isinstance(found, dict):
         raise _damaged(path, place, "it is no JSON object")
     return found
+
+
+def _document(path: Path, place: int, text: str, namespace: str) -> DocumentGraph:
+    try:
+        return _decoded(_FORM.validate_json(text), namespace)
+    except (ValueError, IndexError) as exc:
+        raise _damaged(path, place, "what it holds is no document") from exc
 
 
 def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
@@ -125,11 +180,12 @@ def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: i
             f"{head.get('version')!r}: {path}. 'memgraph-rag export' makes one.",
             path=path,
         )
-    if (head["embedder"], head["dimension"]) != (embedder, dimension):
+    made_with = head.get("embedder"), head.get("dimension")
+    if made_with != (embedder, dimension):
         raise SchemaMismatch(
-            f"{path} was made with the embedder {head['embedder']} ({head['dimension']} dimensions); came {embedder} "
+            f"{path} was made with the embedder {made_with[0]} ({made_with[1]} dimensions); came {embedder} "
             f"({dimension}). Use that embedder, or add the documents themselves.",
-            expected=head["embedder"],
+            expected=made_with[0],
             came=embedder,
         )
 
@@ -151,7 +207,7 @@ def _json(value: object) -> str:
 
 
 def _encoded(graph: DocumentGraph) -> dict[str, Any]:
-    """A document by names, places and numbers, without an id."""
+    """The document in the form of ``_Encoded``."""
     segments = {segment.id: segment.index for segment in graph.segments}
     places = {point.id: [point.level, point.index] for point in graph.points}
     nodes = places | {node_id: [0, index] for node_id, index in segments.items()}
@@ -181,8 +237,8 @@ def _encoded(graph: DocumentGraph) -> dict[str, Any]:
 _SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("id", "document_id"))
 
 
-def _decoded(found: Mapping[str, Any], namespace: str) -> DocumentGraph:
-    record = {**found["record"], "layers": tuple(found["record"]["layers"])}
+def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
+    record: dict[str, Any] = {**found["record"], "layers": tuple(found["record"]["layers"])}
     document_id = make_id(namespace, "document", record["key"])
 
     def node_id(level: int, index: int) -> str:
@@ -225,6 +281,6 @@ def _packed(matrix: Matrix) -> list[Any]:
     return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode("ascii")]
 
 
-def _unpacked(packed: list[Any]) -> Matrix:
+def _unpacked(packed: _Packed) -> Matrix:
     shape, text = packed
     return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32).reshape(shape)

@@ -36,7 +36,7 @@ PASSWORD = "a-password-for-tests"
 
 @dataclass(frozen=True)
 class Server:
-    """A running Neo4j."""
+    """A running Neo4j; ``pid`` is its process where it is a local one."""
 
     uri: str
     user: str
@@ -44,6 +44,7 @@ class Server:
     version: str
     source: str
     seconds: float
+    pid: int | None = None
 
 
 class Servers(Mapping[str, Server]):
@@ -77,26 +78,27 @@ class Servers(Mapping[str, Server]):
         self._open.close()
 
     def _start(self, line: str) -> Server:
-        began = time.monotonic()
+        began, pid = time.monotonic(), None
         if "NEO4J_URI" in os.environ:
             source, uri = "NEO4J_URI", os.environ["NEO4J_URI"]
             user, password = os.environ.get("NEO4J_USER", "neo4j"), os.environ.get("NEO4J_PASSWORD", "")
         elif docker_answers():
             source, uri, user, password = "Docker", self._start_container(line), "neo4j", PASSWORD
         else:
-            source, uri, user, password = "local", self._start_local(line), "neo4j", PASSWORD
+            (uri, pid), source, user, password = self._start_local(line), "local", "neo4j", PASSWORD
         version = reported_version(uri, user, password)
         if not version.startswith(f"{line}."):
             message = f"NEO4J_URI leads to {version}"
             raise SettingsError(message)
-        return Server(uri, user, password, version, source, time.monotonic() - began)
+        return Server(uri, user, password, version, source, time.monotonic() - began, pid)
 
-    def _start_local(self, line: str) -> str:
+    def _start_local(self, line: str) -> tuple[str, int]:
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="neo4j-"))
         home = Path(folder) / "home"
         bolt_port, http_port = free_ports(2)
         self._open.callback(stop, home)
-        return start(home, version=VERSIONS[line], password=PASSWORD, bolt_port=bolt_port, http_port=http_port).bolt_uri
+        server = start(home, version=VERSIONS[line], password=PASSWORD, bolt_port=bolt_port, http_port=http_port)
+        return server.bolt_uri, server.pid
 
     def _start_container(self, line: str) -> str:
         with warnings.catch_warnings():

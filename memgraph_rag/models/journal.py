@@ -8,6 +8,7 @@ graph is not kept here.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import tempfile
@@ -18,7 +19,6 @@ from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from memgraph_rag.types import Generation, Prompt, Usage
 
 __all__ = ["Journal", "journal_key"]
 
-_FORM = 1  # of an entry; those of another form are not found
+_FORM = 2  # of an entry; those of another form are not found
+_DIGEST = 32  # bytes of SHA-256 at the end of an entry
 _MOST_BYTES = 256 * 2**20  # ten times what *War and Peace* takes
 _MOST_SECONDS = 7 * 24 * 3600.0  # that an entry waits for a retry
 
@@ -48,13 +49,17 @@ class Journal:
     def find(self, key: str) -> Generation | None:
         """What was written, if it is known."""
         try:
-            with self._path(key).open("rb") as file, np.load(file, allow_pickle=False) as entry:
-                told = json.loads(str(entry["told"]))
-                found = Generation(
-                    told["text"], entry["offsets"], entry["attention"], told["finish"], Usage(**told["usage"])
-                )
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
+            whole = self._path(key).read_bytes()
+        except OSError:
             return None
+        held, digest = whole[:-_DIGEST], whole[-_DIGEST:]
+        if hashlib.sha256(held).digest() != digest:  # else it may raise whatever numpy and zipfile may raise
+            return None
+        with np.load(io.BytesIO(held), allow_pickle=False) as entry:
+            told = json.loads(str(entry["told"]))
+            found = Generation(
+                told["text"], entry["offsets"], entry["attention"], told["finish"], Usage(**told["usage"])
+            )
         with self._lock:
             self._used.add(key)
         return found
@@ -62,11 +67,13 @@ class Journal:
     def keep(self, key: str, generation: Generation) -> None:
         """Write down what was generated."""
         told = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
+        made = io.BytesIO()
+        np.savez(made, told=json.dumps(told), offsets=generation.offsets, attention=generation.attention)
         try:
             if not self._is_ready:
                 return
             with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".part", delete=False) as file:
-                np.savez(file, told=json.dumps(told), offsets=generation.offsets, attention=generation.attention)
+                file.write(made.getvalue() + hashlib.sha256(made.getvalue()).digest())
             Path(file.name).replace(self._path(key))
         except OSError:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,9 @@ from fault_world import Place
 from store_samples import run_cypher
 
 
-@pytest.fixture(params=["ladybug", "neo4j-2026"])
+@pytest.fixture(params=os.environ.get("FAULT_ENGINES", "ladybug neo4j-2026").split())
 def engine(request: pytest.FixtureRequest) -> str:
-    """Each engine in turn; the older Neo4j has its turn in the long form."""
+    """Each engine in turn; the older Neo4j has its turn in the long form, which names the engines."""
     return request.param
 
 

@@ -7,9 +7,11 @@ The invariants that are tried: one broken connection is not noticed; a server th
 from __future__ import annotations
 
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -118,6 +120,39 @@ def _try_read(
     proxy.heal()
 
 
+def interrupted(place: Place, *, seconds: float) -> Tally:
+    """A server that refuses everybody for a short time, from the middle of a call on: it is waited for, unnoticed."""
+    tally = Tally()
+    world = World(place)
+    world.build([(1, 0, 0), (2, 0, 0)])
+    proxy = proxy_to(place)
+    memory, _ = open_journaled(through(proxy, place))
+
+    def leave() -> None:
+        proxy.refuses = True
+        proxy.cut()
+        time.sleep(seconds)
+        proxy.heal()
+
+    with memory:
+        for before, after in pairwise([(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 0, 0)]):
+            tally.tried += 1
+            leaving = threading.Timer(0.02, leave)
+            leaving.start()
+            try:
+                move(memory, before, after)
+                memory.search("Who built a wooden box?", mode="hybrid", k=3)
+            except MemgraphRagError as error:
+                print(f"LOST: {seconds} s without a server, from {before} to {after}: {type(error).__name__}: {error}")
+                tally.lost += 1
+            leaving.join()
+            if world.graph(memory) != world.graphs[after]:
+                print(f"LEFT OVER: {seconds} s without a server: it is {world.name(world.graph(memory))}")
+                tally.left_over += 1
+    proxy.close()
+    return tally
+
+
 def _works(call: Callable[[], Any]) -> bool:
     try:
         call()
@@ -126,8 +161,8 @@ def _works(call: Callable[[], Any]) -> bool:
     return True
 
 
-def gone(place: Place, deadline_s: float) -> Tally:
-    """A server that refuses, hangs up on or ignores everybody: told of in time, and used again when it is back."""
+def gone(place: Place, deadline_s: float, *, ways: Sequence[str] = ("refuse", "stall")) -> Tally:
+    """A server that refuses (and hangs up on) or ignores everybody: told of in time, and used again when it is back."""
     tally = Tally()
     proxy = proxy_to(place)
     memory, _ = open_journaled(through(proxy, place))
@@ -137,21 +172,20 @@ def gone(place: Place, deadline_s: float) -> Tally:
         ("forget", lambda: memory.forget("eve")),
     ]
 
-    def refuse() -> None:
+    def take_away(how: str) -> None:
         proxy.refuses = True
-        proxy.cut()
-
-    def stall() -> None:
-        proxy.stall()
-        proxy.refuses = True
+        if how == "refuse":
+            proxy.cut()
+        else:
+            proxy.stall()
 
     with memory:
-        for how in (refuse, stall):
+        for how in ways:
             for name, call in calls:
                 if name == "forget":
                     memory.add("Eve met Zoe in Oslo. It was cold.", key="eve")
                 memory.documents()
-                how()
+                take_away(how)
                 tally.tried += 1
                 began = time.monotonic()
                 try:
@@ -161,15 +195,15 @@ def gone(place: Place, deadline_s: float) -> Tally:
                 except StoreUnavailable:
                     pass
                 except Exception as error:  # noqa: BLE001 - another error than the promised one is a finding
-                    print(f"LOST: {how.__name__}, {name}: {type(error).__name__}: {error}")
+                    print(f"LOST: {how}, {name}: {type(error).__name__}: {error}")
                     tally.lost += 1
                 took = time.monotonic() - began
                 if took > deadline_s:
-                    print(f"LOST: {how.__name__}, {name} took {took:.0f} s")
+                    print(f"LOST: {how}, {name} took {took:.0f} s")
                     tally.lost += 1
                 proxy.heal()
                 if not until(lambda: _works(memory.documents), 30):
-                    print(f"LOST: after {how.__name__}, {name} the server is back and not used")
+                    print(f"LOST: after {how}, {name} the server is back and not used")
                     tally.lost += 1
         if memory._store.document("eve"):
             memory.forget("eve")

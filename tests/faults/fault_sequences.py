@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
 from fault_world import KEYS, TEXTS, JournaledModel, Place
@@ -21,7 +21,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.stores import open_store
 
-LAYERS = ((), ("entities",), ("points",), ("entities", "points"))
+LAYERS = tuple(chosen for number in range(4) for chosen in combinations(("entities", "points", "relations"), number))
 
 KEY = st.sampled_from(KEYS)
 VERSION = st.integers(1, 2)
@@ -101,7 +101,7 @@ class Sequences(RuleBasedStateMachine):
     @rule(layers=CHOICE)
     def deepen(self, layers: tuple[str, ...]) -> None:
         list(self._memories[()].deepen(layers=layers))
-        self._held = {key: (version, had | set(layers)) for key, (version, had) in self._held.items()}
+        self._held = {key: (version, had | _built(layers)) for key, (version, had) in self._held.items()}
 
     @rule(key=KEY, version=VERSION, layers=CHOICE, prompts=st.integers(1, 3))
     def add_and_be_interrupted(self, key: str, version: int, layers: tuple[str, ...], prompts: int) -> None:
@@ -167,7 +167,12 @@ class Sequences(RuleBasedStateMachine):
         if held is not None and held[0] != version:
             self._drop_readers(key)
         known = held[1] if held is not None and held[0] == version else frozenset[str]()
-        self._held[key] = (version, known | set(layers))
+        self._held[key] = (version, known | _built(layers))
+
+
+def _built(layers: tuple[str, ...]) -> frozenset[str]:
+    """What is built where these layers are asked for: relations rest on entities."""
+    return frozenset(layers) | ({"entities"} if "relations" in layers else set())
 
     def _drop_readers(self, key: str) -> None:
         self._kept = {question: read for question, read in self._kept.items() if key not in read}

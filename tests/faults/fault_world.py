@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from store_snapshot import Lines, whole_graph
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import Progress
+from memgraph_rag.memory import LAYERS
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt
@@ -57,8 +58,11 @@ class Place:
         model = JournaledModel(self.cache / "journal")
         given = {named[name]: value for name, value in self.address.items()}
         return Memory(
-            **given, namespace=self.namespace, cache_dir=self.cache, **options(model=model, **changes)
-        )  # fmt: skip
+            **given,
+            namespace=self.namespace,
+            cache_dir=self.cache,
+            **options(**{"model": model, "layers": LAYERS, **changes}),
+        )
 
 
 class JournaledModel(FakeLanguageModel):
@@ -90,11 +94,11 @@ class JournaledModel(FakeLanguageModel):
     ) -> list[Generation]:
         done = []
         for prompt in prompts:
-            key = journal_key(self.name, prompt, max_tokens, stop)
+            key = journal_key(self.name, prompt, max_tokens, stop, schema)
             found = self._journal.find(key)
             if found is None:
                 time.sleep(SECONDS_PER_PROMPT)
-                (found,) = super().generate([prompt], max_tokens=max_tokens, stop=stop)
+                (found,) = super().generate([prompt], max_tokens=max_tokens, stop=stop, schema=schema)
                 self._journal.keep(key, found)
                 self.written += 1
                 self.told()
@@ -132,12 +136,13 @@ class World:
     def graph(self, memory: Memory) -> Graph:
         return whole_graph(memory._store, self.place.address)
 
-    def build(self) -> None:
-        """Walk through all states and look at the graph of each; ends with nothing stored."""
+    def build(self, states: Iterable[State] | None = None) -> None:
+        """Walk through these states (by default all) and look at the graph of each; ends with nothing stored."""
         memory, _ = open_journaled(self.place)
         held = (0,) * len(KEYS)
         with memory:
-            for state in (*_all_states(), held):
+            self.graphs[held] = self.graph(memory)
+            for state in (*(_all_states() if states is None else states), held):
                 for next_one in _single_moves(held, state):
                     move(memory, held, next_one)
                     held = next_one

@@ -1,6 +1,7 @@
-"""The long form of the fault tests: what ``make fault-tests`` runs, for about an hour.
+"""The long form of the fault tests: what ``make fault-tests`` runs, for about half a day.
 
     python tests/faults/long.py [--share 1.0] [--only kills …] [--engines ladybug neo4j-5.26 neo4j-2026]
+        [--fuzz-seconds 600] [--fuzzers files …]
 
 ``--share 0.05`` does a twentieth of everything. Each part tells what it found; the last line sums up:
 ``faults: N tried, N lost, N left over, N leaked``. Exit status 1 where anything was lost, left over or leaked.
@@ -14,8 +15,9 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +27,13 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]  # tes
 
 import pytest  # noqa: E402
 from conftest import Servers  # noqa: E402
-from fault_connections import breaks, gone  # noqa: E402
+from fault_connections import breaks, gone, interrupted  # noqa: E402
 from fault_crowd import crowd  # noqa: E402
 from fault_disk import full, limits, may_mount  # noqa: E402
+from fault_fuzz import FUZZERS  # noqa: E402
+from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
-from fault_servers import found_new, paused, restarted  # noqa: E402
+from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
 from store_samples import run_cypher  # noqa: E402
@@ -57,9 +61,17 @@ PARTS = (
     Part("ctrl-c", ENGINES, lambda place, share: kills(place, many(100, share), seed=12, blow=signal.SIGINT)),
     Part("disk", ENGINES[:1], lambda place, share: _disks(place, share)),
     Part("connections", SERVERS, lambda place, share: breaks(place, many(300, share), seed=13)),
-    Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0)),
+    Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0) + interrupted(place, seconds=10.0)),
     Part("crowd", ENGINES, lambda place, share: _crowd(place, max(3.0, 300 * share))),
 )
+
+OF_A_SERVER: dict[str, Callable[[str, float], Tally]] = {
+    "found-new": lambda line, _: found_new(line),
+    "paused": lambda line, _: paused(line),
+    "stopped": lambda line, _: stopped(line),
+    "restarted": lambda line, share: restarted(line, blows=[signal.SIGKILL, signal.SIGTERM] * many(5, share)),
+}
+"""What is done to a server of its own, by release line and share."""
 
 
 def _disks(place: Place, share: float) -> Tally:
@@ -90,13 +102,22 @@ def place_of(engine: str, servers: Servers) -> Iterator[Place]:
         run_cypher(address, "MATCH (n) WHERE n.namespace = $namespace DETACH DELETE n", namespace=namespace)
 
 
-def suites(share: float) -> Tally:
-    """What pytest runs in the short form too, with more examples: sequences, namespaces, hostile text, fuzzers."""
-    os.environ["FAULT_SHARE"] = str(max(1.0, 30 * share))
-    names = ("test_sequences", "test_namespaces", "test_hostile", "test_forgotten", "test_fuzz")
+def suites(share: float, engines: Sequence[str]) -> Tally:
+    """What pytest runs in the short form too, with more examples: sequences, namespaces, hostile text."""
+    os.environ |= {"FAULT_SHARE": str(max(1.0, 30 * share)), "FAULT_ENGINES": " ".join(engines)}
+    names = ("test_sequences", "test_namespaces", "test_whole", "test_hostile", "test_archive", "test_forgotten")
     failed = _Failed()
     pytest.main(["-q", "--timeout=7200", *(str(HERE / f"{name}.py") for name in names)], plugins=[failed])
     return Tally(tried=failed.tried, lost=failed.failed)
+
+
+def fuzz(name: str, seconds: float) -> Tally:
+    """One fuzzer; a crash is told with the example that made it."""
+    try:
+        return Tally(tried=FUZZERS[name].run(seconds))
+    except Exception:  # noqa: BLE001 - whatever it is, it is a finding
+        traceback.print_exc()
+        return Tally(tried=1, lost=1)
 
 
 class _Failed:
@@ -111,11 +132,13 @@ class _Failed:
 
 def main() -> int:
     """Run the parts and sum up."""
-    names = [part.name for part in PARTS] + ["servers", "suites"]
+    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "suites", "injections"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="how much of everything")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--fuzz-seconds", type=float, default=600.0, help="for each fuzzer, times the share")
+    parser.add_argument("--fuzzers", nargs="+", choices=FUZZERS, default=list(FUZZERS))
     given = parser.parse_args()
     total = Tally()
     servers = Servers()
@@ -134,12 +157,16 @@ def main() -> int:
                     add(part.name, engine, lambda part=part, place=place: part.run(place, given.share))
     finally:
         servers.close()
-    if "servers" in given.only and set(SERVERS) & set(given.engines):
-        add("found new", "neo4j-2026", found_new)
-        add("paused", "neo4j-2026", paused)
-        add("restarted", "neo4j-2026", restarted)
+    for name, run in OF_A_SERVER.items():
+        for engine in (engine for engine in SERVERS if engine in given.engines and name in given.only):
+            add(name, engine, lambda run=run, engine=engine: run(engine.removeprefix("neo4j-"), given.share))
+    if "fuzz" in given.only:
+        for name in given.fuzzers:
+            add("fuzz", name, lambda name=name: fuzz(name, given.fuzz_seconds * given.share))
     if "suites" in given.only:
-        add("suites", "all", lambda: suites(given.share))
+        add("suites", ", ".join(given.engines), lambda: suites(given.share, given.engines))
+    if "injections" in given.only:
+        add("injections", "ladybug", lambda: injections(many(6, given.share)))
     print(f"faults: {total}")
     return not total.is_clean
 

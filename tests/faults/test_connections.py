@@ -1,14 +1,74 @@
-"""Connections that break, in short; ``make fault-tests`` does it at length, and takes the server away too."""
+"""Connections that break and servers that go, in short; ``make fault-tests`` does it at length."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 import pytest
-from fault_connections import breaks
+from fault_connections import breaks, gone, interrupted
 from fault_tally import Tally
 from fault_world import Place
+from pydantic import SecretStr
+
+from memgraph_rag.stores import neo4j_connection
+from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection, connect
 
 pytestmark = pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
 
 
 def test_a_connection_that_breaks_is_not_noticed(place: Place) -> None:
     assert breaks(place, 8, seed=3) == Tally(tried=8)
+
+
+def test_a_server_that_comes_back_in_time_is_waited_for(place: Place) -> None:
+    assert interrupted(place, seconds=1.0) == Tally(tried=3)
+
+
+def test_a_server_that_stays_away_is_told_of_in_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neo4j_connection, "RETRY_S", 1.0)
+    assert gone(place, deadline_s=10.0, ways=["refuse"]) == Tally(tried=3)
+
+
+MADE = "UNWIND ['a', 'b'] AS name CREATE (:Lock {namespace: $namespace, name: name, times: 0})"
+TAKEN = "MATCH (n:Lock) WHERE n.namespace = $namespace AND n.name = $name SET n.times = n.times + 1"
+TIMES = "MATCH (n:Lock) WHERE n.namespace = $namespace RETURN n.times AS times ORDER BY n.name"
+
+
+def test_a_deadlock_between_writers_resolves_itself(place: Place) -> None:
+    """Two transactions that each hold what the other wants: one of them is made again, both are done."""
+    both_hold = threading.Barrier(2)
+    tries: list[str] = []
+    failed: list[Exception] = []
+
+    def take(names: str) -> Callable[[Execute], None]:
+        def work(execute: Execute) -> None:
+            tries.append(names)
+            execute(TAKEN, {"namespace": place.namespace, "name": names[0]})
+            if tries.count(names) == 1:
+                both_hold.wait(30)
+            execute(TAKEN, {"namespace": place.namespace, "name": names[1]})
+
+        return work
+
+    def write(connection: Neo4jConnection, names: str) -> None:
+        try:
+            connection.write("lock", take(names))
+        except Exception as error:  # noqa: BLE001 - told below
+            failed.append(error)
+
+    auth = (place.address["user"], SecretStr(place.address["password"]))
+    connection = connect(place.address["address"], auth=auth, database=None, timeout_s=10)
+    try:
+        connection.write("make", lambda execute: execute(MADE, {"namespace": place.namespace}))
+        writers = [threading.Thread(target=write, args=(connection, names)) for names in ("ab", "ba")]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join(60)
+        found = connection.read("locks", lambda execute: execute(TIMES, {"namespace": place.namespace}))
+    finally:
+        connection.close()
+    assert failed == []
+    assert [row["times"] for row in found] == [2, 2]
+    assert len(tries) > 2, "there was no deadlock"

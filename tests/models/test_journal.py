@@ -80,6 +80,15 @@ def test_a_damaged_entry_is_none(tmp_path, damage):
     assert Journal(tmp_path).find("a") is None
 
 
+def test_an_entry_with_one_other_bit_is_none(tmp_path):
+    kept = Journal(tmp_path)
+    kept.keep("a", generation())
+    whole = (tmp_path / "a.npz").read_bytes()
+    for place in range(len(whole)):
+        (tmp_path / "a.npz").write_bytes(whole[:place] + bytes([whole[place] ^ 8]) + whole[place + 1 :])
+        assert kept.find("a") is None
+
+
 def test_a_folder_that_cannot_be_made_only_keeps_nothing(tmp_path):
     (tmp_path / "file").write_text("in the way")
     kept = Journal(tmp_path / "file" / "journal")

@@ -1,0 +1,81 @@
+"""Who reads while a document is written sees it whole or not at all, behind each single statement of the write."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fault_world import KEYS, TEXTS, Place, State, move, open_journaled
+
+from memgraph_rag import Memory
+from memgraph_rag.strategies import STRATEGIES
+
+MOVES: tuple[tuple[State, State], ...] = (((0, 1, 0), (1, 1, 0)), ((1, 1, 0), (2, 1, 0)), ((2, 1, 0), (0, 1, 0)))
+
+PATIENCE_S = 0.2
+"""How long a write waits for its reader: on Ladybug the reader waits for the write."""
+
+
+def seen(memory: Memory, number: int) -> tuple[State, list[str]]:
+    """Which version of each key a reader finds, and what it found of a document that is none of its versions."""
+    records = {record.key: record for record in memory.documents()}
+    held, torn = [], []
+    for place, key in enumerate(KEYS):
+        record = records.get(key)
+        segments = memory._store.segments_of(record.id) if record is not None else []
+        text = "".join(segment.text for segment in segments)
+        version = next((version for version in (1, 2) if TEXTS[key, version] == text), 0)
+        held.append(version)
+        if text and not version:
+            torn.append(f"{KEYS[place]}: {text!r}")
+        elif version and record is not None and dict(memory._store.counts(record.id))["Segment"] != len(segments):
+            torn.append(f"{key}: {memory._store.counts(record.id)}")
+    strategy = sorted(STRATEGIES)[number % len(STRATEGIES)]
+    answer = memory.ask("Who built a wooden box?", strategy=strategy, max_nodes=4)
+    for cited in answer.citations:
+        texts = [TEXTS[cited.document_key, version] for version in (1, 2)]
+        if cited.quote not in [text[cited.start : cited.end] for text in texts]:
+            torn.append(f"{strategy}: {cited}")
+    return tuple(held), torn
+
+
+@pytest.mark.parametrize(("before", "after"), MOVES, ids=["add", "replace", "forget"])
+def test_a_reader_sees_documents_whole(place: Place, engine: str, before: State, after: State) -> None:
+    memory, _ = open_journaled(place)
+    elsewhere = memory if engine == "ladybug" else open_journaled(place)[0]  # a file has one memory
+    found: list[tuple[State, list[str]]] = []
+    readers: list[threading.Thread] = []
+
+    def read() -> None:
+        found.append(seen(elsewhere, len(readers)))
+
+    def watched(do: Callable[..., Any]) -> Callable[..., Any]:
+        def done(*arguments: Any, **given: Any) -> Any:
+            result = do(*arguments, **given)
+            reader = threading.Thread(target=read)
+            readers.append(reader)
+            reader.start()
+            reader.join(PATIENCE_S if engine == "ladybug" else 30)
+            return result
+
+        return done
+
+    with memory, elsewhere:
+        move(memory, (0, 0, 0), before)
+        store = memory._store
+        transaction = store._transaction  # type: ignore[attr-defined]
+        store._transaction = lambda operation, work, **given: transaction(  # type: ignore[attr-defined]
+            operation, lambda run, create: work(watched(run), watched(create)), **given
+        )
+        move(memory, before, after)
+        for reader in readers:
+            reader.join(60)
+        found.append(seen(elsewhere, 0))
+        del store._transaction  # type: ignore[attr-defined]
+        move(memory, after, (0, 0, 0))
+    assert len(found) == len(readers) + 1 > 4
+    assert [torn for _, torn in found if torn] == []
+    assert {state for state, _ in found} <= {before, after}
+    assert found[-1][0] == after
