@@ -38,7 +38,7 @@ from memgraph_rag.types import (
 __all__ = ["read", "verify", "write"]
 
 _FORMAT = "memgraph_rag archive"
-_VERSION = 1
+_VERSION, _READABLE = 2, (1, 2)
 
 
 def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:
@@ -119,7 +119,7 @@ def _parsed(path: Path, place: int, line: str) -> dict[str, Any]:
 
 
 def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
-    if head.get("format") != _FORMAT or head.get("version") != _VERSION:
+    if head.get("format") != _FORMAT or head.get("version") not in _READABLE:
         raise DocumentError(
             f"Expected an archive of version {_VERSION}, got {head.get('format')!r} of version "
             f"{head.get('version')!r}: {path}. 'memgraph-rag export' makes one.",
@@ -194,7 +194,7 @@ def _decoded(found: Mapping[str, Any], namespace: str) -> DocumentGraph:
         ends = entity_id(namespace, source), entity_id(namespace, target)
         return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
 
-    segments = [dict(zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
+    segments = [dict(zip(_SEGMENT, row, strict=False)) for row in found["segments"]]
     end_ids = [entity_id(namespace, normal) for normal in found["ends"]]
     in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
     return DocumentGraph(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.types import (
+    Answered,
     Budget,
     DocumentGraph,
     DocumentRecord,
@@ -41,6 +42,7 @@ from memgraph_rag.types import (
 
 __all__ = [
     "Calibration",
+    "EchoLog",
     "Embedder",
     "EntityRecognizer",
     "Extract",
@@ -337,7 +339,10 @@ class GraphReader(Protocol):
         ...
 
     def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        """The highest level of each document (its segments where it has no points), in the order given, by index."""
+        """The highest level of each document (its segments where it has no points), in the order given, by index.
+
+        Without echoes, as everything below that looks for evidence.
+        """
         ...
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
@@ -417,7 +422,8 @@ class GraphReader(Protocol):
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
 
-        By (document id, index). An embedding is never a list of Python numbers for longer than its row takes.
+        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
+        takes.
         """
         ...
 
@@ -483,6 +489,25 @@ class GraphWriter(Protocol):
         ...
 
 
+class EchoLog(Protocol):
+    """Remembers which sentences were answered, by their hashes."""
+
+    def has_answers(self) -> bool:
+        """Whether any is remembered."""
+        ...
+
+    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Of these sentences those that were answered, with their origins."""
+        ...
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        """Remember sentences; of one that is known the origins are joined. Beyond some thousands the oldest go.
+
+        All go with the namespace's last document. No write that ``version`` counts.
+        """
+        ...
+
+
 class PurgedStore(Protocol):
     """A store whose own files can be freed of what was forgotten."""
 
@@ -495,7 +520,7 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, PurgedStore, Protocol):
+class GraphStore(GraphReader, GraphWriter, EchoLog, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:

@@ -264,7 +264,11 @@ class Memory:
             source: a str is always text; a Path is a file (text, Markdown, HTML, PDF); a Document; chat messages.
             key: the user's name for it; by default the path as given, or a hash of the text.
             title: by default the file's own.
-            metadata: kept with the document.
+            metadata: kept with the document. ``{"echo": True}`` says that all of it is something that the memory
+                answered, ``{"echo": False}`` that none is, whatever it looks like.
+
+        What ``ask`` answered before and is added again is recognised: such segments are marked (``Segment.echo``),
+        counted (``Receipt.echoes``), and never are evidence.
 
         Raises:
             DocumentError: it cannot be read as text, or another file is stored under this key.

@@ -22,6 +22,7 @@ __all__ = [
     "OPEN_KIND",
     "Action",
     "Answer",
+    "Answered",
     "Budget",
     "Carrier",
     "Citation",
@@ -155,7 +156,9 @@ class Segment:
     """A contiguous raw span of a document: ``text == document.text[start:end]``. Level 0 of the summary graph.
 
     The segments of a document tile it: the first starts at 0, each next starts where the last ended, the last
-    ends at the document's end. ``start`` and ``end`` count characters, ``tokens`` the language model's tokens.
+    ends at the document's end. ``start`` and ``end`` count characters, ``tokens`` the language model's tokens. An
+    ``echo`` says again what the memory itself answered: it is kept and shown, but is no evidence, and no layer is
+    built of it.
     """
 
     kind: ClassVar[Literal["segment"]] = "segment"
@@ -170,6 +173,7 @@ class Segment:
     tokens: int
     speaker: str = ""
     time: str = ""
+    echo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +306,7 @@ class IndexedSegment:
     embedding: Vector
     entities: tuple[str, ...]
     titles: tuple[str, ...]
+    echo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +315,8 @@ class DocumentRecord:
 
     ``layers`` are the layers that were built; ``model`` is the language model and ``recognizer`` the recognizer of
     entities that built them (empty without).
-    ``added_at`` is ISO 8601 in UTC and is no part of the document's identity.
+    ``added_at`` is ISO 8601 in UTC and is no part of the document's identity. ``echoes`` counts the segments that say
+    again what the memory itself answered.
     """
 
     id: str
@@ -325,6 +331,7 @@ class DocumentRecord:
     model: str
     metadata: Mapping[str, MetadataValue]
     recognizer: str = ""
+    echoes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -558,6 +565,18 @@ class Answer:
     model: str
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A sentence that was answered, by the hash of its words; the sentence itself is kept nowhere.
+
+    ``origins`` are ids of who said it before the memory did: a document, in a conversation a speaker. For these it is
+    no echo.
+    """
+
+    id: str
+    origins: tuple[str, ...] = ()
+
+
 class Action(str, Enum):
     """What a write did."""
 
@@ -576,6 +595,7 @@ class Receipt:
         counts: nodes and edges of the document by label or relationship type, read back after the commit.
         notes: what the model wrote that could not be used, by kind, counted.
         usage: model work of this call.
+        echoes: segments of the document that say again what the memory itself answered, and so are no evidence.
     """
 
     document_id: str
@@ -584,6 +604,7 @@ class Receipt:
     counts: Mapping[str, int]
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    echoes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

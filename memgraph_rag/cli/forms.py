@@ -127,6 +127,7 @@ def receipt_form(receipt: Receipt) -> dict[str, Any]:
         "counts": dict(receipt.counts),
         "notes": dict(receipt.notes),
         "usage": _usage_form(receipt.usage),
+        "echoes": receipt.echoes,
     }
 
 

@@ -29,6 +29,7 @@ DIALECT: queries.Dialect = "ladybug"
 ARROW_TYPES: dict[type, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
+    bool: pa.bool_(),
     float: pa.float64(),
     list: pa.list_(pa.string()),
 }

@@ -109,7 +109,8 @@ class StoredGraph(ABC):
         tops = _by_document(map(rows.decode_point, self._run("read/list_top_points", document_ids=wanted)))
         flat = [document_id for document_id in wanted if document_id not in tops]
         if flat:
-            tops |= _by_document(map(rows.decode_segment, self._run("read/list_segments", document_ids=flat)))
+            segments = map(rows.decode_segment, self._run("read/list_segments", document_ids=flat))
+            tops |= _by_document(segment for segment in segments if not segment.echo)
         return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
@@ -174,6 +175,16 @@ class StoredGraph(ABC):
     def version(self) -> int:
         """How many writes the namespace has seen."""
         return next((row["version"] for row in self._run("read/find_namespace_version")), 0)
+
+    def has_answers(self) -> bool:
+        """Whether any answered sentence is remembered."""
+        return bool(self._run("read/list_oldest_answers", k=1))
+
+    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Of these sentences those that were answered, with their origins."""
+        wanted = list(dict.fromkeys(answer_ids))
+        found = self._run("read/find_answers", answer_ids=wanted) if wanted else []
+        return {row["id"]: tuple(row["origins"]) for row in found}
 
     def document_ids(self) -> list[str]:
         """The ids of all documents, sorted."""

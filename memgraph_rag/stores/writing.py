@@ -7,6 +7,7 @@ says of itself what its mentions and titles say, and is there as long as one of 
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +20,14 @@ from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.stores.whole import document_graph
-from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Receipt, Similar
+from memgraph_rag.types import OPEN_KIND, Action, Answered, DocumentGraph, Receipt, Similar
 
-__all__ = ["WrittenGraph", "extend", "learn", "remove", "replace", "size"]
+__all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "size"]
 
 T = TypeVar("T")
+
+MOST_ANSWERS = 20_000
+"""Answered sentences that a namespace remembers."""
 
 
 class WrittenGraph(StoredGraph):
@@ -92,6 +96,11 @@ class WrittenGraph(StoredGraph):
         left = self.counts(document_id)
         gone = {name: number - left.get(name, 0) for name, number in held.items()}
         return Receipt(document_id, key, Action.FORGOTTEN, gone)
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        """Remember sentences that were answered, in one transaction that counts as no write."""
+        if answers:
+            self._transaction("remember", lambda run, create: remember(run, create, answers))
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:
         """All that a document contributes to the graph, as it was written; None where there is none."""
@@ -232,7 +241,26 @@ def remove(
     lone = _create_names(run, create, [], _delete(run, document_id))
     relating.settle(run, create, find_near, [], parted)
     _delete_entities(run, lone)
+    if not run("read/count_documents")[0]["count"]:
+        run("write/delete_all_answers")
     return known[0]["key"], held
+
+
+def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
+    """Store sentences that were answered, and drop the oldest where they become too many."""
+    run("write/hold_namespace")
+    found = run("read/find_answers", answer_ids=[one.id for one in answers])
+    before = {row["id"]: row["origins"] for row in found}
+    joined = {one.id: Answered(one.id, tuple(sorted({*one.origins, *before.get(one.id, ())}))) for one in answers}
+    at = time.time_ns() // 1000
+    new = [one for one in joined.values() if one.id not in before]
+    create("write/create_answers", rows.answer_columns(new), answered_at=at)
+    known = [one for one in joined.values() if one.id in before]
+    create("write/save_answers", rows.answer_columns(known), answered_at=at)
+    surplus = run("read/count_answers")[0]["count"] - MOST_ANSWERS
+    if surplus > 0:
+        oldest = run("read/list_oldest_answers", k=surplus)
+        run("write/delete_answers", answer_ids=[row["id"] for row in oldest])
 
 
 def _delete(run: Run, document_id: str) -> rows.Writings:

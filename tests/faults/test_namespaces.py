@@ -137,6 +137,7 @@ def values(statement: Statement, namespace: str, foreign: list[str], your_namesp
         **rows.bound_parameters(namespace),
         **dict.fromkeys(("k", "width", "limit"), 999),
         "since": -1,
+        "answered_at": 1,
         "vector": [1.0] + [0.0] * 7,
         "index": "segment_text",
         "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +(text:("{MARK}" "fox"))',
@@ -162,6 +163,9 @@ def rows_of(foreign: str) -> dict[str, Any]:
         "surfaces": "[]",
         "layers": ["points"],
         "kinds": ["NAME"],
+        "origins": [foreign],
+        "echo": False,
+        "echoes": 0,
         "embedding": [1.0] + [0.0] * 7,
     }
 

@@ -34,6 +34,8 @@ ABOUT_THE_STORE = {  # these concern no namespace
 }
 
 VALUES: dict[str, Any] = {
+    "answer_ids": ["a"],
+    "answered_at": 1,
     "characters": 1,
     "dimension": DIMENSION,
     "document_ids": ["d"],
@@ -61,7 +63,7 @@ ROW: dict[str, Any] = {
     "document_id": "d", "title": "s", "key": "k", "source": "", "sha256": "0", "added_at": "", "characters": 1,
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
     "segment_id": "s", "entity_id": "e", "surface": "S", "surfaces": "[]", "kind": "NAME", "kinds": ["NAME"],
-    "normal": "s", "description": "s", "score": 0.9,
+    "normal": "s", "description": "s", "score": 0.9, "echo": False, "echoes": 0, "origins": ["d"],
 }  # fmt: skip
 
 
