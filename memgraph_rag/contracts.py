@@ -22,6 +22,7 @@ from memgraph_rag.types import (
     DocumentRecord,
     Entity,
     Evidence,
+    Flaws,
     Generation,
     Hit,
     IndexedSegment,
@@ -51,6 +52,7 @@ __all__ = [
     "GraphWriter",
     "LanguageModel",
     "Layer",
+    "MendedStore",
     "Models",
     "Named",
     "Progress",
@@ -508,6 +510,22 @@ class EchoLog(Protocol):
         ...
 
 
+class MendedStore(Protocol):
+    """A store that finds what is wrong with its graph, and puts right what can be."""
+
+    def flaws(self) -> Flaws:
+        """What is wrong, as of one moment; nothing, in a graph that only this library wrote."""
+        ...
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Put right what can be put right, in one transaction (indexes before it); what was wrong.
+
+        Args:
+            vectors: embeddings of what had none, by id. What is not among them stays without.
+        """
+        ...
+
+
 class PurgedStore(Protocol):
     """A store whose own files can be freed of what was forgotten."""
 
@@ -520,7 +538,7 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, EchoLog, PurgedStore, Protocol):
+class GraphStore(GraphReader, GraphWriter, EchoLog, MendedStore, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import archive, events, moments
+from memgraph_rag import archive, events, moments, upkeep
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -44,6 +44,7 @@ from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
     Answer,
     Budget,
+    Damage,
     DocumentRecord,
     Evidence,
     Failure,
@@ -459,6 +460,28 @@ class Memory:
         with events.span("purge"):
             self._store.purge()
             self._journal.clear()
+
+    def examine(self) -> list[Damage]:
+        """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
+
+        Nothing is, where only this library wrote: it is for files that were damaged and databases that others changed.
+        """
+        with events.span("examine") as told:
+            found = upkeep.examine(self._store)
+            told["found"] = sum(damage.number for damage in found)
+        return found
+
+    def repair(self) -> list[Damage]:
+        """Put right what ``examine`` finds, in one transaction; what was found, with what cannot be mended.
+
+        What belongs to nothing is removed, what can be told from the rest is written again, what has no embedding is
+        embedded. Of a document whose points are broken all points go: ``deepen`` builds them again. A document of which
+        segments are missing cannot be mended: forget it, and add it again.
+        """
+        with events.span("repair") as told:
+            found = upkeep.repair(self._store, self.embedder)
+            told["found"] = sum(damage.number for damage in found)
+        return found
 
     def export_to(self, path: str | Path) -> int:
         """Write all documents of this namespace, with all that was built of them, into one file; how many.

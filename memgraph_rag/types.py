@@ -26,12 +26,14 @@ __all__ = [
     "Budget",
     "Carrier",
     "Citation",
+    "Damage",
     "Document",
     "DocumentGraph",
     "DocumentRecord",
     "Entity",
     "Evidence",
     "Failure",
+    "Flaws",
     "Generation",
     "Hit",
     "IndexedSegment",
@@ -605,6 +607,65 @@ class Receipt:
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     echoes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flaws:
+    """What is wrong with the graph of a namespace: ids, sorted. Nothing, in a graph that only this library wrote.
+
+    Attributes:
+        lost_segments: whose document is not there.
+        parted_segments: whose document is there, and does not hold them.
+        incomplete: documents of which segments are missing.
+        unchained: documents whose segments do not follow each other as they should.
+        lost_points: whose document is not there.
+        loose_points: documents with points that sum up nothing.
+        lost_relations: of a segment, or between entities, that are not there.
+        lone_entities: that nothing names.
+        miswritten: entities that say another thing of themselves than their mentions and titles do.
+        loose_similar: entities with near-synonyms or an embedding that no relation joins.
+        unembedded_segments: likewise points and relations, and entities that a relation joins.
+        indexes: of the database, by name, that are missing or cannot be used.
+    """
+
+    lost_segments: tuple[str, ...] = ()
+    parted_segments: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    unchained: tuple[str, ...] = ()
+    lost_points: tuple[str, ...] = ()
+    loose_points: tuple[str, ...] = ()
+    lost_relations: tuple[str, ...] = ()
+    lone_entities: tuple[str, ...] = ()
+    miswritten: tuple[str, ...] = ()
+    loose_similar: tuple[str, ...] = ()
+    unembedded_segments: tuple[str, ...] = ()
+    unembedded_points: tuple[str, ...] = ()
+    unembedded_relations: tuple[str, ...] = ()
+    unembedded_entities: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is wrong."""
+        return self != Flaws()
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One kind of thing that is wrong with a graph.
+
+    Attributes:
+        what: in words.
+        number: how many there are.
+        keys: of the documents that it concerns, where it can be told.
+        remedy: what ``repair`` does about it; where it cannot be mended, what there is to do.
+        is_mendable: whether ``repair`` puts it right.
+    """
+
+    what: str
+    number: int
+    keys: tuple[str, ...]
+    remedy: str
+    is_mendable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

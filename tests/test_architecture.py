@@ -48,7 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reading": {*CONTRACTS, *ROOMS},
     "events": {"types"},
     "archive": BASE,
-    "memory": {*CONTRACTS, *ROOMS, "archive", "events", "ingestion", "learning", "moments", "reading"},
+    "upkeep": {*CONTRACTS, *ROOMS},
+    "memory": {*CONTRACTS, *ROOMS, "archive", "events", "ingestion", "learning", "moments", "reading", "upkeep"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies", "evaluation"},

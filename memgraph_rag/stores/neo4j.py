@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from memgraph_rag.keywords import TITLE_WEIGHT
 from memgraph_rag.keywords import keywords as keywords_of
 from memgraph_rag.stores import queries, reading, relating, relation_rows, rows, schema, writing
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.types import Hit, IndexedSegment, Neighbour, Similar, Vector
+from memgraph_rag.types import Flaws, Hit, IndexedSegment, Neighbour, Similar, Vector
 
 __all__ = ["Neo4jStore"]
 
@@ -144,6 +145,23 @@ class Neo4jStore(writing.WrittenGraph):
             )
         self._dimension = dimension
 
+    @override
+    def flaws(self) -> Flaws:
+        """What is wrong with the graph, and which indexes of the database cannot be used."""
+        return replace(super().flaws(), indexes=self._unusable())
+
+    @override
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Make indexes again, then put right what can be put right of the graph in one transaction; what was wrong."""
+        broken = self._unusable()
+        for name in broken:
+            self._connection.write("mend", lambda execute, name=name: self._drop(execute, name))
+        for step in queries.migrations(self._dialect).values():
+            if step.made in broken:
+                self._step(step, self._dimension)
+        self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+        return replace(super().mend(vectors), indexes=broken)
+
     def purge(self) -> None:
         """Refuse: which files a server keeps, and how long, is up to the server.
 
@@ -232,6 +250,17 @@ class Neo4jStore(writing.WrittenGraph):
         except StoreError as error:  # IF NOT EXISTS looks, then makes: another process may do so in between
             if not error.facts.get("code", "").endswith("EquivalentSchemaRuleAlreadyExists"):
                 raise
+
+    def _unusable(self) -> tuple[str, ...]:
+        """The indexes and constraints of the schema that are missing, failed, or are not ready after a while."""
+        self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+        ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
+        return tuple(sorted({step.made for step in queries.migrations(self._dialect).values() if step.made} - ready))
+
+    def _drop(self, execute: Execute, name: str) -> None:
+        run = self._runner(execute)
+        for statement in ("write/drop_constraint", "write/drop_index"):
+            run(statement, name=name)
 
     def _require_open(self) -> None:
         if self._closed:

@@ -15,12 +15,12 @@ from dataclasses import replace as changed
 from typing import Any, TypeVar
 
 from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.stores import checking, relating, relation_rows, rows
+from memgraph_rag.stores import checking, damage, relating, relation_rows, rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.stores.whole import document_graph
-from memgraph_rag.types import OPEN_KIND, Action, Answered, DocumentGraph, Receipt, Similar
+from memgraph_rag.types import OPEN_KIND, Action, Answered, DocumentGraph, Flaws, Receipt, Similar, Vector
 
 __all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "size"]
 
@@ -101,6 +101,14 @@ class WrittenGraph(StoredGraph):
         """Remember sentences that were answered, in one transaction that counts as no write."""
         if answers:
             self._transaction("remember", lambda run, create: remember(run, create, answers))
+
+    def flaws(self) -> Flaws:
+        """What is wrong with the graph, as of one moment."""
+        return self._transaction("examine", lambda run, _: damage.find(run))
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Put right what can be put right, in one transaction; what was wrong."""
+        return self._transaction("mend", lambda run, create: damage.mend(run, create, self._find_near, vectors))
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:
         """All that a document contributes to the graph, as it was written; None where there is none."""

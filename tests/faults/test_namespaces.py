@@ -30,6 +30,9 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_indexes",
     "read/neo4j/list_components",
     "read/neo4j/await_indexes",
+    "read/neo4j/list_index_states",
+    "write/neo4j/drop_constraint",
+    "write/neo4j/drop_index",
     "write/save_schema",
 }
 

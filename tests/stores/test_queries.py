@@ -21,7 +21,7 @@ SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("sc
 DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("reading.py", "relating.py", "writing.py", "whole.py")
+SHARED = ("damage.py", "reading.py", "relating.py", "writing.py", "whole.py")
 USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
 
 ABOUT_THE_STORE = {  # these concern no namespace
@@ -30,6 +30,9 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_indexes",
     "read/neo4j/list_components",
     "read/neo4j/await_indexes",
+    "read/neo4j/list_index_states",
+    "write/neo4j/drop_constraint",
+    "write/neo4j/drop_index",
     "write/save_schema",
 }
 
@@ -44,6 +47,7 @@ VALUES: dict[str, Any] = {
     "k": 3,
     "layers": ["points"],
     "least": 0.5,
+    "name": "segment_text",
     "names": ["d"],
     "node_ids": ["n"],
     "places": [0],
