@@ -550,6 +550,11 @@ class GraphStore(GraphReader, GraphWriter, EchoLog, MendedStore, PurgedStore, Pr
         ...
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written by this store: every write is a ``StoreReadOnly``."""
+        ...
+
+    @property
     def schema(self) -> Mapping[str, Any]:
         """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         ...

@@ -28,7 +28,7 @@ from memgraph_rag.contracts import (
     SearchMode,
     TokenCounter,
 )
-from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, SettingsError
+from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, SettingsError, StoreReadOnly
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
@@ -86,7 +86,8 @@ class Memory:
         layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
             at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
         progress: told what is being done, for progress bars.
-        **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``.
+        **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
+            ``read_only`` nothing in the store is changed, and several processes may read one file, while none writes it.
 
     May be used from several threads. Closing it closes the store that it opened.
 
@@ -146,6 +147,7 @@ class Memory:
             raise
 
     def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
+        self._require_writable()
         return Ingestion(
             self._store,
             self._models,
@@ -163,7 +165,7 @@ class Memory:
             self._models,
             self._search,
             answer_tokens=self.settings.answer_tokens,
-            extract=Learning(self._store, self._models, relations) if relations else None,
+            extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
         )
 
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────
@@ -239,6 +241,7 @@ class Memory:
             user=settings.neo4j_user,
             password=settings.neo4j_password,
             database=settings.neo4j_database,
+            read_only=settings.read_only,
         )
 
     @property
@@ -273,7 +276,7 @@ class Memory:
 
         Raises:
             DocumentError: it cannot be read as text, or another file is stored under this key.
-            StoreError: the database failed.
+            StoreError: the database failed, or was opened for reading only.
         """
         with events.span("add") as told:
             (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
@@ -441,6 +444,7 @@ class Memory:
         Raises:
             DocumentNotFound: there is none.
         """
+        self._require_writable()
         with events.span("forget") as told:
             receipt = self._store.forget(self._records([document])[0].id)
             self._journal.clear()
@@ -457,6 +461,7 @@ class Memory:
         Raises:
             StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
         """
+        self._require_writable()
         with events.span("purge"):
             self._store.purge()
             self._journal.clear()
@@ -478,6 +483,7 @@ class Memory:
         embedded. Of a document whose points are broken all points go: ``deepen`` builds them again. A document of which
         segments are missing cannot be mended: forget it, and add it again.
         """
+        self._require_writable()
         with events.span("repair") as told:
             found = upkeep.repair(self._store, self.embedder)
             told["found"] = sum(damage.number for damage in found)
@@ -509,6 +515,7 @@ class Memory:
             DocumentError: the file is no such file, is cut off or damaged.
             SchemaMismatch: it was written with another embedder.
         """
+        self._require_writable()
         embedder = self.embedder
         archive.verify(Path(path), embedder=embedder.name, dimension=embedder.dimension)
         found = archive.read(Path(path), namespace=self.namespace)
@@ -518,6 +525,14 @@ class Memory:
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
         return {"counts": dict(self._store.statistics()), "schema": dict(self._store.schema)}
+
+    def _require_writable(self) -> None:
+        """Refuse before any model works for what cannot be stored."""
+        if self._store.read_only:
+            raise StoreReadOnly(
+                f"Expected a memory that may be changed; {self.settings.store} was opened for reading only. Open it "
+                "again without read_only."
+            )
 
     def _ids(self, documents: Sequence[str] | None) -> list[str] | None:
         """The ids behind keys or ids, each once, in the order given."""

@@ -110,6 +110,8 @@ class Reading:
 
     def _remember(self, text: str, support: Sequence[Segment]) -> None:
         """Have the store know the answer's sentences again; an answer is worth telling where it cannot."""
+        if self._store.read_only:
+            return
         try:
             self._store.remember(answered(self._store.namespace, text, support))
         except StoreError as error:

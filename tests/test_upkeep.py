@@ -11,6 +11,7 @@ import pytest
 from memories import FOX, RIVER, graph_of, options
 
 from memgraph_rag import Memory
+from memgraph_rag.errors import StoreReadOnly
 
 TURNS = [{"role": "user", "content": FOX}, {"role": "Ann", "content": RIVER}]
 
@@ -90,3 +91,25 @@ def test_points_that_went_are_built_again(memory: Memory) -> None:
     assert damage.keys == ("fox",)
     assert [receipt.key for receipt in memory.deepen() if receipt.action.value == "deepened"] == ["fox"]  # type: ignore[union-attr]
     assert graph_of(memory) == before
+
+
+def test_a_memory_that_only_reads_answers_and_refuses_all_else(memory: Memory, tmp_path: Path) -> None:
+    before = graph_of(memory)
+    memory.close()
+    with Memory(tmp_path / "notes.lbug", read_only=True, **options(layers=("relations",))) as reader:
+        assert reader.ask("Who built a wooden box?", strategy="qrmem").text
+        assert reader.search("red fox")
+        assert reader.examine() == []
+        assert reader.export_to(tmp_path / "all.jsonl") == 2
+        for write in (
+            lambda: reader.add("x"),
+            lambda: reader.add_many(["x"]),
+            lambda: reader.deepen(),
+            lambda: reader.forget("fox"),
+            lambda: reader.import_from(tmp_path / "all.jsonl"),
+            lambda: reader.purge(),
+            lambda: reader.repair(),
+        ):
+            with pytest.raises(StoreReadOnly, match="read_only"):
+                write()
+        assert graph_of(reader) == before

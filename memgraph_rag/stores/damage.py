@@ -51,9 +51,9 @@ class _Survey:
         return [(one["id"], two["id"]) for one, two in pairwise(of_document) if two["index"] == one["index"] + 1]
 
 
-def find(run: Run) -> Flaws:
-    """All that is wrong; nothing is changed, but that writers wait until the transaction ends."""
-    if run("read/find_namespace_version"):
+def find(run: Run, *, held: bool = True) -> Flaws:
+    """All that is wrong; nothing is changed. Writers are ``held`` until the transaction ends."""
+    if held and run("read/find_namespace_version"):
         run("write/hold_namespace")
     return _flaws(_survey(run))
 

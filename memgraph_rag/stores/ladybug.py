@@ -43,9 +43,9 @@ FEW_ROWS = 32
 class LadybugStore(writing.WrittenGraph):
     """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, file: LadybugFile, *, namespace: str) -> None:
+    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False) -> None:
         self._file = file
-        super().__init__(namespace)
+        super().__init__(namespace, read_only=read_only)
         self._words: dict[bool, tuple[int, SegmentWords]] = {}
         self._closed = False
 
@@ -154,6 +154,8 @@ class LadybugStore(writing.WrittenGraph):
             stored = self.schema
             version = max(steps)
             schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._file.place)
+            if self._read_only:
+                schema.check_current(stored, version=version, address=self._file.place)
             if stored.get("version", 0) < version:
                 self._file.transaction(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension)
@@ -166,6 +168,7 @@ class LadybugStore(writing.WrittenGraph):
         Takes about as long as writing everything anew, and as much room on the disk; everybody else waits.
         """
         self._require_open()
+        self._require_writable()
         with self._file.lock:
             stored = self.schema
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
@@ -194,6 +197,7 @@ class LadybugStore(writing.WrittenGraph):
     @override
     def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
         self._require_open()
+        self._require_writable()
         return self._file.transaction(
             lambda execute: work(self._runner(execute), self._creator(execute)), row_bytes=row_bytes
         )

@@ -35,9 +35,9 @@ MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes t
 class Neo4jStore(writing.WrittenGraph):
     """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, connection: Neo4jConnection, *, namespace: str) -> None:
+    def __init__(self, connection: Neo4jConnection, *, namespace: str, read_only: bool = False) -> None:
         self._connection = connection
-        super().__init__(namespace)
+        super().__init__(namespace, read_only=read_only)
         self._closing = threading.Lock()
         self._closed = False
         self._dialect = self._find_dialect()
@@ -133,6 +133,8 @@ class Neo4jStore(writing.WrittenGraph):
         steps = queries.migrations(self._dialect)
         stored, version = self.schema, max(steps)
         schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._connection.address)
+        if self._read_only:
+            schema.check_current(stored, version=version, address=self._connection.address)
         if stored.get("version", 0) < version:
             for number, step in steps.items():
                 if number > stored.get("version", 0):
@@ -153,6 +155,7 @@ class Neo4jStore(writing.WrittenGraph):
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Make indexes again, then put right what can be put right of the graph in one transaction; what was wrong."""
+        self._require_writable()
         broken = self._unusable()
         for name in broken:
             self._connection.write("mend", lambda execute, name=name: self._drop(execute, name))
@@ -191,6 +194,7 @@ class Neo4jStore(writing.WrittenGraph):
     @override
     def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
         self._require_open()
+        self._require_writable()
         return self._connection.write(operation, lambda execute: work(self._runner(execute), self._creator(execute)))
 
     @override

@@ -54,8 +54,9 @@ class Run(Protocol):
 class StoredGraph(ABC):
     """The reads that a store of one namespace answers by statements alone; the engine is in ``_run``."""
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
         self._namespace = namespace
+        self._read_only = read_only
         self._bound = rows.bound_parameters(namespace)
 
     @abstractmethod
@@ -66,6 +67,11 @@ class StoredGraph(ABC):
     def namespace(self) -> str:
         """The namespace that this store is bound to."""
         return self._namespace
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written by this store."""
+        return self._read_only
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         """All documents, or those of these ids that exist; by key."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import Any, TypeVar
 
-from memgraph_rag.errors import DocumentNotFound, StoreError
+from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
 from memgraph_rag.stores import checking, damage, relating, relation_rows, rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
@@ -33,13 +33,17 @@ MOST_ANSWERS = 20_000
 class WrittenGraph(StoredGraph):
     """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
 
-    def __init__(self, namespace: str) -> None:
-        super().__init__(namespace)
+    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
+        super().__init__(namespace, read_only=read_only)
         self._dimension = 0
 
     @abstractmethod
     def _transaction(self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0) -> T:
         """What ``work`` returns, after all that it ran is committed; nothing of it where it raises."""
+
+    def _require_writable(self) -> None:
+        if self._read_only:
+            raise StoreReadOnly(f"{self!r} was opened for reading only. Open it again without read_only to change it.")
 
     @abstractmethod
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
@@ -104,6 +108,8 @@ class WrittenGraph(StoredGraph):
 
     def flaws(self) -> Flaws:
         """What is wrong with the graph, as of one moment."""
+        if self._read_only:
+            return damage.find(self._run, held=False)
         return self._transaction("examine", lambda run, _: damage.find(run))
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
