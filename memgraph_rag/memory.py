@@ -87,7 +87,7 @@ class Memory:
             at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
-            ``read_only`` nothing in the store is changed, and several processes may read one file, while none writes it.
+            ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
     May be used from several threads. Closing it closes the store that it opened.
 
