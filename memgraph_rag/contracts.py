@@ -58,6 +58,7 @@ __all__ = [
     "Progress",
     "PurgedStore",
     "ReadingSession",
+    "ReembeddedStore",
     "Search",
     "SearchMode",
     "SplitDocument",
@@ -526,6 +527,32 @@ class MendedStore(Protocol):
         ...
 
 
+class ReembeddedStore(Protocol):
+    """A store of which all embeddings, in all namespaces, can be replaced at one moment."""
+
+    def namespaces(self) -> list[str]:
+        """All namespaces of the store, sorted: an embedder is the whole store's."""
+        ...
+
+    def beside(self, namespace: str) -> GraphStore:
+        """The same store, bound to another namespace. It goes with this one, and is not closed by itself."""
+        ...
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        """Put other embeddings in place of all there are, at one moment; before it, everything goes on with the old.
+
+        Afterwards every store that is open with the old ones, this one too, raises ``SchemaMismatch`` until it is
+        opened, or migrated, with the new embedder.
+
+        Args:
+            again: a document with the new embeddings. It is asked for each document, for some more than once.
+
+        Raises:
+            StoreError: a document is damaged, or documents are written faster than they can be read.
+        """
+        ...
+
+
 class PurgedStore(Protocol):
     """A store whose own files can be freed of what was forgotten."""
 
@@ -538,7 +565,7 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphReader, GraphWriter, EchoLog, MendedStore, PurgedStore, Protocol):
+class GraphStore(GraphReader, GraphWriter, EchoLog, MendedStore, ReembeddedStore, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import archive, events, moments, upkeep
+from memgraph_rag import archive, events, moments, reembedding, upkeep
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -135,16 +135,19 @@ class Memory:
         try:
             self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
             self._models = _Models(self)
-            self._search = SegmentSearch(
-                self._store,
-                self.embedder,
-                self.recognizer,
-                stemming=self.settings.stemming,
-                most_bytes=self.settings.search_memory_mib * 2**20,
-            )
+            self._search = self._new_search()
         except BaseException:
             self.close()
             raise
+
+    def _new_search(self) -> SegmentSearch:
+        return SegmentSearch(
+            self._store,
+            self.embedder,
+            self.recognizer,
+            stemming=self.settings.stemming,
+            most_bytes=self.settings.search_memory_mib * 2**20,
+        )
 
     def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
         self._require_writable()
@@ -196,10 +199,13 @@ class Memory:
         """The embedding model."""
         if self._given_embedder is not None:
             return self._given_embedder
+        return self._find_embedder(self.settings.embedder)
+
+    def _find_embedder(self, wanted: str) -> Embedder:
         from memgraph_rag.models.catalogue import find_embedder
         from memgraph_rag.models.embedder import SentenceEmbedder
 
-        name, folder = find_embedder(self.settings.embedder)
+        name, folder = find_embedder(wanted)
         return SentenceEmbedder(folder, name=name, device=self.settings.device, dtype=self.settings.dtype)
 
     @cached_property
@@ -448,6 +454,7 @@ class Memory:
         with events.span("forget") as told:
             receipt = self._store.forget(self._records([document])[0].id)
             self._journal.clear()
+            reembedding.forget_kept(self._reembedding_dir)
             told |= events.of_receipt(receipt)
         return receipt
 
@@ -465,6 +472,37 @@ class Memory:
         with events.span("purge"):
             self._store.purge()
             self._journal.clear()
+            reembedding.forget_kept(self._reembedding_dir)
+
+    def reembed(self, embedder: str | Path | Embedder) -> int:
+        """Embed everything in the store, in all namespaces, by another embedder, of any dimension; how many documents.
+
+        Searches and questions go on with the old embeddings while the new ones are made; then the store has the new
+        ones at one moment, and this memory embeds with the new embedder. Other memories that are open on the store
+        raise ``SchemaMismatch`` from then on: open them again. After an interruption everything is as it was, and the
+        next call embeds only what is missing. In an embedded file the switch writes the file anew, as ``purge`` does.
+
+        Raises:
+            StoreError: a document is damaged (``repair``), or others write too fast.
+            ModelNotFound: there is no such embedder.
+        """
+        self._require_writable()
+        _check_part("embedder", embedder, "embed")
+        new = self._find_embedder(str(embedder)) if isinstance(embedder, (str, Path)) else embedder
+        with events.span("reembed") as told:
+            told["documents"] = reembedding.reembed(
+                self._store, new, folder=self._reembedding_dir, progress=self._progress
+            )
+            self._given_embedder = new
+            for held in ("embedder", "_reading"):
+                self.__dict__.pop(held, None)
+            self._search = self._new_search()
+            self._store.migrate(embedder=new.name, dimension=new.dimension)
+        return told["documents"]
+
+    @property
+    def _reembedding_dir(self) -> Path:
+        return self.settings.cache_dir / "reembedding"
 
     def examine(self) -> list[Damage]:
         """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from memories import FOX, RIVER, graph_of, options
 
 from memgraph_rag import Memory
-from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
+from memgraph_rag.testing import FakeEmbedder
+from memgraph_rag.types import Matrix
 
 TURNS = [{"role": "user", "content": FOX}, {"role": "Ann", "content": RIVER}]
 
@@ -113,3 +116,106 @@ def test_a_memory_that_only_reads_answers_and_refuses_all_else(memory: Memory, t
             with pytest.raises(StoreReadOnly, match="read_only"):
                 write()
         assert graph_of(reader) == before
+
+
+@pytest.mark.parametrize("dimension", [8, 24])
+def test_another_embedder_takes_over(memory: Memory, tmp_path: Path, dimension: int) -> None:
+    other = FakeEmbedder(dimension, name="other")
+    before = graph_of(memory)
+    assert memory.search("red fox")
+
+    assert memory.reembed(other) == 2
+
+    assert memory.embedder is other
+    assert memory.stats()["schema"]["embedder"] == "other"
+    assert memory.stats()["schema"]["dimension"] == dimension
+    for mode in ("graph", "hybrid", "vector"):
+        assert memory.search("red fox", mode=mode)  # type: ignore[arg-type]
+    assert memory.ask("Who built a wooden box?").text
+    memory.add(RIVER, key="river")
+    layers = ("entities", "points", "relations")
+    with Memory(tmp_path / "fresh.lbug", **options(layers=layers, embedder=other)) as fresh:
+        fresh.add(FOX, key="fox", title="A Red Fox")
+        fresh.add(TURNS, key="chat")
+        fresh.add(RIVER, key="river")
+        assert graph_of(fresh) == graph_of(memory) != before
+    assert memory.examine() == []
+    memory.close()
+    with pytest.raises(SchemaMismatch):
+        Memory(tmp_path / "notes.lbug", **options())
+    with Memory(tmp_path / "notes.lbug", **options(embedder=other)) as again:
+        assert again.search("red fox")
+
+
+class Dying(FakeEmbedder):
+    """Embeds so many times, then no more."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(24, name="other")
+        self.left, self.embedded = times, 0
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        self.embedded += len(texts)
+        return super().embed(texts)
+
+
+def test_what_was_embedded_before_an_interruption_is_not_embedded_again(memory: Memory, tmp_path: Path) -> None:
+    before, kept = graph_of(memory), tmp_path / "cache" / "reembedding"
+    with Memory(memory._store, cache_dir=tmp_path / "cache", **options()) as other:
+        with pytest.raises(KeyboardInterrupt):
+            other.reembed(Dying(3))
+        assert graph_of(memory) == before
+        assert other.search("red fox")
+        (file,) = kept.iterdir()
+        assert file.stat().st_mode & 0o77 == 0
+        assert b"fox" not in file.read_bytes()
+        with file.open("ab") as torn:
+            torn.write(b"half a row")
+        whole = Dying(10_000)
+        assert other.reembed(whole) == 2
+        assert not list(kept.iterdir())
+        assert other.examine() == []
+    assert whole.embedded > 0
+    with Memory(tmp_path / "notes.lbug", **options(embedder=whole)) as opened:
+        first = Dying(10_000)
+        first.name = "third"
+        opened.reembed(first)
+    assert whole.embedded < first.embedded
+
+
+def test_forgetting_leaves_no_vector_of_an_unfinished_try(memory: Memory, tmp_path: Path) -> None:
+    with Memory(memory._store, cache_dir=tmp_path / "cache", **options()) as other:
+        with pytest.raises(KeyboardInterrupt):
+            other.reembed(Dying(3))
+        assert list((tmp_path / "cache" / "reembedding").iterdir())
+        other.forget("fox")
+        assert not list((tmp_path / "cache" / "reembedding").iterdir())
+
+
+def test_all_namespaces_get_the_new_embeddings(memory: Memory, tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", namespace="yours", **options()) as yours:
+        yours.add(RIVER, key="river")
+        memory.reembed(FakeEmbedder(24, name="other"))
+        with pytest.raises(SchemaMismatch, match="embedded anew"):
+            yours.search("the miller")
+    with Memory(
+        tmp_path / "notes.lbug", namespace="yours", **options(embedder=FakeEmbedder(24, name="other"))
+    ) as yours:
+        assert yours.search("the miller")[0].document_key == "river"
+        assert yours.examine() == []
+
+
+def test_searches_go_on_while_it_is_embedded_anew(memory: Memory) -> None:
+    found: list[int] = []
+
+    class Searching(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> Matrix:
+            if threading.current_thread() is threading.main_thread() and len(found) < 3:
+                found.append(len(memory.search("red fox", k=3)))
+            return super().embed(texts)
+
+    memory.reembed(Searching(24, name="other"))
+    assert found == [3, 3, 3]

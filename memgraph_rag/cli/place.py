@@ -69,7 +69,8 @@ class Place:
 
         if self.read_only:
             more["read_only"] = True
-        return Memory(self.store, namespace=self.namespace, model=self.model, embedder=self.embedder, **more)
+        given: dict[str, Any] = {"namespace": self.namespace, "model": self.model, "embedder": self.embedder}
+        return Memory(self.store, **given | more)
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:

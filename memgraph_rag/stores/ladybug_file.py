@@ -95,6 +95,8 @@ class LadybugFile:
         self.place = place
         self.read_only = read_only
         self.users = 0
+        self.generation = 0
+        """How often the embeddings were replaced since the file was opened."""
         self.lock = threading.RLock()
         self._shared: int | None = None
         if read_only:

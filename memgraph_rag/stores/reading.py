@@ -192,6 +192,10 @@ class StoredGraph(ABC):
         found = self._run("read/find_answers", answer_ids=wanted) if wanted else []
         return {row["id"]: tuple(row["origins"]) for row in found}
 
+    def namespaces(self) -> list[str]:
+        """All namespaces of the store."""
+        return [row["namespace"] for row in self._run("read/list_namespaces")]
+
     def document_ids(self) -> list[str]:
         """The ids of all documents, sorted."""
         return [row["id"] for row in self._run("read/list_document_ids")]

@@ -12,7 +12,7 @@ from typing import Any
 from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
 from memgraph_rag.types import make_id
 
-__all__ = ["SCHEMA_ID", "check", "check_current"]
+__all__ = ["SCHEMA_ID", "check", "check_current", "embedded_anew"]
 
 SCHEMA_ID = make_id("", "schema")
 
@@ -54,3 +54,12 @@ def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> N
             expected=version,
             stored=stored.get("version"),
         )
+
+
+def embedded_anew(address: str) -> SchemaMismatch:
+    """The error of a store whose embeddings were replaced while it was open."""
+    return SchemaMismatch(
+        f"expected the embeddings that {address} had when it was opened; it was embedded anew meanwhile. Open it "
+        "again, with the new embedder.",
+        address=address,
+    )

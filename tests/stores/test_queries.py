@@ -22,7 +22,10 @@ DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
 
 ROOM = Path(queries.__file__).parent
 SHARED = ("damage.py", "reading.py", "relating.py", "writing.py", "whole.py")
-USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
+USERS = {
+    "ladybug": (*SHARED, "ladybug.py"),
+    "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py", "neo4j_reembedding.py"),
+}
 
 ABOUT_THE_STORE = {  # these concern no namespace
     "read/find_schema",
@@ -30,7 +33,9 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_indexes",
     "read/neo4j/list_components",
     "read/neo4j/await_indexes",
+    "read/list_namespaces",
     "read/neo4j/list_index_states",
+    "read/neo4j/list_vector_indexes",
     "write/neo4j/drop_constraint",
     "write/neo4j/drop_index",
     "write/save_schema",
