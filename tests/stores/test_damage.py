@@ -271,6 +271,7 @@ def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None
     run_cypher(world.place, "DROP CONSTRAINT entity_id")
 
     assert set(world.store.flaws().indexes) == {*dropped, "entity_id"}
+    assert world.store.nearest(world.first.segment_embeddings[0], k=1), "exactly, meanwhile"
     world.store.mend({})
 
     assert not world.store.flaws()
