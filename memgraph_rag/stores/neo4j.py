@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -177,7 +178,8 @@ class Neo4jStore(writing.WrittenGraph):
                     "reembed", lambda execute, prepared=prepared: self._switch(execute, prepared, embedder, dimension)
                 )
             except Overtaken:
-                continue
+                if not self._is_embedded_anew(embedder, dimension):
+                    continue
             self._remake(self._misfits(dimension), dimension)
             return
         raise StoreError(
@@ -185,6 +187,11 @@ class Neo4jStore(writing.WrittenGraph):
             "times meanwhile. Nothing was changed; try again when there is less to do.",
             address=self._connection.address,
         )
+
+    def _is_embedded_anew(self, embedder: str, dimension: int) -> bool:
+        """Whether the switch was made, though the answer to its commit was lost."""
+        stored = self.schema["embedder"], self.schema["dimension"]
+        return stored == (embedder, dimension) != (self._embedder, self._dimension)
 
     def _switch(
         self,
@@ -278,7 +285,9 @@ class Neo4jStore(writing.WrittenGraph):
 
         def checked(execute: Execute) -> T:
             run = self._runner(execute)
-            self._check_embedder(run)
+            if self._embedder:
+                run("write/hold_namespace")  # what it waits for may be that all is embedded anew
+                self._check_embedder(run)
             return work(run, self._creator(execute))
 
         return self._connection.write(operation, checked)
@@ -345,7 +354,8 @@ class Neo4jStore(writing.WrittenGraph):
 
     def _unusable(self) -> tuple[str, ...]:
         """The indexes and constraints of the schema that are missing, failed, or are not ready after a while."""
-        self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+        with suppress(StoreError):  # one of them failed, or takes longer
+            self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
         ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
         made = {step.made for step in queries.migrations(self._dialect).values() if step.made}
         return tuple(sorted(made - ready | set(self._misfits(self._dimension))))
@@ -361,16 +371,14 @@ class Neo4jStore(writing.WrittenGraph):
         if not broken:
             return
         for name in broken:
-            self._connection.write("mend", lambda execute, name=name: self._drop(execute, name))
+            for drop in ("write/drop_constraint", "write/drop_index"):
+                self._connection.write(
+                    "mend", lambda execute, drop=drop, name=name: self._runner(execute)(drop, name=name)
+                )
         for step in queries.migrations(self._dialect).values():
             if step.made in broken:
                 self._step(step, dimension)
         self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
-
-    def _drop(self, execute: Execute, name: str) -> None:
-        run = self._runner(execute)
-        for statement in ("write/drop_constraint", "write/drop_index"):
-            run(statement, name=name)
 
     def _require_open(self) -> None:
         if self._closed:

@@ -184,7 +184,7 @@ class StoredGraph(ABC):
 
     def has_answers(self) -> bool:
         """Whether any answered sentence is remembered."""
-        return bool(self._run("read/list_oldest_answers", k=1))
+        return bool(self._run("read/find_any_answer"))
 
     def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Of these sentences those that were answered, with their origins."""

@@ -4,5 +4,5 @@
 // needs: -
 SHOW INDEXES
 YIELD name, state
-RETURN name, state
+RETURN name AS name, state AS state
 ORDER BY name

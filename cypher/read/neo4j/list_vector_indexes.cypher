@@ -4,5 +4,5 @@
 // needs: -
 SHOW VECTOR INDEXES
 YIELD name, options
-RETURN name, options.indexConfig.`vector.dimensions` AS dimension
+RETURN name AS name, options.indexConfig.`vector.dimensions` AS dimension
 ORDER BY name
