@@ -65,6 +65,7 @@ class _Record(TypedDict):
     model: str
     metadata: dict[str, str | bool | int | _Finite]
     recognizer: str
+    echoes: _Number
 
 
 class _Encoded(TypedDict):
@@ -73,7 +74,7 @@ class _Encoded(TypedDict):
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
 
     record: _Record
-    segments: list[tuple[_Number, str, _Number, _Number, _Number, str, str]]
+    segments: list[tuple[_Number, str, _Number, _Number, _Number, str, str, bool]]
     segment_embeddings: _Packed
     points: list[tuple[Annotated[_Number, Field(ge=1)], _Number, str, _Number]]
     point_embeddings: _Packed

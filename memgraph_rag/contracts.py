@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.types import (
+    Answered,
     Budget,
     DocumentGraph,
     DocumentRecord,
     Entity,
     Evidence,
+    Flaws,
     Generation,
     Hit,
     IndexedSegment,
@@ -44,6 +46,7 @@ from memgraph_rag.types import (
 
 __all__ = [
     "Calibration",
+    "EchoLog",
     "Embedder",
     "EntityRecognizer",
     "Extract",
@@ -53,11 +56,13 @@ __all__ = [
     "GraphWriter",
     "LanguageModel",
     "Layer",
+    "MendedStore",
     "Models",
     "Named",
     "Progress",
     "PurgedStore",
     "ReadingSession",
+    "ReembeddedStore",
     "Search",
     "SearchMode",
     "SplitDocument",
@@ -341,7 +346,10 @@ class GraphReader(Protocol):
         ...
 
     def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        """The highest level of each document (its segments where it has no points), in the order given, by index."""
+        """The highest level of each document (its segments where it has no points), in the order given, by index.
+
+        Without echoes, as everything below that looks for evidence.
+        """
         ...
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
@@ -421,7 +429,8 @@ class GraphReader(Protocol):
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
 
-        By (document id, index). An embedding is never a list of Python numbers for longer than its row takes.
+        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
+        takes.
         """
         ...
 
@@ -535,6 +544,67 @@ class GraphWriter(Protocol):
         ...
 
 
+class EchoLog(Protocol):
+    """Remembers which sentences were answered, by their hashes."""
+
+    def has_answers(self) -> bool:
+        """Whether any is remembered."""
+        ...
+
+    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Of these sentences those that were answered, with their origins."""
+        ...
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        """Remember sentences; of one that is known the origins are joined. Beyond some thousands the oldest go.
+
+        All go with the namespace's last document. No write that ``version`` counts.
+        """
+        ...
+
+
+class MendedStore(Protocol):
+    """A store that finds what is wrong with its graph, and puts right what can be."""
+
+    def flaws(self) -> Flaws:
+        """What is wrong, as of one moment; nothing, in a graph that only this library wrote."""
+        ...
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Put right what can be put right, in one transaction (indexes before it); what was wrong.
+
+        Args:
+            vectors: embeddings of what had none, by id. What is not among them stays without.
+        """
+        ...
+
+
+class ReembeddedStore(Protocol):
+    """A store of which all embeddings, in all namespaces, can be replaced at one moment."""
+
+    def namespaces(self) -> list[str]:
+        """All namespaces of the store, sorted: an embedder is the whole store's."""
+        ...
+
+    def beside(self, namespace: str) -> GraphStore:
+        """The same store, bound to another namespace. It goes with this one, and is not closed by itself."""
+        ...
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        """Put other embeddings in place of all there are, at one moment; before it, everything goes on with the old.
+
+        Afterwards every store that is open with the old ones, this one too, raises ``SchemaMismatch`` until it is
+        opened, or migrated, with the new embedder.
+
+        Args:
+            again: a document with the new embeddings. It is asked for each document, for some more than once.
+
+        Raises:
+            StoreError: a document is damaged, or documents are written faster than they can be read.
+        """
+        ...
+
+
 class PurgedStore(Protocol):
     """A store whose own files can be freed of what was forgotten."""
 
@@ -547,7 +617,7 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphView, GraphWriter, PurgedStore, Protocol):
+class GraphStore(GraphView, GraphWriter, EchoLog, MendedStore, ReembeddedStore, PurgedStore, Protocol):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:
@@ -556,6 +626,11 @@ class GraphStore(GraphView, GraphWriter, PurgedStore, Protocol):
         Raises:
             StoreError: something is stored of it that cannot be given.
         """
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written by this store: every write is a ``StoreReadOnly``."""
         ...
 
     @property

@@ -15,6 +15,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── StoreUnavailable     nobody answered, or the connection broke (retryable)
     │   ├── StoreAccessDenied    wrong user, password or database
     │   ├── StoreLocked          another process holds the embedded file
+    │   ├── StoreReadOnly        what was opened for reading only was to be changed
     │   └── SchemaMismatch       the store was built by another version or with another embedder
     ├── ModelError               a model cannot be loaded or run
     │   ├── ModelNotFound        no weights under that name
@@ -42,6 +43,7 @@ __all__ = [
     "StoreAccessDenied",
     "StoreError",
     "StoreLocked",
+    "StoreReadOnly",
     "StoreUnavailable",
     "StrategyError",
     "WindowExceeded",
@@ -112,6 +114,10 @@ class StoreLocked(StoreError):
     """Another process holds the embedded file."""
 
     retryable = True
+
+
+class StoreReadOnly(StoreError):
+    """The store was opened for reading only."""
 
 
 class SchemaMismatch(StoreError):

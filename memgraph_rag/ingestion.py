@@ -30,6 +30,7 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import DocumentError, MemgraphRagError, StoreUnavailable
 from memgraph_rag.names import normalise
+from memgraph_rag.text import echoes
 from memgraph_rag.text.context import in_context
 from memgraph_rag.text.loading import Source, load
 from memgraph_rag.text.splitting import split
@@ -53,6 +54,9 @@ __all__ = ["Ingestion", "Request", "with_relation_vectors"]
 _GROUP_CHARACTERS = 200_000  # of documents whose layers are built together
 _GROUP_DOCUMENTS = 256
 _WRITTEN_TOGETHER = 64
+
+ECHO = "echo"
+"""In a document's metadata: whether all of it, or none, is something that the memory answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,9 @@ class _Pending:
 
     @property
     def split(self) -> SplitDocument:
-        return SplitDocument(self.record.id, self.record.title, self.segments)
+        """What layers may see of it: what the memory said itself is not built upon."""
+        evidence = tuple(segment for segment in self.segments if not segment.echo)
+        return SplitDocument(self.record.id, self.record.title if evidence else "", evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +178,31 @@ class Ingestion:
         """What is to be done for each of these documents; a receipt where nothing is. One look into the store."""
         ids = [self._id(item.key) for item in gathered if isinstance(item, Document)]
         held = {record.id: record for record in self._store.documents(ids)}
-        return [self._prepare(item, held) for item in gathered]
+        prepared = [self._prepare(item, held) for item in gathered]
+        return self._marked(prepared, held) if self._store.has_answers() else prepared
+
+    def _marked(
+        self, prepared: Sequence[_Pending | Receipt | Failure], held: Mapping[str, DocumentRecord]
+    ) -> list[_Pending | Receipt | Failure]:
+        """With those segments marked that say again what the memory answered."""
+        namespace = self._store.namespace
+        new = [item for item in prepared if isinstance(item, _Pending) and item.is_new]
+        ids = {item.record.id: echoes.sentence_ids(namespace, item.segments) for item in new}
+        known = self._store.answered(sorted(set().union(*ids.values())))
+        return [
+            self._with_echoes(item, {one: known[one] for one in ids[item.record.id] & known.keys()}, held)
+            if isinstance(item, _Pending) and item.is_new
+            else item
+            for item in prepared
+        ]
+
+    def _with_echoes(
+        self, item: _Pending, known: Mapping[str, tuple[str, ...]], held: Mapping[str, DocumentRecord]
+    ) -> _Pending:
+        if not known or ECHO in item.record.metadata:
+            return item
+        stored = self._store.segments_of(item.record.id) if item.record.id in held else ()
+        return _counted(item, echoes.marked(self._store.namespace, item.segments, known, stored))
 
     def _prepare(
         self, document: Document | DocumentRecord | Failure, known: Mapping[str, DocumentRecord]
@@ -198,7 +228,7 @@ class Ingestion:
         """A stored document with the layers that it lacks."""
         missing = tuple(layer for layer in self._layers if layer.name not in held.layers)
         if not missing:
-            return Receipt(held.id, held.key, Action.UNCHANGED, self._store.counts(held.id))
+            return Receipt(held.id, held.key, Action.UNCHANGED, self._store.counts(held.id), echoes=held.echoes)
         segments = tuple(self._store.segments_of(held.id))
         return _Pending(self._with_layers(held, missing), segments, missing, is_new=False)
 
@@ -218,7 +248,9 @@ class Ingestion:
             model="",
             metadata=document.metadata,
         )
-        return _Pending(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
+        pending = _Pending(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
+        told = document.metadata.get(ECHO) is True
+        return _counted(pending, tuple(replace(one, echo=True) for one in segments)) if told else pending
 
     def _segments(self, document: Document, document_id: str) -> tuple[Segment, ...]:
         turns = document.turns or (Turn(0, len(document.text), speaker=""),)
@@ -294,7 +326,7 @@ class Ingestion:
                 continue
             try:
                 receipt = together.get(graph.document.id) or self._write(item, graph)
-                yield replace(receipt, notes=dict(made.notes), usage=made.usage)
+                yield replace(receipt, notes=dict(made.notes), usage=made.usage, echoes=item.record.echoes)
             except MemgraphRagError as error:
                 yield Failure(item.record.key, error)
 
@@ -418,6 +450,12 @@ def _check_same_source(held: DocumentRecord, document: Document) -> None:
             "Give this one a key of its own: add(path, key=…), or --key.",
             key=document.key,
         )
+
+
+def _counted(item: _Pending, segments: tuple[Segment, ...]) -> _Pending:
+    """The document with these segments, and how many of them are echoes."""
+    record = replace(item.record, echoes=sum(segment.echo for segment in segments))
+    return replace(item, record=record, segments=segments)
 
 
 def _describe(source: object) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import archive, events, looking, moments
+from memgraph_rag import archive, events, looking, moments, reembedding, upkeep
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -30,7 +30,14 @@ from memgraph_rag.contracts import (
     Strategy,
     TokenCounter,
 )
-from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, QuestionNotFound, SettingsError
+from memgraph_rag.errors import (
+    DocumentNotFound,
+    ModelNotFound,
+    QuestionError,
+    QuestionNotFound,
+    SettingsError,
+    StoreReadOnly,
+)
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
@@ -46,6 +53,7 @@ from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
     Answer,
     Budget,
+    Damage,
     DocumentRecord,
     Evidence,
     Failure,
@@ -90,7 +98,8 @@ class Memory:
         layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
             at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
         progress: told what is being done, for progress bars.
-        **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``.
+        **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
+            ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
     May be used from several threads. Closing it closes the store that it opened.
 
@@ -138,18 +147,22 @@ class Memory:
         try:
             self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
             self._models = _Models(self)
-            self._search = SegmentSearch(
-                self._store,
-                self.embedder,
-                self.recognizer,
-                stemming=self.settings.stemming,
-                most_bytes=self.settings.search_memory_mib * 2**20,
-            )
+            self._search = self._new_search()
         except BaseException:
             self.close()
             raise
 
+    def _new_search(self) -> SegmentSearch:
+        return SegmentSearch(
+            self._store,
+            self.embedder,
+            self.recognizer,
+            stemming=self.settings.stemming,
+            most_bytes=self.settings.search_memory_mib * 2**20,
+        )
+
     def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
+        self._require_writable()
         return Ingestion(
             self._store,
             self._models,
@@ -167,7 +180,7 @@ class Memory:
             self._models,
             self._search,
             answer_tokens=self.settings.answer_tokens,
-            extract=Learning(self._store, self._models, relations) if relations else None,
+            extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
         )
 
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────
@@ -198,10 +211,13 @@ class Memory:
         """The embedding model."""
         if self._given_embedder is not None:
             return self._given_embedder
+        return self._find_embedder(self.settings.embedder)
+
+    def _find_embedder(self, wanted: str) -> Embedder:
         from memgraph_rag.models.catalogue import find_embedder
         from memgraph_rag.models.embedder import SentenceEmbedder
 
-        name, folder = find_embedder(self.settings.embedder)
+        name, folder = find_embedder(wanted)
         return SentenceEmbedder(folder, name=name, device=self.settings.device, dtype=self.settings.dtype)
 
     @cached_property
@@ -243,6 +259,7 @@ class Memory:
             user=settings.neo4j_user,
             password=settings.neo4j_password,
             database=settings.neo4j_database,
+            read_only=settings.read_only,
         )
 
     @property
@@ -269,11 +286,15 @@ class Memory:
             source: a str is always text; a Path is a file (text, Markdown, HTML, PDF); a Document; chat messages.
             key: the user's name for it; by default the path as given, or a hash of the text.
             title: by default the file's own.
-            metadata: kept with the document.
+            metadata: kept with the document. ``{"echo": True}`` says that all of it is something that the memory
+                answered, ``{"echo": False}`` that none is, whatever it looks like.
+
+        What ``ask`` answered before and is added again is recognised: such segments are marked (``Segment.echo``),
+        counted (``Receipt.echoes``), and never are evidence.
 
         Raises:
             DocumentError: it cannot be read as text, or another file is stored under this key.
-            StoreError: the database failed.
+            StoreError: the database failed, or was opened for reading only.
         """
         with events.span("add") as told:
             (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
@@ -505,9 +526,11 @@ class Memory:
         Raises:
             DocumentNotFound: there is none.
         """
+        self._require_writable()
         with events.span("forget") as told:
             receipt = self._store.forget(self._records([document])[0].id)
             self._journal.clear()
+            reembedding.forget_kept(self._reembedding_dir)
             told |= events.of_receipt(receipt)
         return receipt
 
@@ -521,9 +544,64 @@ class Memory:
         Raises:
             StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
         """
+        self._require_writable()
         with events.span("purge"):
             self._store.purge()
             self._journal.clear()
+            reembedding.forget_kept(self._reembedding_dir)
+
+    def reembed(self, embedder: str | Path | Embedder) -> int:
+        """Embed everything in the store, in all namespaces, by another embedder, of any dimension; how many documents.
+
+        Searches and questions go on with the old embeddings while the new ones are made; then the store has the new
+        ones at one moment, and this memory embeds with the new embedder. Other memories that are open on the store
+        raise ``SchemaMismatch`` from then on: open them again. After an interruption everything is as it was, and the
+        next call embeds only what is missing. In an embedded file the switch writes the file anew, as ``purge`` does.
+
+        Raises:
+            StoreError: a document is damaged (``repair``), or others write too fast.
+            ModelNotFound: there is no such embedder.
+        """
+        self._require_writable()
+        _check_part("embedder", embedder, "embed")
+        new = self._find_embedder(str(embedder)) if isinstance(embedder, (str, Path)) else embedder
+        with events.span("reembed") as told:
+            told["documents"] = reembedding.reembed(
+                self._store, new, folder=self._reembedding_dir, progress=self._progress
+            )
+            self._given_embedder = new
+            for held in ("embedder", "_reading"):
+                self.__dict__.pop(held, None)
+            self._search = self._new_search()
+            self._store.migrate(embedder=new.name, dimension=new.dimension)
+        return told["documents"]
+
+    @property
+    def _reembedding_dir(self) -> Path:
+        return self.settings.cache_dir / "reembedding"
+
+    def examine(self) -> list[Damage]:
+        """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
+
+        Nothing is, where only this library wrote: it is for files that were damaged and databases that others changed.
+        """
+        with events.span("examine") as told:
+            found = upkeep.examine(self._store)
+            told["found"] = sum(damage.number for damage in found)
+        return found
+
+    def repair(self) -> list[Damage]:
+        """Put right what ``examine`` finds, in one transaction; what was found, with what cannot be mended.
+
+        What belongs to nothing is removed, what can be told from the rest is written again, what has no embedding is
+        embedded. Of a document whose points are broken all points go: ``deepen`` builds them again. A document of which
+        segments are missing cannot be mended: forget it, and add it again.
+        """
+        self._require_writable()
+        with events.span("repair") as told:
+            found = upkeep.repair(self._store, self.embedder)
+            told["found"] = sum(damage.number for damage in found)
+        return found
 
     def export_to(self, path: str | Path) -> int:
         """Write all documents of this namespace, with all that was built of them, into one file; how many.
@@ -551,6 +629,7 @@ class Memory:
             DocumentError: the file is no such file, is cut off or damaged.
             SchemaMismatch: it was written with another embedder.
         """
+        self._require_writable()
         embedder = self.embedder
         archive.verify(Path(path), embedder=embedder.name, dimension=embedder.dimension)
         found = archive.read(Path(path), namespace=self.namespace)
@@ -560,6 +639,14 @@ class Memory:
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
         return {"counts": dict(self._store.statistics()), "schema": dict(self._store.schema)}
+
+    def _require_writable(self) -> None:
+        """Refuse before any model works for what cannot be stored."""
+        if self._store.read_only:
+            raise StoreReadOnly(
+                f"Expected a memory that may be changed; {self.settings.store} was opened for reading only. Open it "
+                "again without read_only."
+            )
 
     def _ids(self, documents: Sequence[str] | None) -> list[str] | None:
         """The ids behind keys or ids, each once, in the order given."""

@@ -7,18 +7,22 @@ before which it went); a question that what was read does not support gets no an
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
-from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.errors import SearchMemoryExceeded, StoreError
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import cite
-from memgraph_rag.types import Answer, Budget, Citation, Step, StopReason
+from memgraph_rag.text.echoes import answered
+from memgraph_rag.types import Answer, Budget, Citation, Segment, Step, StopReason
 
 __all__ = ["NOTHING_FOUND", "Reading"]
+
+logger = logging.getLogger(__name__)
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
@@ -76,7 +80,10 @@ class Reading:
                     text += piece
                     yield piece
             text = text.strip()
-            citations = self._cite(question, text, trace) if text else ()
+            support = segments_under(trace, self._store) if text else []
+            citations = self._cite(question, text, support) if text else ()
+            if text:
+                self._remember(text, [segment for segment, _ in support])
             yield Answer(
                 question=question,
                 text=text or (self._looked_for(question, trace) if trace else NOTHING_FOUND),
@@ -101,8 +108,16 @@ class Reading:
         nodes = "node" if len(trace) == 1 else "nodes"
         return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{missing}."
 
-    def _cite(self, question: str, text: str, trace: Sequence[Step]) -> tuple[Citation, ...]:
-        support = segments_under(trace, self._store)
+    def _remember(self, text: str, support: Sequence[Segment]) -> None:
+        """Have the store know the answer's sentences again; an answer is worth telling where it cannot."""
+        if self._store.read_only:
+            return
+        try:
+            self._store.remember(answered(self._store.namespace, text, support))
+        except StoreError as error:
+            logger.warning("an answer will not be recognised when it is added: %s", type(error).__name__)
+
+    def _cite(self, question: str, text: str, support: Sequence[tuple[Segment, float]]) -> tuple[Citation, ...]:
         records = self._store.documents(sorted({segment.document_id for segment, _ in support}))
         keys = {record.id: record.key for record in records}
         return cite(question, text, support, keys=keys, embedder=self._models.embedder)

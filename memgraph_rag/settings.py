@@ -46,6 +46,7 @@ class Settings(BaseSettings):
         description="A file (embedded) or a Neo4j address such as neo4j://localhost:7687.",
     )
     namespace: str = Field("default", min_length=1, max_length=256, description="The wall between users' memories.")
+    read_only: bool = Field(False, description="Change nothing: several processes may then read one embedded file.")
     neo4j_user: str = Field("neo4j", validation_alias=_named("NEO4J_USERNAME", "NEO4J_USER"))
     neo4j_password: SecretStr | None = Field(None, validation_alias=_named("NEO4J_PASSWORD", "NEO4J_PASSWORD"))
     neo4j_database: str | None = Field(None, validation_alias=_named("NEO4J_DATABASE", "NEO4J_DATABASE"))

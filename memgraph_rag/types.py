@@ -22,15 +22,18 @@ __all__ = [
     "OPEN_KIND",
     "Action",
     "Answer",
+    "Answered",
     "Budget",
     "Carrier",
     "Citation",
+    "Damage",
     "Document",
     "DocumentGraph",
     "DocumentRecord",
     "Entity",
     "Evidence",
     "Failure",
+    "Flaws",
     "Generation",
     "Hit",
     "IndexedSegment",
@@ -166,7 +169,9 @@ class Segment:
     """A contiguous raw span of a document: ``text == document.text[start:end]``. Level 0 of the summary graph.
 
     The segments of a document tile it: the first starts at 0, each next starts where the last ended, the last
-    ends at the document's end. ``start`` and ``end`` count characters, ``tokens`` the language model's tokens.
+    ends at the document's end. ``start`` and ``end`` count characters, ``tokens`` the language model's tokens. An
+    ``echo`` says again what the memory itself answered: it is kept and shown, but is no evidence, and no layer is
+    built of it.
     """
 
     kind: ClassVar[Literal["segment"]] = "segment"
@@ -181,6 +186,7 @@ class Segment:
     tokens: int
     speaker: str = ""
     time: str = ""
+    echo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +324,7 @@ class IndexedSegment:
     embedding: Vector
     entities: tuple[str, ...]
     titles: tuple[str, ...]
+    echo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +333,8 @@ class DocumentRecord:
 
     ``layers`` are the layers that were built; ``model`` is the language model and ``recognizer`` the recognizer of
     entities that built them (empty without).
-    ``added_at`` is ISO 8601 in UTC and is no part of the document's identity.
+    ``added_at`` is ISO 8601 in UTC and is no part of the document's identity. ``echoes`` counts the segments that say
+    again what the memory itself answered.
     """
 
     id: str
@@ -341,6 +349,7 @@ class DocumentRecord:
     model: str
     metadata: Mapping[str, MetadataValue]
     recognizer: str = ""
+    echoes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,6 +584,18 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """A sentence that was answered, by the hash of its words; the sentence itself is kept nowhere.
+
+    ``origins`` are ids of who said it before the memory did: a document, in a conversation a speaker. For these it is
+    no echo.
+    """
+
+    id: str
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question that was kept, with its answer and all that was read for it.
 
@@ -654,6 +675,7 @@ class Receipt:
         counts: nodes and edges of the document by label or relationship type, read back after the commit.
         notes: what the model wrote that could not be used, by kind, counted.
         usage: model work of this call.
+        echoes: segments of the document that say again what the memory itself answered, and so are no evidence.
     """
 
     document_id: str
@@ -662,6 +684,66 @@ class Receipt:
     counts: Mapping[str, int]
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    echoes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flaws:
+    """What is wrong with the graph of a namespace: ids, sorted. Nothing, in a graph that only this library wrote.
+
+    Attributes:
+        lost_segments: whose document is not there.
+        parted_segments: whose document is there, and does not hold them.
+        incomplete: documents of which segments are missing.
+        unchained: documents whose segments do not follow each other as they should.
+        lost_points: whose document is not there.
+        loose_points: documents with points that sum up nothing.
+        lost_relations: of a segment, or between entities, that are not there.
+        lone_entities: that nothing names.
+        miswritten: entities that say another thing of themselves than their mentions and titles do.
+        loose_similar: entities with near-synonyms or an embedding that no relation joins.
+        unembedded_segments: likewise points and relations, and entities that a relation joins.
+        indexes: of the database, by name, that are missing or cannot be used.
+    """
+
+    lost_segments: tuple[str, ...] = ()
+    parted_segments: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    unchained: tuple[str, ...] = ()
+    lost_points: tuple[str, ...] = ()
+    loose_points: tuple[str, ...] = ()
+    lost_relations: tuple[str, ...] = ()
+    lone_entities: tuple[str, ...] = ()
+    miswritten: tuple[str, ...] = ()
+    loose_similar: tuple[str, ...] = ()
+    unembedded_segments: tuple[str, ...] = ()
+    unembedded_points: tuple[str, ...] = ()
+    unembedded_relations: tuple[str, ...] = ()
+    unembedded_entities: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is wrong."""
+        return self != Flaws()
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One kind of thing that is wrong with a graph.
+
+    Attributes:
+        what: in words.
+        number: how many there are.
+        keys: of the documents that it concerns, where it can be told.
+        remedy: what ``repair`` does about it; where it cannot be mended, what there is to do.
+        is_mendable: whether ``repair`` puts it right.
+    """
+
+    what: str
+    number: int
+    keys: tuple[str, ...]
+    remedy: str
+    is_mendable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

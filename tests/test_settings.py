@@ -36,6 +36,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "embedder": ("minilm", "minilm"),
     "device": ("cuda:1", "cuda:1"),
     "dtype": ("bfloat16", "bfloat16"),
+    "read_only": ("true", True),
     "window": ("4096", 4096),
     "cache_dir": ("/tmp/weights", Path("/tmp/weights")),
     "segment_tokens": ("200", 200),

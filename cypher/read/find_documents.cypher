@@ -1,6 +1,6 @@
 // The documents of these ids, by key.
 // params: namespace, document_ids
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
 // needs: Document.id
 UNWIND $document_ids AS document_id
 MATCH (d:Document {id: document_id})
@@ -17,5 +17,6 @@ RETURN
   d.layers AS layers,
   d.model AS model,
   d.metadata AS metadata,
-  d.recognizer AS recognizer
+  d.recognizer AS recognizer,
+  d.echoes AS echoes
 ORDER BY key, id

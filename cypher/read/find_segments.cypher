@@ -1,6 +1,6 @@
 // The segments of these ids.
 // params: namespace, node_ids
-// returns: id, document_id, index, text, start, end, tokens, speaker, time
+// returns: id, document_id, index, text, start, end, tokens, speaker, time, echo
 // needs: Segment.id
 UNWIND $node_ids AS node_id
 MATCH (s:Segment {id: node_id})
@@ -14,5 +14,6 @@ RETURN
   s.`end` AS `end`,
   s.tokens AS tokens,
   s.speaker AS speaker,
-  s.time AS time
+  s.time AS time,
+  s.echo AS echo
 ORDER BY id

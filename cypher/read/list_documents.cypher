@@ -1,6 +1,6 @@
 // All documents of the namespace, by key.
 // params: namespace
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
 // needs: Document.namespace and key
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.key IS NOT NULL
@@ -16,5 +16,6 @@ RETURN
   d.layers AS layers,
   d.model AS model,
   d.metadata AS metadata,
-  d.recognizer AS recognizer
+  d.recognizer AS recognizer,
+  d.echoes AS echoes
 ORDER BY key, id

@@ -1,6 +1,6 @@
 // All segments of these documents, by index.
 // params: namespace, document_ids
-// returns: id, document_id, index, text, start, end, tokens, speaker, time
+// returns: id, document_id, index, text, start, end, tokens, speaker, time, echo
 // needs: Segment.namespace and document_id
 MATCH (s:Segment)
 WHERE s.namespace = $namespace AND s.document_id IN $document_ids
@@ -13,5 +13,6 @@ RETURN
   s.`end` AS `end`,
   s.tokens AS tokens,
   s.speaker AS speaker,
-  s.time AS time
+  s.time AS time,
+  s.echo AS echo
 ORDER BY document_id, `index`, id

@@ -19,5 +19,6 @@ CREATE (:Document {
   model: row.model,
   metadata: row.metadata,
   recognizer: row.recognizer,
+  echoes: row.echoes,
   version: n.version
 })

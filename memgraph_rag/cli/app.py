@@ -17,7 +17,7 @@ from memgraph_rag.cli.calibrating import calibrate
 from memgraph_rag.cli.demo import demo
 from memgraph_rag.cli.doctor import doctor
 from memgraph_rag.cli.evaluating import evaluate
-from memgraph_rag.cli.keeping import export_file, import_file, purge
+from memgraph_rag.cli.keeping import export_file, import_file, purge, reembed
 from memgraph_rag.cli.looking import documents, questions, search, show, status
 from memgraph_rag.cli.place import at_place
 from memgraph_rag.errors import MemgraphRagError
@@ -60,7 +60,8 @@ app = typer.Typer(
     cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )  # fmt: skip
 for _command in (
-    add, ask, search, show, documents, questions, deepen, forget, purge, status, doctor, calibrate, evaluate, demo,
+    add, ask, search, show, documents, questions, deepen, forget, purge, reembed, status, doctor, calibrate, evaluate,
+    demo,
 ):  # fmt: skip
     app.command()(at_place(_command))
 for _name, _command in {"export": export_file, "import": import_file}.items():

@@ -1,7 +1,8 @@
 """``memgraph-rag doctor``: is every part there, and if not, what to do.
 
 It tries things rather than guess: weights are found and verified as they would be for a question, an existing store
-is opened. Invariants: it makes no store; a part that fails never hides the next one.
+is opened. Invariants: it makes no store, and changes one only where it is told to; a part that fails never hides the
+next one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -42,14 +43,18 @@ class Finding:
     advice: str = ""
 
 
-def doctor(place: Place, as_json: Json = False) -> None:
+def doctor(
+    place: Place,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend the graph where that is possible.")] = False,
+    as_json: Json = False,
+) -> None:
     """Check every part and say what to do; exit status 1 where something needed fails."""
     from memgraph_rag.cli import render
     from memgraph_rag.cli.progress import Bars
 
     out, findings = render.to_stdout(), []
     with Bars() as bars:
-        for finding in examine(place, bars):
+        for finding in examine(place, bars, repair=repair):
             findings.append(finding)
             if not as_json:
                 state = f"[{_STYLES[finding.state]}]{finding.state:<5}[/]"
@@ -62,7 +67,7 @@ def doctor(place: Place, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def examine(place: Place, progress: Progress | None = None) -> Iterator[Finding]:
+def examine(place: Place, progress: Progress | None = None, *, repair: bool = False) -> Iterator[Finding]:
     """The finding of each part, as soon as it is there."""
     settings = place.settings()
     checks: dict[str, Callable[[], Finding]] = {
@@ -74,6 +79,7 @@ def examine(place: Place, progress: Progress | None = None) -> Iterator[Finding]
         "language model": lambda: _language_model(settings, progress),
         "calibration": lambda: _calibration(settings),
         "store": lambda: _store(place, settings),
+        "graph": lambda: _graph(place, settings, repair=repair),
         "local Neo4j": _local_neo4j,
     }
     for part, check in checks.items():
@@ -191,6 +197,27 @@ def _store(place: Place, settings: Settings) -> Finding:
         return Finding("store", "warn", f"{settings.store} was not tried: {error}")
     documents = stats["counts"].get("Document", 0)
     return Finding("store", "ok", f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}")
+
+
+def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
+    """Whether the namespace's graph is whole; with ``repair`` it is made so."""
+    if "://" not in settings.store and not Path(settings.store).expanduser().exists():
+        return Finding("graph", "ok", "nothing is stored yet")
+    try:
+        with place.open() as memory:
+            mended = [damage for damage in memory.repair() if damage.is_mendable] if repair else []
+            left = memory.examine()
+    except ModelError as error:
+        return Finding("graph", "warn", f"not tried: {error}")
+    told = [f"{damage.number} {damage.what}: {damage.remedy}" for damage in mended]
+    if not left:
+        return Finding("graph", "ok", "mended: " + "; ".join(told) if told else "whole")
+    wrong = [f"{damage.number} {damage.what}" + (f" ({', '.join(damage.keys)})" * bool(damage.keys)) for damage in left]
+    advice = [damage.remedy for damage in left if not damage.is_mendable]
+    if any(damage.is_mendable for damage in left):
+        advice.insert(0, "memgraph-rag doctor --repair")
+    found = "; ".join(wrong) + ("; mended: " + "; ".join(told) if told else "")
+    return Finding("graph", "fail", found, "; ".join(advice))
 
 
 def _local_neo4j() -> Finding:

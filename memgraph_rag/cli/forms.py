@@ -132,6 +132,7 @@ def receipt_form(receipt: Receipt) -> dict[str, Any]:
         "counts": dict(receipt.counts),
         "notes": dict(receipt.notes),
         "usage": usage_form(receipt.usage),
+        "echoes": receipt.echoes,
     }
 
 

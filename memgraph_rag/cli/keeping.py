@@ -1,19 +1,24 @@
-"""``memgraph-rag export``, ``import`` and ``purge``: upkeep of a store.
+"""``memgraph-rag export``, ``import``, ``purge`` and ``reembed``: upkeep of a store.
 
 It knows no engine. Invariant: what a document says is the same before and after.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
+from memgraph_rag.errors import StoreError
 
-__all__ = ["export_file", "import_file", "purge"]
+if TYPE_CHECKING:
+    from memgraph_rag.types import Matrix
+
+__all__ = ["export_file", "import_file", "purge", "reembed"]
 
 _File = Annotated[Path, typer.Argument(help="JSON Lines; what 'memgraph-rag export' writes.")]
 
@@ -54,3 +59,54 @@ def purge(place: Place, as_json: Json = False) -> None:
         forms.write_json({"store": store, "purged": True})
     else:
         render.to_stdout().print(render.plain(f"purged     {store}"), markup=False, soft_wrap=True)
+
+
+def reembed(place: Place, as_json: Json = False) -> None:
+    """Embed everything in the store anew, by the embedder that --embedder names; until it is done, the old ones serve.
+
+    All namespaces of the store are embedded. From then on the store takes the new embedder only.
+    """
+    from memgraph_rag.cli import render
+    from memgraph_rag.cli.progress import Bars
+
+    wanted = place.settings().embedder
+    with Bars() as bars, place.open(embedder=_Stored(place), progress=bars) as memory:
+        number = memory.reembed(wanted)
+        schema = memory.stats()["schema"]
+    told = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
+    if as_json:
+        forms.write_json(told)
+    else:
+        line = f"embedded   by {told['embedder']} ({told['dimension']} dimensions)  documents: {number}"
+        render.to_stdout().print(render.plain(line), markup=False, soft_wrap=True)
+
+
+class _Stored:
+    """The embedder that a store has, by name: it is opened to get another, and nothing is embedded by this one."""
+
+    def __init__(self, place: Place) -> None:
+        from memgraph_rag.stores import open_store
+
+        settings = place.settings()
+        store = open_store(
+            settings.store,
+            namespace=settings.namespace,
+            user=settings.neo4j_user,
+            password=settings.neo4j_password,
+            database=settings.neo4j_database,
+            read_only=True,
+        )
+        try:
+            found = store.schema
+        finally:
+            store.close()
+        if not found:
+            raise StoreError(f"Expected a store with documents to embed anew, got an empty one: {settings.store}.")
+        self.name: str = found["embedder"]
+        self.dimension: int = found["dimension"]
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        raise NotImplementedError
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        raise NotImplementedError

@@ -184,7 +184,7 @@ def status(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.open() as memory:
-        stats = memory.stats()
+        stats, held = memory.stats(), memory.documents()
         form = {
             "counts": stats["counts"],
             "schema_version": stats["schema"].get("version"),
@@ -193,15 +193,17 @@ def status(place: Place, as_json: Json = False) -> None:
                 **_embedder(stats["schema"]),
                 "recognizer": memory.recognizer.name,
             },
-            "documents": [{"key": record.key, "layers": list(record.layers)} for record in memory.documents()],
+            "documents": [{"key": record.key, "layers": list(record.layers)} for record in held],
             "store": memory.settings.store,
             "namespace": memory.namespace,
+            "echoes": sum(record.echoes for record in held),
         }
     if as_json:
         forms.write_json(form)
         return
     out = render.to_stdout()
     about = {"store": form["store"], "namespace": form["namespace"], "schema": form["schema_version"]}
+    about |= {"echoes": f"segments that are no evidence: {form['echoes']}" if form["echoes"] else ""}
     out.print(render.facts({**about, **form["models"]}))
     out.print()
     out.print(render.table(("what", "how many"), sorted(form["counts"].items())))

@@ -36,8 +36,13 @@ _OPTIONS: dict[str, Any] = {
         str | None, typer.Option(help="Language model: name, folder or GGUF file.", rich_help_panel=_GROUP)
     ],
     "embedder": Annotated[str | None, typer.Option(help="Embedder: name or folder.", rich_help_panel=_GROUP)],
+    "read_only": Annotated[
+        bool, typer.Option("--read-only", help="Change nothing; others may read the file too.", rich_help_panel=_GROUP)
+    ],
     "verbose": Annotated[bool, typer.Option("--verbose", help="Log to standard error.", rich_help_panel=_GROUP)],
 }
+
+_FLAGS = ("read_only", "verbose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class Place:
     namespace: str | None = None
     model: str | None = None
     embedder: str | None = None
+    read_only: bool = False
 
     def settings(self) -> Settings:
         """These options, with the environment and the defaults behind them."""
@@ -61,7 +67,10 @@ class Place:
         """The memory of this place; ``more`` are further arguments of ``Memory``."""
         from memgraph_rag import Memory
 
-        return Memory(self.store, namespace=self.namespace, model=self.model, embedder=self.embedder, **more)
+        if self.read_only:
+            more["read_only"] = True
+        given: dict[str, Any] = {"namespace": self.namespace, "model": self.model, "embedder": self.embedder}
+        return Memory(self.store, **given | more)
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
@@ -71,7 +80,7 @@ def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., 
     parameters = [
         *(given.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[given.name]) for given in own),
         *(
-            Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "verbose" else None, annotation=annotation)
+            Parameter(name, Parameter.KEYWORD_ONLY, default=False if name in _FLAGS else None, annotation=annotation)
             for name, annotation in _OPTIONS.items()
         ),
     ]

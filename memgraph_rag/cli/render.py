@@ -176,6 +176,8 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
     if receipt["notes"]:
         notes = ", ".join(f"{count:,} × {plain(name)}" for name, count in receipt["notes"].items())
         line.append(f"  (model output left out: {notes})", style="yellow")
+    if receipt["echoes"]:
+        line.append(f"  (no evidence, answered before: {_many(receipt['echoes'], 'segment')})", style="yellow")
     if receipt["usage"]["model_calls"]:
         line.append(f"  {cost_line(receipt['usage'])}", style="dim")
     return line

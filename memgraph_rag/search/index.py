@@ -195,6 +195,9 @@ class NamespaceIndex:
         if not segments:
             return
         self._drop([document for document in {s.document_id for s in segments} if document in self._places])
+        segments = [segment for segment in segments if not segment.echo]
+        if not segments:
+            return
         first = len(self._ids)
         start_of: dict[str, int] = {}
         entities: list[int] = []

@@ -27,6 +27,7 @@ def open_store(
     password: str | SecretStr | None = None,
     database: str | None = None,
     connect_timeout_s: float = 5.0,
+    read_only: bool = False,
 ) -> GraphStore:
     """The store at an address, bound to one namespace.
 
@@ -39,12 +40,14 @@ def open_store(
             the server which ``memgraph-rag neo4j start`` runs at this address.
         database: for Neo4j; None is the user's home database.
         connect_timeout_s: for Neo4j; how long to try.
+        read_only: nothing can be written; several processes may read one file at the same time.
 
     Raises:
         SettingsError: the address is of no known kind.
         StoreUnavailable: nobody answered.
         StoreAccessDenied: wrong user, password or database, or a file that may not be written.
-        StoreLocked: another process has the file open.
+        StoreLocked: another process has the file open; for reading only, one that may write.
+        StoreReadOnly: the file to be read is not there, or this process has it open for reading only.
     """
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
@@ -52,7 +55,7 @@ def open_store(
         from memgraph_rag.stores.ladybug import LadybugStore
         from memgraph_rag.stores.ladybug_file import open_file
 
-        return LadybugStore(open_file(where), namespace=namespace)
+        return LadybugStore(open_file(where, read_only=read_only), namespace=namespace, read_only=read_only)
     if scheme[1].lower() not in NEO4J_SCHEMES:
         raise SettingsError(
             f"expected an address that begins with one of {', '.join(NEO4J_SCHEMES)}, or the path of a file; came "
@@ -75,4 +78,4 @@ def open_store(
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
     connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
-    return Neo4jStore(connection, namespace=namespace)
+    return Neo4jStore(connection, namespace=namespace, read_only=read_only)

@@ -39,6 +39,7 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
             )
     _check_names(graph, namespace)
     _check_relations(graph)
+    _check_echoes(graph)
     if not extending:
         named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
         relating.check_named(graph, named)
@@ -84,6 +85,19 @@ def _check_relations(graph: DocumentGraph) -> None:
                 f"{relation.description[:80]!r} ({relation.id}) with {wrong}. Leave it out, or give what it lacks.",
                 relation=relation,
             )
+
+
+def _check_echoes(graph: DocumentGraph) -> None:
+    """Refuse what is derived from an echo: by it, what is no evidence would be found after all."""
+    echoes = {segment.id for segment in graph.segments if segment.echo}
+    derived = [one.target_id for one in graph.summarizes]
+    derived += [one.segment_id for one in (*graph.mentions, *graph.relations)]
+    if any(segment_id in echoes for segment_id in derived):
+        raise StoreError(
+            f"expected points, mentions and relations of evidence only in document {graph.document.key!r}; came some "
+            "of segments that are echoes of answers. Leave these out.",
+            key=graph.document.key,
+        )
 
 
 def check_distinct(graphs: Sequence[DocumentGraph]) -> None:

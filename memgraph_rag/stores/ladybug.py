@@ -7,6 +7,7 @@ answers is what the file holds, keywords included, whose index is a cache that g
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,9 +16,9 @@ from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import ladybug_rewriting, queries, reading, relating, relation_rows, rows, schema, writing
-from memgraph_rag.stores.ladybug_file import Execute, LadybugFile
+from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
-from memgraph_rag.types import Hit, IndexedSegment, Neighbour, Similar, Vector
+from memgraph_rag.types import DocumentGraph, Hit, IndexedSegment, Neighbour, Similar, Vector
 
 __all__ = ["LadybugStore"]
 
@@ -29,10 +30,16 @@ DIALECT: queries.Dialect = "ladybug"
 ARROW_TYPES: dict[type, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
+    bool: pa.bool_(),
     float: pa.float64(),
     list: pa.list_(pa.string()),
 }
 
+
+SHARED_TABLES = ("Namespace", "Answer")
+"""Tables of nodes that no document owns."""
+
+WRITTEN_TOGETHER = 64
 
 # A list of so few rows is stored faster than an arrow table, for which the engine plans the statement anew each time:
 # 8 mentions take 0.3 ms, not 1.4; 80 take 1.3, not 1.5.
@@ -42,11 +49,12 @@ FEW_ROWS = 32
 class LadybugStore(writing.WrittenGraph):
     """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, file: LadybugFile, *, namespace: str) -> None:
+    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False) -> None:
         self._file = file
-        super().__init__(namespace)
+        super().__init__(namespace, read_only=read_only)
         self._words: dict[bool, tuple[int, SegmentWords]] = {}
         self._closed = False
+        self._generation = file.generation
 
     def __repr__(self) -> str:
         return f"LadybugStore({self._file.place!r}, namespace={self._namespace!r})"
@@ -54,9 +62,10 @@ class LadybugStore(writing.WrittenGraph):
     @property
     def schema(self) -> Mapping[str, Any]:
         """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
-        if all(row["name"] != "Schema" for row in self._run("read/list_tables")):
+        run = self._runner(self._file.read)  # whatever the embeddings are now
+        if all(row["name"] != "Schema" for row in run("read/list_tables")):
             return {}
-        return next(iter(self._run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
+        return next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
 
     def close(self) -> None:
         """Let go of the file; a second call does nothing."""
@@ -91,9 +100,9 @@ class LadybugStore(writing.WrittenGraph):
             reading.numbers(vector)  # which refuses what has no direction; the engine takes the array as it is, faster
         if not entity_ids or k < 1 or reading.nowhere(documents):
             return []
-        self._require_open()
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
+            self._require_open()
             near = run("read/find_places", entity_ids=list(dict.fromkeys(entity_ids)))
             places = {one for row in near for one in (row["place"], row["near_place"]) if one is not None}
             if not places:
@@ -120,13 +129,14 @@ class LadybugStore(writing.WrittenGraph):
         return relation_rows.decode_neighbours(found, k)
 
     def _counts(self, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
-        self._require_open()
-        return reading.counts_of(self._runner(self._file.look_up), document_ids)
+        with self._file.lock:
+            self._require_open()
+            return reading.counts_of(self._runner(self._file.look_up), document_ids)
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored."""
-        self._require_open()
         with self._file.lock:  # no write between the two
+            self._require_open()
             table = self._table("read/list_indexed_segments", since=since)
             named = self._table("read/list_indexed_entities", since=since)
         entities: dict[str, list[str]] = {}
@@ -155,11 +165,57 @@ class LadybugStore(writing.WrittenGraph):
             stored = self.schema
             version = max(steps)
             schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._file.place)
+            if self._read_only:
+                schema.check_current(stored, version=version, address=self._file.place)
             if stored.get("version", 0) < version:
                 self._file.transaction(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension)
                 )
-        self._dimension = dimension
+            self._dimension = dimension
+            self._generation = self._file.generation
+
+    def beside(self, namespace: str) -> LadybugStore:
+        """The same file, bound to another namespace."""
+        store = LadybugStore(self._file, namespace=namespace, read_only=self._read_only)
+        store._dimension = self._dimension
+        return store
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        """Put a file with other embeddings in place of this one, by one rename; everybody else waits meanwhile.
+
+        The file is written anew, as by ``purge``, because the length of a vector is a column's type.
+        """
+        self._require_writable()
+        with self._file.lock:
+            self._require_open()
+            if self._file.place == IN_MEMORY:
+                raise StoreError(
+                    "expected a file to embed anew; came a graph in memory only. Add its documents to a new one."
+                )
+            self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
+            self._file.generation += 1
+
+    def _fill_anew(
+        self, fresh: LadybugFile, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]
+    ) -> None:
+        """Write all documents with their new embeddings; what no document owns is copied, before or after them."""
+        fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension))
+        tables = [row["name"] for row in self._run("read/list_tables")]
+        ladybug_rewriting.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
+        for namespace in self.namespaces():
+            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace)
+            new._dimension = dimension
+            graphs = (again(graph) for one in old.document_ids() if (graph := old.graph_of(one)) is not None)
+            for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
+                new.write_many(some)
+            if _without_similar(new.statistics()) != _without_similar(old.statistics()):
+                raise StoreError(
+                    f"expected all of namespace {namespace!r}, {dict(old.statistics())}, with its new embeddings; came "
+                    f"{dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
+                    "was changed.",
+                    namespace=namespace,
+                )
+        ladybug_rewriting.copy(self._file, fresh, but=["Schema", *SHARED_TABLES, *rows.COUNTED])
 
     def purge(self) -> None:
         """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
@@ -167,6 +223,7 @@ class LadybugStore(writing.WrittenGraph):
         Takes about as long as writing everything anew, and as much room on the disk; everybody else waits.
         """
         self._require_open()
+        self._require_writable()
         with self._file.lock:
             stored = self.schema
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
@@ -178,8 +235,9 @@ class LadybugStore(writing.WrittenGraph):
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        self._require_open()
-        return self._runner(self._file.read)(name, **parameters)
+        with self._file.lock:
+            self._require_open()
+            return self._runner(self._file.read)(name, **parameters)
 
     def _table(self, name: str, /, **parameters: Any) -> pa.Table:
         statement = queries.statement(name, DIALECT)
@@ -194,10 +252,12 @@ class LadybugStore(writing.WrittenGraph):
 
     @override
     def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
-        self._require_open()
-        return self._file.transaction(
-            lambda execute: work(self._runner(execute), self._creator(execute)), row_bytes=row_bytes
-        )
+        self._require_writable()
+        with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
+            self._require_open()
+            return self._file.transaction(
+                lambda execute: work(self._runner(execute), self._creator(execute)), row_bytes=row_bytes
+            )
 
     @override
     def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
@@ -247,6 +307,13 @@ class LadybugStore(writing.WrittenGraph):
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"{self!r} is closed. Open it again.")
+        if self._generation != self._file.generation:
+            raise schema.embedded_anew(self._file.place)
+
+
+def _without_similar(counts: Mapping[str, int]) -> dict[str, int]:
+    """What does not depend on embeddings."""
+    return {name: number for name, number in counts.items() if name != "SIMILAR_TO"}
 
 
 def _arrow(columns: rows.Columns) -> pa.Table:

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ from memgraph_rag.errors import (
     StoreAccessDenied,
     StoreError,
     StoreLocked,
+    StoreReadOnly,
 )
 
 __all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
@@ -45,6 +47,9 @@ SPARE_BYTES = 64 * 2**20
 
 WRITES_PER_CONNECTION = 64
 
+FLOCK = "hhqqi4x"
+"""Linux's ``struct flock``: kind, whence, start, length, process."""
+
 # For statements that touch few rows, as those of a write do: to wake more threads costs more than they save.
 ONE_THREAD = 1
 
@@ -54,22 +59,31 @@ _open_files: dict[str, LadybugFile] = {}
 _opening = threading.Lock()
 
 
-def open_file(path: str) -> LadybugFile:
+def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
     """The open file at this path, shared by all who ask for it; each closes its own.
+
+    Args:
+        read_only: several processes may read one file, while none has it open otherwise. Where this process has it open
+            for writing, that is what is shared.
 
     Raises:
         StoreLocked: another process has it open.
+        StoreReadOnly: it is to be read and is not there, or to be written and is open here for reading only.
         StoreAccessDenied: it must not be read or written.
         StoreError: it is a folder, or no Ladybug file, or the disk is full.
     """
-    if path == IN_MEMORY:
+    if path == IN_MEMORY and not read_only:
         return LadybugFile(path)
     if "\0" in path:
         raise SettingsError(f"expected the path of a file; came {path!r}, with a NUL in it.", path=path)
     place = os.path.realpath(Path(path).expanduser())
     with _opening:
         if place not in _open_files:
-            _open_files[place] = LadybugFile(place)
+            _open_files[place] = LadybugFile(place, read_only=read_only)
+        if _open_files[place].read_only and not read_only:
+            raise StoreReadOnly(
+                f"expected {place} to be free; this process has it open for reading only. Close it first.", path=place
+            )
         _open_files[place].users += 1
         return _open_files[place]
 
@@ -77,11 +91,17 @@ def open_file(path: str) -> LadybugFile:
 class LadybugFile:
     """A Ladybug database, opened. Made by ``open_file``."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, *, read_only: bool = False) -> None:
         self.place = place
+        self.read_only = read_only
         self.users = 0
+        self.generation = 0
+        """How often the embeddings were replaced since the file was opened."""
         self.lock = threading.RLock()
-        if place != IN_MEMORY:
+        self._shared: int | None = None
+        if read_only:
+            self._shared = _lock_for_reading(place)
+        elif place != IN_MEMORY:
             _create(place)
         self._open_engine()
 
@@ -110,6 +130,10 @@ class LadybugFile:
             row_bytes: about how much is written, to refuse while there is no space rather than break half-way.
         """
         with self.lock:
+            if self.read_only:
+                raise StoreReadOnly(
+                    f"{self.place} is open for reading only. Open it again to change it.", path=self.place
+                )
             if self.place != IN_MEMORY:
                 _require_space(self.place, row_bytes)
                 _touch_private(f"{self.place}.wal")
@@ -166,7 +190,11 @@ class LadybugFile:
                 _remove(scratch)
 
     def _open_engine(self) -> None:
-        self._database = _opened(self.place)
+        try:
+            self._database = _opened(self.place, read_only=self.read_only)
+        except MemgraphRagError:
+            self._let_go()
+            raise
         self._reader = ladybug.Connection(self._database)
         self._writer = ladybug.Connection(self._database, ONE_THREAD)
         self._writes = 0
@@ -177,6 +205,11 @@ class LadybugFile:
             self._writer.close()
             self._database.close()
 
+    def _let_go(self) -> None:
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            os.close(shared)
+
     def close(self) -> None:
         """Let go of the file; the last of its users closes it."""
         with _opening, self.lock:
@@ -184,16 +217,17 @@ class LadybugFile:
             if self.users <= 0:
                 _open_files.pop(self.place, None)
                 self._close_engine()
+                self._let_go()
 
 
-def _opened(place: str) -> ladybug.Database:
+def _opened(place: str, *, read_only: bool) -> ladybug.Database:
     try:
         with _in_our_words(place):
-            return ladybug.Database(place)
+            return ladybug.Database(place, read_only=read_only)
     except TornLog:
         logger.warning("%s: the last write was cut off before its end and is dropped", place)
         with _in_our_words(place):
-            return ladybug.Database(place, throw_on_wal_replay_failure=False)
+            return ladybug.Database(place, read_only=read_only, throw_on_wal_replay_failure=False)
 
 
 def _create(place: str) -> None:
@@ -252,6 +286,53 @@ def _lock(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _lock_for_reading(place: str) -> int | None:
+    """A descriptor that holds the file for readers: who wants to write gets ``StoreLocked``, as we do beside a writer.
+
+    The engine lets readers in beside a writer, who would then change pages under them. Its own lock is asked for here,
+    shared, and bound to this descriptor where the system can: else any other descriptor of the file that this process
+    closes would give it up.
+    """
+    try:
+        descriptor = os.open(place, os.O_RDONLY)
+    except (OSError, ValueError) as exc:
+        raise StoreReadOnly(
+            f"expected a file to read; {place} cannot be opened ({exc}). Open it once without read_only: "
+            "that makes it.",
+            path=place,
+        ) from exc
+    if sys.platform == "win32":
+        return descriptor
+    import fcntl
+
+    try:
+        if sys.platform == "linux":
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+        else:
+            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as exc:
+        who = _writer_of(descriptor)
+        os.close(descriptor)
+        raise StoreLocked(
+            f"expected {place} to be free of writers; {who} has it open. Close it there, or use a Neo4j server for "
+            "several processes.",
+            path=place,
+        ) from exc
+    return descriptor
+
+
+def _writer_of(descriptor: int) -> str:
+    """Who holds a file for writing, where the system tells."""
+    import fcntl
+
+    asked = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+    with suppress(OSError):
+        kind, *_, pid = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+        if kind == fcntl.F_WRLCK and pid > 0:
+            return f"process {pid}"
+    return "another process"
 
 
 def _flush(path: Path) -> None:

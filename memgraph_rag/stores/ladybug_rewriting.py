@@ -28,7 +28,7 @@ def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = ()) -> None
     tables = [(row["name"], row["type"]) for row in old.read("CALL show_tables() RETURN name, type", {})]
     for name in (name for name, kind in tables if kind == "NODE" and name not in but):
         _copy(old, new, name, f"MATCH (n:{name})", [], "")
-    for name in (name for name, kind in tables if kind == "REL"):
+    for name in (name for name, kind in tables if kind == "REL" and name not in but):
         for row in old.read(f"CALL show_connection('{name}') RETURN *", {}):
             source, target = row["source table name"], row["destination table name"]
             ends = [f"a.id AS `{SOURCE}`", f"b.id AS `{TARGET}`"]

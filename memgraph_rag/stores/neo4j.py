@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
 from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.keywords import TITLE_WEIGHT
 from memgraph_rag.keywords import keywords as keywords_of
-from memgraph_rag.stores import queries, reading, relating, relation_rows, rows, schema, writing
+from memgraph_rag.stores import neo4j_reembedding, queries, reading, relating, relation_rows, rows, schema, writing
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.types import Hit, IndexedSegment, Neighbour, Similar, Vector
+from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedSegment, Neighbour, Similar, Vector
 
 __all__ = ["Neo4jStore"]
 
@@ -27,19 +28,26 @@ Scored = TypeVar("Scored", Hit, Neighbour)
 
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
+TRIES = 5
+INDEX_ERRORS = ("ProcedureCallFailed", "IndexNotFound", "ArgumentError", "ParameterMissing")
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
 MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
 
 
+class Overtaken(Exception):
+    """Somebody wrote between what was read and the transaction that rests on it."""
+
+
 class Neo4jStore(writing.WrittenGraph):
     """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, connection: Neo4jConnection, *, namespace: str) -> None:
+    def __init__(self, connection: Neo4jConnection, *, namespace: str, read_only: bool = False) -> None:
         self._connection = connection
-        super().__init__(namespace)
+        super().__init__(namespace, read_only=read_only)
         self._closing = threading.Lock()
         self._closed = False
+        self._embedder = ""
         self._dialect = self._find_dialect()
 
     def __repr__(self) -> str:
@@ -64,7 +72,7 @@ class Neo4jStore(writing.WrittenGraph):
         if documents is not None:
             return reading.score(self._run, vector, documents=documents, k=k)
         query = reading.numbers(vector)
-        hits = self._hits("read/find_nearest_segments", vector=query, width=_width(k))
+        hits = rows.decode_hits(self._by_index("read/find_nearest_segments", vector=query, width=_width(k)))
         return _trusted(hits, k) or self._hits("read/score_namespace", vector=query, k=k)
 
     def matching(
@@ -105,7 +113,7 @@ class Neo4jStore(writing.WrittenGraph):
             return []
         if documents is None:
             width = _width(k)
-            found = self._run("read/find_nearest_relations", vector=query, width=width)
+            found = self._by_index("read/find_nearest_relations", vector=query, width=width)
             if trusted := _trusted(relation_rows.decode_neighbours(found, width), k):
                 return trusted
         found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
@@ -131,6 +139,8 @@ class Neo4jStore(writing.WrittenGraph):
         steps = queries.migrations(self._dialect)
         stored, version = self.schema, max(steps)
         schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._connection.address)
+        if self._read_only:
+            schema.check_current(stored, version=version, address=self._connection.address)
         if stored.get("version", 0) < version:
             for number, step in steps.items():
                 if number > stored.get("version", 0):
@@ -141,7 +151,82 @@ class Neo4jStore(writing.WrittenGraph):
                 "migrate",
                 lambda execute: self._runner(execute)("write/save_schema", schema_id=schema.SCHEMA_ID, **parameters),
             )
-        self._dimension = dimension
+        elif not self._read_only:
+            self._remake(self._misfits(dimension), dimension)
+        self._dimension, self._embedder = dimension, embedder
+
+    def beside(self, namespace: str) -> Neo4jStore:
+        """The same database, bound to another namespace."""
+        store = Neo4jStore(self._connection, namespace=namespace, read_only=self._read_only)
+        store._dimension, store._embedder = self._dimension, self._embedder
+        return store
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        """Put other embeddings in place of all, in one transaction; all new vectors are in memory meanwhile.
+
+        Where their length is another, the indexes of embeddings are made anew after it; until they are ready, vectors
+        are searched exactly.
+        """
+        self._require_open()
+        self._require_writable()
+        for _ in range(TRIES):
+            namespaces = [self.beside(namespace) for namespace in self.namespaces()]
+            prepared = [(store, store.version(), neo4j_reembedding.vectors_of(store, again)) for store in namespaces]
+            try:
+                self._connection.write(
+                    "reembed", lambda execute, prepared=prepared: self._switch(execute, prepared, embedder, dimension)
+                )
+            except Overtaken:
+                if not self._is_embedded_anew(embedder, dimension):
+                    continue
+            self._remake(self._misfits(dimension), dimension)
+            return
+        raise StoreError(
+            f"expected {self._connection.address} to stay as it is while it is embedded anew; it was written {TRIES} "
+            "times meanwhile. Nothing was changed; try again when there is less to do.",
+            address=self._connection.address,
+        )
+
+    def _is_embedded_anew(self, embedder: str, dimension: int) -> bool:
+        """Whether the switch was made, though the answer to its commit was lost."""
+        stored = self.schema["embedder"], self.schema["dimension"]
+        return stored == (embedder, dimension) != (self._embedder, self._dimension)
+
+    def _switch(
+        self,
+        execute: Execute,
+        prepared: Sequence[tuple[Neo4jStore, int, neo4j_reembedding.Vectors]],
+        embedder: str,
+        dimension: int,
+    ) -> None:
+        for store, version, vectors in prepared:
+            run, create = store._runner(execute), store._creator(execute)
+            run("write/advance_namespace")
+            if run("read/find_namespace_version")[0]["version"] != version + 1:
+                raise Overtaken
+            neo4j_reembedding.replace_vectors(run, create, store._find_among, vectors)
+        if sorted(store.namespace for store, *_ in prepared) != self.namespaces():
+            raise Overtaken
+        self._runner(execute)(
+            "write/save_schema",
+            schema_id=schema.SCHEMA_ID,
+            version=max(queries.migrations(self._dialect)),
+            embedder=embedder,
+            dimension=dimension,
+        )
+
+    @override
+    def flaws(self) -> Flaws:
+        """What is wrong with the graph, and which indexes of the database cannot be used."""
+        return replace(super().flaws(), indexes=self._unusable())
+
+    @override
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Make indexes again, then put right what can be put right of the graph in one transaction; what was wrong."""
+        self._require_writable()
+        broken = self._unusable()
+        self._remake(broken, self._dimension)
+        return replace(super().mend(vectors), indexes=broken)
 
     def purge(self) -> None:
         """Refuse: which files a server keeps, and how long, is up to the server.
@@ -167,12 +252,44 @@ class Neo4jStore(writing.WrittenGraph):
 
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         self._require_open()
-        return self._connection.read(name, lambda execute: self._runner(execute)(name, **parameters))
+        checked = "vector" in parameters or name == "read/find_namespace_version"
+
+        def work(execute: Execute) -> list[dict[str, Any]]:
+            run = self._runner(execute)
+            if checked:
+                self._check_embedder(run)
+            return run(name, **parameters)
+
+        return self._connection.read(name, work)
+
+    def _by_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """By an index of embeddings; nothing where it is not there, or for vectors of another length, at the moment."""
+        try:
+            return self._run(name, **parameters)
+        except StoreError as error:
+            if not error.facts.get("code", "").endswith(INDEX_ERRORS):
+                raise
+            return []
+
+    def _check_embedder(self, run: reading.Run) -> None:
+        """Refuse vectors of an embedder that the store has no more."""
+        stored = next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
+        if self._embedder and (stored.get("embedder"), stored.get("dimension")) != (self._embedder, self._dimension):
+            raise schema.embedded_anew(self._connection.address)
 
     @override
     def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
         self._require_open()
-        return self._connection.write(operation, lambda execute: work(self._runner(execute), self._creator(execute)))
+        self._require_writable()
+
+        def checked(execute: Execute) -> T:
+            run = self._runner(execute)
+            if self._embedder:
+                run("write/hold_namespace")  # what it waits for may be that all is embedded anew
+                self._check_embedder(run)
+            return work(run, self._creator(execute))
+
+        return self._connection.write(operation, checked)
 
     @override
     def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
@@ -181,13 +298,8 @@ class Neo4jStore(writing.WrittenGraph):
         A row's names are looked for more and more widely until the last is below the bound, so that none above it is
         cut off; the scores are then computed from the stored vectors, each the same way.
         """
-        matrix = np.asarray(columns["embedding"])
         listed = rows.as_dicts(columns)
-        cosines = np.triu(matrix @ matrix.T / np.outer(*[np.linalg.norm(matrix, axis=1)] * 2), 1)
-        pairs = {
-            (listed[one]["id"], listed[other]["id"])
-            for one, other in zip(*np.nonzero(cosines >= relating.LOWEST_COSINE), strict=True)
-        }
+        pairs = neo4j_reembedding.pairs_among(columns)
         width = NAMES_AT_ONCE
         while listed:
             unfinished: set[str] = set()
@@ -199,6 +311,13 @@ class Neo4jStore(writing.WrittenGraph):
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
+        return self._scored(run, pairs)
+
+    def _find_among(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
+        """Among the rows alone, where they are all embedded names there are."""
+        return self._scored(run, neo4j_reembedding.pairs_among(columns))
+
+    def _scored(self, run: reading.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
         ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
         starts = range(0, len(ends), ROWS_PER_STATEMENT)
         scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
@@ -231,6 +350,34 @@ class Neo4jStore(writing.WrittenGraph):
         except StoreError as error:  # IF NOT EXISTS looks, then makes: another process may do so in between
             if not error.facts.get("code", "").endswith("EquivalentSchemaRuleAlreadyExists"):
                 raise
+
+    def _unusable(self) -> tuple[str, ...]:
+        """The indexes and constraints of the schema that are missing, failed, or are not ready after a while."""
+        with suppress(StoreError):  # one of them failed, or takes longer
+            self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+        ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
+        made = {step.made for step in queries.migrations(self._dialect).values() if step.made}
+        return tuple(sorted(made - ready | set(self._misfits(self._dimension))))
+
+    def _misfits(self, dimension: int) -> tuple[str, ...]:
+        """The indexes of embeddings that are for vectors of another length."""
+        found = self._run("read/list_vector_indexes")
+        made = {step.made for step in queries.migrations(self._dialect).values()}
+        return tuple(row["name"] for row in found if row["name"] in made and row["dimension"] != dimension)
+
+    def _remake(self, broken: Sequence[str], dimension: int) -> None:
+        """Make these indexes and constraints anew."""
+        if not broken:
+            return
+        for name in broken:
+            for drop in ("write/drop_constraint", "write/drop_index"):
+                self._connection.write(
+                    "mend", lambda execute, drop=drop, name=name: self._runner(execute)(drop, name=name)
+                )
+        for step in queries.migrations(self._dialect).values():
+            if step.made in broken:
+                self._step(step, dimension)
+        self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
 
     def _require_open(self) -> None:
         if self._closed:

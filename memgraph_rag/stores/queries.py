@@ -27,6 +27,8 @@ DIALECTS: dict[Dialect, tuple[str, ...]] = {
 }
 """The folders in which a dialect looks for its own texts, the most special first."""
 
+MADE = re.compile(r"CREATE (?:CONSTRAINT|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
+
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
 
 
@@ -40,6 +42,12 @@ class Statement:
     params: tuple[str, ...]
     returns: tuple[str, ...]
     needs: tuple[str, ...]
+
+    @property
+    def made(self) -> str:
+        """The name of the index or constraint that it makes; empty where it makes none."""
+        found = MADE.search(self.text)
+        return found[1] if found else ""
 
     def bind(self, bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of one call: what is given, and of what is bound for good that which this takes."""

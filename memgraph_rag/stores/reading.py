@@ -58,8 +58,9 @@ class Run(Protocol):
 class StoredGraph(ABC):
     """The reads that a store of one namespace answers by statements alone; the engine is in ``_run``."""
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
         self._namespace = namespace
+        self._read_only = read_only
         self._bound = rows.bound_parameters(namespace)
 
     @abstractmethod
@@ -70,6 +71,11 @@ class StoredGraph(ABC):
     def namespace(self) -> str:
         """The namespace that this store is bound to."""
         return self._namespace
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written by this store."""
+        return self._read_only
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         """All documents, or those of these ids that exist; by key."""
@@ -107,7 +113,8 @@ class StoredGraph(ABC):
         tops = _by_document(map(rows.decode_point, self._run("read/list_top_points", document_ids=wanted)))
         flat = [document_id for document_id in wanted if document_id not in tops]
         if flat:
-            tops |= _by_document(map(rows.decode_segment, self._run("read/list_segments", document_ids=flat)))
+            segments = map(rows.decode_segment, self._run("read/list_segments", document_ids=flat))
+            tops |= _by_document(segment for segment in segments if not segment.echo)
         return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
@@ -215,6 +222,20 @@ class StoredGraph(ABC):
     def version(self) -> int:
         """How many writes the namespace has seen."""
         return next((row["version"] for row in self._run("read/find_namespace_version")), 0)
+
+    def has_answers(self) -> bool:
+        """Whether any answered sentence is remembered."""
+        return bool(self._run("read/find_any_answer"))
+
+    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Of these sentences those that were answered, with their origins."""
+        wanted = list(dict.fromkeys(answer_ids))
+        found = self._run("read/find_answers", answer_ids=wanted) if wanted else []
+        return {row["id"]: tuple(row["origins"]) for row in found}
+
+    def namespaces(self) -> list[str]:
+        """All namespaces of the store."""
+        return [row["namespace"] for row in self._run("read/list_namespaces")]
 
     def document_ids(self) -> list[str]:
         """The ids of all documents, sorted."""

@@ -7,16 +7,16 @@ is reached by the cosine. Both depend on nothing else in the graph, so neither d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import relation_rows
 from memgraph_rag.stores.reading import Run
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.synonyms import LEAST_COSINE, least_cosine
-from memgraph_rag.types import DocumentGraph, Relation, Similar, ends_of
+from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
-__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "settle", "take_away"]
+__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away"]
 
 FindNear = Callable[[Run, Columns], list[Similar]]
 """All pairs of an entity of these rows (``id``, ``embedding``) with another embedded one, from ``LOWEST_COSINE`` on.
@@ -54,9 +54,16 @@ def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docum
         run("write/clear_entities", entity_ids=idle)
     joined = sorted(row["id"] for row in found if row["count"] and not row["is_embedded"])
     if joined:
-        rows = relation_rows.embedded_columns(joined, [vectors[end] for end in joined])
-        create("write/embed_entities", rows)
-        create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
+        embed_names(run, create, find_near, joined, vectors)
+
+
+def embed_names(
+    run: Run, create: Create, find_near: FindNear, entity_ids: Sequence[str], vectors: Mapping[str, Vector]
+) -> None:
+    """Give entities the embeddings of their names, and tie them to their near-synonyms."""
+    rows = relation_rows.embedded_columns(entity_ids, [vectors[one] for one in entity_ids])
+    create("write/embed_entities", rows)
+    create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
 
 
 def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from memgraph_rag.types import (
+    Answered,
     DocumentGraph,
     DocumentRecord,
     Entity,
@@ -36,6 +37,7 @@ __all__ = [
     "Row",
     "Writings",
     "add_writings",
+    "answer_columns",
     "as_dicts",
     "bound_parameters",
     "caption",
@@ -136,6 +138,7 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "model": [record.model for record in records],
         "metadata": [json.dumps(dict(record.metadata), ensure_ascii=False, sort_keys=True) for record in records],
         "recognizer": [record.recognizer for record in records],
+        "echoes": [record.echoes for record in records],
     }
 
 
@@ -156,6 +159,7 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "embedding": _joined([graph.segment_embeddings for graph in graphs if graph.segments]),
         "speaker": [segment.speaker for segment in segments],
         "time": [segment.time for segment in segments],
+        "echo": [segment.echo for segment in segments],
     }
 
 
@@ -179,6 +183,11 @@ def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     ordered = [sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs]
     pairs = [pair for segments in ordered for pair in pairwise(segments)]
     return {"source_id": [source.id for source, _ in pairs], "target_id": [target.id for _, target in pairs]}
+
+
+def answer_columns(answers: Sequence[Answered]) -> Columns:
+    """Sentences that were answered."""
+    return {"id": [one.id for one in answers], "origins": [list(one.origins) for one in answers]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memgraph_rag.errors import SchemaMismatch
+from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
 from memgraph_rag.types import make_id
 
-__all__ = ["SCHEMA_ID", "check"]
+__all__ = ["SCHEMA_ID", "check", "check_current", "embedded_anew"]
 
 SCHEMA_ID = make_id("", "schema")
 
@@ -39,3 +39,27 @@ def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: 
             expected=stored["embedder"],
             came=embedder,
         )
+
+
+def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> None:
+    """Refuse to read a store that would have to be brought up to date first.
+
+    Raises:
+        StoreReadOnly: its schema is older, or there is none.
+    """
+    if stored.get("version", 0) < version:
+        raise StoreReadOnly(
+            f"expected a store of schema version {version} to read; {address} has "
+            f"{stored.get('version', 'none')}. Open it once without read_only: that brings it up to date.",
+            expected=version,
+            stored=stored.get("version"),
+        )
+
+
+def embedded_anew(address: str) -> SchemaMismatch:
+    """The error of a store whose embeddings were replaced while it was open."""
+    return SchemaMismatch(
+        f"expected the embeddings that {address} had when it was opened; it was embedded anew meanwhile. Open it "
+        "again, with the new embedder.",
+        address=address,
+    )

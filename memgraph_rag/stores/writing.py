@@ -7,35 +7,43 @@ says of itself what its mentions and titles say, and is there as long as one of 
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import Any, TypeVar
 
-from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.stores import checking, keeping, relating, relation_rows, rows
+from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
+from memgraph_rag.stores import checking, damage, keeping, relating, relation_rows, rows
 from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.stores.whole import document_graph
-from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Question, Receipt, Similar
+from memgraph_rag.types import OPEN_KIND, Action, Answered, DocumentGraph, Flaws, Question, Receipt, Similar, Vector
 
-__all__ = ["WrittenGraph", "extend", "learn", "remove", "replace", "size"]
+__all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "size"]
 
 T = TypeVar("T")
+
+MOST_ANSWERS = 20_000
+"""Answered sentences that a namespace remembers."""
 
 
 class WrittenGraph(StoredGraph):
     """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
 
-    def __init__(self, namespace: str) -> None:
-        super().__init__(namespace)
+    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
+        super().__init__(namespace, read_only=read_only)
         self._dimension = 0
 
     @abstractmethod
     def _transaction(self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0) -> T:
         """What ``work`` returns, after all that it ran is committed; nothing of it where it raises."""
+
+    def _require_writable(self) -> None:
+        if self._read_only:
+            raise StoreReadOnly(f"{self!r} was opened for reading only. Open it again without read_only to change it.")
 
     @abstractmethod
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
@@ -101,6 +109,21 @@ class WrittenGraph(StoredGraph):
     def forget_question(self, question_id: str) -> None:
         """Remove a kept question, in one transaction."""
         self._transaction("forget_question", lambda run, _: keeping.forget(run, question_id, namespace=self._namespace))
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        """Remember sentences that were answered, in one transaction that counts as no write."""
+        if answers:
+            self._transaction("remember", lambda run, create: remember(run, create, answers))
+
+    def flaws(self) -> Flaws:
+        """What is wrong with the graph, as of one moment."""
+        if self._read_only:
+            return damage.find(self._run, held=False)
+        return self._transaction("examine", lambda run, _: damage.find(run))
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Put right what can be put right, in one transaction; what was wrong."""
+        return self._transaction("mend", lambda run, create: damage.mend(run, create, self._find_near, vectors))
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:
         """All that a document contributes to the graph, as it was written; None where there is none."""
@@ -242,7 +265,26 @@ def remove(
     lone = _create_names(run, create, [], _delete(run, document_id))
     relating.settle(run, create, find_near, [], parted)
     _delete_entities(run, lone)
+    if not run("read/count_documents")[0]["count"]:
+        run("write/delete_all_answers")
     return known[0]["key"], held
+
+
+def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
+    """Store sentences that were answered, and drop the oldest where they become too many."""
+    run("write/hold_namespace")
+    found = run("read/find_answers", answer_ids=[one.id for one in answers])
+    before = {row["id"]: row["origins"] for row in found}
+    joined = {one.id: Answered(one.id, tuple(sorted({*one.origins, *before.get(one.id, ())}))) for one in answers}
+    at = time.time_ns() // 1000
+    new = [one for one in joined.values() if one.id not in before]
+    create("write/create_answers", rows.answer_columns(new), answered_at=at)
+    known = [one for one in joined.values() if one.id in before]
+    create("write/save_answers", rows.answer_columns(known), answered_at=at)
+    surplus = run("read/count_answers")[0]["count"] - MOST_ANSWERS
+    if surplus > 0:
+        oldest = run("read/list_oldest_answers", k=surplus)
+        run("write/delete_answers", answer_ids=[row["id"] for row in oldest])
 
 
 def _delete(run: Run, document_id: str) -> rows.Writings:

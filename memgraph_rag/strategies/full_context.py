@@ -33,5 +33,6 @@ class FullContext:
     ) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""
         wanted = documents if documents is not None else [record.id for record in graph.documents()]
-        segments = (segment for document_id in wanted for segment in graph.segments_of(document_id))
+        stored = (segment for document_id in wanted for segment in graph.segments_of(document_id))
+        segments = (segment for segment in stored if not segment.echo)
         yield from read_in_order(((segment, 0.0) for segment in segments), session)

@@ -85,7 +85,8 @@ class Pecan:
         }
         top = graph.top_nodes(scope)
         if not self._with_points:
-            top = [segment for document in scope for segment in graph.segments_of(document)]
+            stored = (segment for document in scope for segment in graph.segments_of(document))
+            top = [segment for segment in stored if not segment.echo]
             similarity = {node.id: similarity[node.id] for node in top if node.id in similarity}
         walk = _Walk(similarity, signals, self._similarity_weight, graph)
         start = _start_set(top, similarity, session, budget, self._start_tokens)

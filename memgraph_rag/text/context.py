@@ -17,14 +17,17 @@ def in_context(title: str, segments: Sequence[Segment]) -> list[str]:
     """A text for each segment of one document, in order.
 
     A passage stands under its document's title. What is said in a conversation stands between the turns around it,
-    under its day: "Yes, last week!" tells nothing alone.
+    under its day: "Yes, last week!" tells nothing alone. Echoes stand between echoes: they are no context of evidence.
     """
-    texts = []
-    for place, segment in enumerate(segments):
-        if segment.speaker:
-            around = (segments[place - 1 : place], [segment], segments[place + 1 : place + 2])
-            lines = [day_of(segment.time), *(one.text for part in around for one in part)]
-        else:
-            lines = [title, segment.text]
-        texts.append("\n".join(line for line in lines if line))
-    return texts
+    texts: dict[int, str] = {}
+    for echo in (False, True):
+        places = [place for place, segment in enumerate(segments) if segment.echo is echo]
+        for number, place in enumerate(places):
+            segment = segments[place]
+            if segment.speaker:
+                around = (segments[near].text for near in places[max(number - 1, 0) : number + 2])
+                lines = [day_of(segment.time), *around]
+            else:
+                lines = [title, segment.text]
+            texts[place] = "\n".join(line for line in lines if line)
+    return [texts[place] for place in range(len(segments))]

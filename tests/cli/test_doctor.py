@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 
 from memgraph_rag.errors import ModelNotFound, StoreLocked
+from memgraph_rag.stores.ladybug_file import open_file
 
 SMALL = "qwen2.5-coder-0.5b-instruct"
 PARTS = [
@@ -16,6 +18,7 @@ PARTS = [
     "language model",
     "calibration",
     "store",
+    "graph",
     "local Neo4j",
 ]
 
@@ -66,6 +69,36 @@ def test_a_store_that_another_process_holds_fails(cli, weights, fox, monkeypatch
 
     monkeypatch.setattr("memgraph_rag.Memory", locked)
     assert states(cli.json("doctor", status=1))["store"] == "fail"
+
+
+def harm(store: Path, text: str) -> None:
+    file = open_file(str(store))
+    file.transaction(lambda execute: execute(text, {}))
+    file.close()
+
+
+def graph(told: list[dict[str, str]]) -> dict[str, str]:
+    return next(finding for finding in told if finding["part"] == "graph")
+
+
+def test_a_damaged_graph_fails_until_it_is_repaired(cli, weights, fox, tmp_path) -> None:
+    assert (graph(cli.json("doctor"))["state"], graph(cli.json("doctor"))["found"]) == ("ok", "whole")
+    harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
+
+    found = graph(cli.json("doctor", status=1))
+    assert (found["state"], found["found"]) == ("fail", "1 segments without embedding")
+    assert found["advice"] == "memgraph-rag doctor --repair"
+    assert graph(cli.json("doctor", "--repair"))["found"] == "mended: 1 segments without embedding: embedded"
+    assert graph(cli.json("doctor", "--repair"))["found"] == "whole"
+    assert cli.json("search", "red fox")
+
+
+def test_what_cannot_be_repaired_stays_a_failure_with_its_remedy(cli, weights, fox, tmp_path) -> None:
+    harm(tmp_path / "notes.lbug", "MATCH (s:Segment) DETACH DELETE s")
+    for arguments in ((), ("--repair",), ()):
+        found = graph(cli.json("doctor", *arguments, status=1))
+        assert "1 documents of which segments are missing (fox)" in found["found"]
+        assert "forget KEY" in found["advice"]
 
 
 def test_a_full_disk_is_a_warning(cli, weights, monkeypatch) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from memgraph_rag.memory import Memory
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
 
 def test_purge_frees_the_file_of_what_was_forgotten(cli, fox, write, tmp_path) -> None:
     cli("add", write("secret.txt", "Zanzibar has seventeen elephants. " * 20), "--key", "secret")
@@ -16,6 +21,15 @@ def test_purge_frees_the_file_of_what_was_forgotten(cli, fox, write, tmp_path) -
     assert cli.json("purge") == {"store": str(store), "purged": True}
 
 
+def test_with_read_only_nothing_is_changed(cli, fox, opened) -> None:
+    assert cli.json("search", "red fox", "--read-only")[0]["document_key"] == "fox"
+    assert opened[-1]["read_only"] is True
+    assert cli("add", fox, "--key", "other", "--read-only", status=1).stderr.startswith("StoreReadOnly: ")
+    assert cli("forget", "fox", "--read-only", status=1).stderr.startswith("StoreReadOnly: ")
+    assert len(cli.json("documents", "--read-only")) == 1
+    assert "read_only" not in opened[0]
+
+
 def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
     file, elsewhere = tmp_path / "all.jsonl", ("--store", tmp_path / "other.lbug", "--namespace", "other")
     assert cli("export", file).stdout == f"exported   {file}  documents: 1\n"
@@ -28,3 +42,24 @@ def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
     assert cli.json("search", "red fox", *elsewhere)[0]["document_key"] == "fox"
     file.write_text("{}")
     assert cli("import", file, status=1).stderr.startswith("DocumentError: ")
+
+
+def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
+    other = FakeEmbedder(12, name="other")
+    monkeypatch.setattr("memgraph_rag.memory.Memory._find_embedder", lambda _, name: other if name == "new" else None)
+
+    def open_with_fakes(store: str | None, **options: Any) -> Memory:
+        models = {"model": FakeLanguageModel(), "recognizer": FakeRecognizer()}
+        return Memory(store, **{**options, **models})
+
+    monkeypatch.setattr("memgraph_rag.Memory", open_with_fakes)
+    told = "embedded   by other (12 dimensions)  documents: 1\n"
+    assert cli("reembed", "--embedder", "new").stdout == told
+    assert cli.json("reembed", "--embedder", "new") == {"embedder": "other", "dimension": 12, "documents": 1}
+    assert cli.json("search", "red fox", "--embedder", "new")[0]["document_key"] == "fox"
+
+
+def test_reembed_wants_something_to_embed(cli, tmp_path) -> None:
+    error = cli("reembed", "--embedder", "new", "--store", tmp_path / "new.lbug", status=1).stderr
+    assert error.startswith("StoreReadOnly: expected a file to read")
+    assert not (tmp_path / "new.lbug").exists()

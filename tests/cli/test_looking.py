@@ -65,7 +65,7 @@ def test_no_documents_says_how_to_add_one(cli) -> None:
 
 def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> None:
     told = cli.json("status")
-    assert list(told) == ["counts", "schema_version", "models", "documents", "store", "namespace"]
+    assert list(told) == ["counts", "schema_version", "models", "documents", "store", "namespace", "echoes"]
     assert (told["counts"]["Document"], told["counts"]["Segment"], told["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
     assert told["schema_version"] >= 1
     assert (told["store"], told["namespace"]) == (str(tmp_path / "notes.lbug"), "default")
@@ -76,6 +76,18 @@ def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> Non
     shown = cli("status").stdout
     assert "HAS_SEGMENT" in shown
     assert "segments, entities, points" in shown
+
+
+def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:
+    answer = cli.json("ask", "Where did Ann find a red fox?")["text"]
+    note = write("note.txt", f"Answer: {answer}")
+    assert "(no evidence, answered before: 1 segment)" in cli("add", note, "--key", "note").stdout
+    assert cli.json("add", note, "--key", "note")["receipts"][0]["echoes"] == 1
+    assert {held["key"]: held["echoes"] for held in cli.json("documents")} == {"fox": 0, "note": 1}
+    assert cli.json("show", "note")["echoes"] == 1
+    assert cli.json("status")["echoes"] == 1
+    assert "segments that are no evidence: 1" in cli("status").stdout
+    assert {one["document_key"] for one in cli.json("search", "red fox")} == {"fox"}
 
 
 def test_search_keeps_to_metadata_and_times(cli, fox) -> None:

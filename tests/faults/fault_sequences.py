@@ -169,13 +169,13 @@ class Sequences(RuleBasedStateMachine):
         known = held[1] if held is not None and held[0] == version else frozenset[str]()
         self._held[key] = (version, known | _built(layers))
 
+    def _drop_readers(self, key: str) -> None:
+        self._kept = {question: read for question, read in self._kept.items() if key not in read}
+
 
 def _built(layers: tuple[str, ...]) -> frozenset[str]:
     """What is built where these layers are asked for: relations rest on entities."""
     return frozenset(layers) | ({"entities"} if "relations" in layers else set())
-
-    def _drop_readers(self, key: str) -> None:
-        self._kept = {question: read for question, read in self._kept.items() if key not in read}
 
 
 class _failing_at:  # noqa: N801 - reads as a word

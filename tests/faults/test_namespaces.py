@@ -30,6 +30,11 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_indexes",
     "read/neo4j/list_components",
     "read/neo4j/await_indexes",
+    "read/list_namespaces",
+    "read/neo4j/list_index_states",
+    "read/neo4j/list_vector_indexes",
+    "write/neo4j/drop_constraint",
+    "write/neo4j/drop_index",
     "write/save_schema",
 }
 
@@ -151,6 +156,7 @@ def values(statement: Statement, namespace: str, foreign: list[str], your_namesp
         **rows.bound_parameters(namespace),
         **dict.fromkeys(("k", "width", "limit"), 999),
         "since": -1,
+        "answered_at": 1,
         "vector": [1.0] + [0.0] * 7,
         "index": "segment_text",
         "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +(text:("{MARK}" "fox"))',
@@ -183,6 +189,9 @@ def rows_of(foreign: str) -> dict[str, Any]:
         "surfaces": "[]",
         "layers": ["points"],
         "kinds": ["NAME"],
+        "origins": [foreign],
+        "echo": False,
+        "echoes": 0,
         "embedding": [1.0] + [0.0] * 7,
     }
 

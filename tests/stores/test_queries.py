@@ -21,8 +21,11 @@ SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("sc
 DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("reading.py", "relating.py", "writing.py", "keeping.py", "whole.py")
-USERS = {"ladybug": (*SHARED, "ladybug.py"), "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py")}
+SHARED = ("damage.py", "reading.py", "relating.py", "writing.py", "keeping.py", "whole.py")
+USERS = {
+    "ladybug": (*SHARED, "ladybug.py"),
+    "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py", "neo4j_reembedding.py"),
+}
 
 ABOUT_THE_STORE = {  # these concern no namespace
     "read/find_schema",
@@ -30,10 +33,17 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_indexes",
     "read/neo4j/list_components",
     "read/neo4j/await_indexes",
+    "read/list_namespaces",
+    "read/neo4j/list_index_states",
+    "read/neo4j/list_vector_indexes",
+    "write/neo4j/drop_constraint",
+    "write/neo4j/drop_index",
     "write/save_schema",
 }
 
 VALUES: dict[str, Any] = {
+    "answer_ids": ["a"],
+    "answered_at": 1,
     "characters": 1,
     "dimension": DIMENSION,
     "document_ids": ["d"],
@@ -42,6 +52,7 @@ VALUES: dict[str, Any] = {
     "k": 3,
     "layers": ["points"],
     "least": 0.5,
+    "name": "segment_text",
     "names": ["d"],
     "node_ids": ["n"],
     "places": [0],
@@ -62,7 +73,7 @@ ROW: dict[str, Any] = {
     "document_id": "d", "title": "s", "key": "k", "source": "", "sha256": "0", "added_at": "", "characters": 1,
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
     "segment_id": "s", "entity_id": "e", "surface": "S", "surfaces": "[]", "kind": "NAME", "kinds": ["NAME"],
-    "normal": "s", "description": "s", "score": 0.9,
+        "normal": "s", "description": "s", "score": 0.9, "echo": False, "echoes": 0, "origins": ["d"],
     "asked_at": "", "answer": "", "abstained": False, "stop_reason": "", "strategy": "", "nodes": 1,
     "prompt_tokens": 1, "generated_tokens": 1, "model_calls": 1, "seconds": 0.5, "citations": "[]",
     "question_id": "q", "node_id": "n", "order": 1, "attention": 0.5, "p_yes": 0.5, "sources": "{}", "via": "",

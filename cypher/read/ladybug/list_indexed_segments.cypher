@@ -1,7 +1,7 @@
 // The segments of documents that were written after a version. The reader sorts: to sort rows with embeddings costs the
 // engine more, and so does to gather entities beside them.
 // params: namespace, since
-// returns: id, document_id, index, title, text, speaker, time, embedding
+// returns: id, document_id, index, title, text, speaker, time, echo, embedding
 // needs: -
 MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
 WHERE d.namespace = $namespace AND d.version > $since
@@ -13,4 +13,5 @@ RETURN
   s.text AS text,
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
+  s.echo AS echo,
   s.embedding AS embedding

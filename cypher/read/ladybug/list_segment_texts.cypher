@@ -3,6 +3,6 @@
 // returns: id, document_id, title, text
 // needs: -
 MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
-WHERE d.namespace = $namespace AND d.version > $since
+WHERE d.namespace = $namespace AND d.version > $since AND NOT s.echo
 RETURN s.id AS id, s.document_id AS document_id, s.title AS title, s.text AS text
 ORDER BY id

@@ -3,7 +3,7 @@
 // returns: id, score
 // needs: Segment.namespace and document_id
 MATCH (n:Segment)
-WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND NOT n.echo
 RETURN n.id AS id, array_cosine_similarity(n.embedding, $vector) AS score
 ORDER BY score DESC, id
 LIMIT $k

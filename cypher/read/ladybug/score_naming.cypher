@@ -7,7 +7,7 @@ UNWIND $entity_ids AS entity_id
 MATCH (e:Entity {id: entity_id})
 WHERE e.namespace = $namespace
 OPTIONAL MATCH (e)<-[:MENTIONS]-(s:Segment)
-WHERE $everywhere OR s.document_id IN $document_ids
+WHERE NOT s.echo AND ($everywhere OR s.document_id IN $document_ids)
 RETURN DISTINCT s.id AS id, array_cosine_similarity(s.embedding, $vector) AS score
 ORDER BY score DESC, id
 LIMIT $k

@@ -1,7 +1,7 @@
 // The segments of documents that were written after a version, with the entities that they or their titles name. The
 // reader sorts: to sort rows with embeddings costs the engines more.
 // params: namespace, since
-// returns: id, document_id, index, title, text, speaker, time, embedding, entities, titles
+// returns: id, document_id, index, title, text, speaker, time, echo, embedding, entities, titles
 // needs: Document.namespace and version
 MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
 WHERE d.namespace = $namespace AND d.version > $since
@@ -17,6 +17,7 @@ RETURN
   s.text AS text,
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
+  s.echo AS echo,
   s.embedding AS embedding,
   mentioned AS entities,
   titled AS titles

@@ -4,7 +4,7 @@
 // needs: Entity.id
 UNWIND $entity_ids AS entity_id
 MATCH (e:Entity {id: entity_id})<-[:MENTIONS]-(s:Segment)
-WHERE e.namespace = $namespace AND ($everywhere OR s.document_id IN $document_ids)
+WHERE e.namespace = $namespace AND NOT s.echo AND ($everywhere OR s.document_id IN $document_ids)
 WITH DISTINCT s
 RETURN s.id AS id, 2 * vector.similarity.cosine(s.embedding, $vector) - 1 AS score
 ORDER BY score DESC, id

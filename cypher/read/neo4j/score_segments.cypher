@@ -3,7 +3,7 @@
 // returns: id, score
 // needs: Segment.namespace and document_id
 MATCH (n:Segment)
-WHERE n.namespace = $namespace AND n.document_id IN $document_ids
+WHERE n.namespace = $namespace AND n.document_id IN $document_ids AND NOT n.echo
 RETURN n.id AS id, 2 * vector.similarity.cosine(n.embedding, $vector) - 1 AS score
 ORDER BY score DESC, id
 LIMIT $k

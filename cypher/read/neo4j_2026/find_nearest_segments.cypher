@@ -10,5 +10,7 @@ MATCH (n:Segment)
     WHERE n.namespace = $namespace
     LIMIT $width
   ) SCORE AS similarity
+WITH n, similarity
+WHERE NOT n.echo
 RETURN n.id AS id, 2 * similarity - 1 AS score
 ORDER BY score DESC, id

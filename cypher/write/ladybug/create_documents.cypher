@@ -19,5 +19,6 @@ CREATE (:Document {
   model: model,
   metadata: metadata,
   recognizer: recognizer,
+  echoes: echoes,
   version: n.version
 })

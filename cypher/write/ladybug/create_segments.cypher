@@ -18,5 +18,6 @@ CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   tokens: tokens,
   embedding: embedding,
   speaker: speaker,
-  time: time
+  time: time,
+  echo: echo
 })

@@ -1,4 +1,4 @@
-// Store segments and tie them to their documents.
+// Store segments and tie them to their documents. What is no evidence is in no namespace of the full-text index.
 // params: namespace, namespace_id, rows
 // returns: -
 // needs: Document.id, Segment.id
@@ -8,7 +8,7 @@ WHERE d.namespace = $namespace
 CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   id: row.id,
   namespace: $namespace,
-  namespace_id: $namespace_id,
+  namespace_id: CASE WHEN row.echo THEN '' ELSE $namespace_id END,
   name: row.name,
   document_id: row.document_id,
   title: row.title,
@@ -19,5 +19,6 @@ CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   tokens: row.tokens,
   embedding: row.embedding,
   speaker: row.speaker,
-  time: row.time
+  time: row.time,
+  echo: row.echo
 })

@@ -1,0 +1,8 @@
+// Remove information points that no document has, with their edges.
+// params: namespace, node_ids
+// returns: -
+// needs: InformationPoint.id
+UNWIND $node_ids AS node_id
+MATCH (p:InformationPoint {id: node_id})
+WHERE p.namespace = $namespace
+DETACH DELETE p

@@ -1,0 +1,8 @@
+// Remove segments that no document has, with their edges.
+// params: namespace, node_ids
+// returns: -
+// needs: Segment.id
+UNWIND $node_ids AS node_id
+MATCH (s:Segment {id: node_id})
+WHERE s.namespace = $namespace
+DETACH DELETE s

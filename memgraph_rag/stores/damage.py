@@ -1,0 +1,216 @@
+"""What is wrong with the graph of a namespace, and how it is put right.
+
+It knows no engine and no model; functions that run a named statement are given, and their caller begins and commits.
+Invariants: of a graph that only this library wrote, nothing is found; mending makes up no text, no edge and no number:
+what it writes follows from what is there, or from a text that is there by the embedder; what nothing says any more is
+taken away, and a document of which segments are gone stays found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memgraph_rag.stores import relating, relation_rows, rows
+from memgraph_rag.stores.reading import Run
+from memgraph_rag.stores.relating import FindNear
+from memgraph_rag.stores.rows import Create, Row
+from memgraph_rag.types import Flaws, Vector
+
+__all__ = ["find", "mend"]
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """The bare bones of a namespace: ids, and what hangs on what."""
+
+    documents: Mapping[str, Row]
+    segments: Mapping[str, Row]
+    owned: frozenset[tuple[str, str]]
+    next: Counter[tuple[str, str]]
+    points: Sequence[Row]
+    entities: Mapping[str, Row]
+    writings: rows.Writings
+    relations: Sequence[Row]
+    similar: Pairs
+
+    def segments_of(self) -> dict[str, list[Row]]:
+        """The segments of each document, by index."""
+        of_each: dict[str, list[Row]] = {document_id: [] for document_id in self.documents}
+        for row in sorted(self.segments.values(), key=lambda row: row["index"]):
+            if row["document_id"] in of_each:
+                of_each[row["document_id"]].append(row)
+        return of_each
+
+    def chain(self, of_document: Sequence[Row]) -> Pairs:
+        """The edges from each segment to the next that must be there."""
+        return [(one["id"], two["id"]) for one, two in pairwise(of_document) if two["index"] == one["index"] + 1]
+
+
+def find(run: Run, *, held: bool = True) -> Flaws:
+    """All that is wrong; nothing is changed. Writers are ``held`` until the transaction ends."""
+    if held and run("read/find_namespace_version"):
+        run("write/hold_namespace")
+    return _flaws(_survey(run))
+
+
+def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Vector]) -> Flaws:
+    """Put right what can be put right; what was found to be wrong before.
+
+    Args:
+        vectors: embeddings of nodes and relations that had none, by their ids; what has none here stays without.
+    """
+    found = find(run)
+    if found:
+        run("write/advance_namespace")
+        _mend_structure(run, create, found)
+        _embed(run, create, find_near, found, vectors)
+        _mend_entities(run, create)
+        documents = sorted(_survey(run).documents)
+        run("write/touch_documents", document_ids=documents)
+    return found
+
+
+def _survey(run: Run) -> _Survey:
+    return _Survey(
+        documents={row["id"]: row for row in run("read/list_documents")},
+        segments={row["id"]: row for row in run("read/survey_segments")},
+        owned=frozenset((row["document_id"], row["segment_id"]) for row in run("read/survey_ownership")),
+        next=Counter((row["source_id"], row["target_id"]) for row in run("read/survey_chains")),
+        points=run("read/survey_points"),
+        entities={row["id"]: row for row in run("read/survey_entities")},
+        writings=rows.decode_writings(run("read/survey_writings")),
+        relations=run("read/survey_relations"),
+        similar=[(row["source_id"], row["target_id"]) for row in run("read/survey_similar")],
+    )
+
+
+def _flaws(survey: _Survey) -> Flaws:
+    segments, documents = survey.segments, survey.documents
+    of_each = survey.segments_of()
+    chained = {document_id: Counter(survey.chain(found)) for document_id, found in of_each.items()}
+    held = {document_id: Counter[tuple[str, str]]() for document_id in documents}
+    for pair, number in survey.next.items():
+        if (owner := segments[pair[0]]["document_id"]) in held:
+            held[owner][pair] = number
+    lone = survey.entities.keys() - survey.writings.keys()
+    kept = {one for one, row in segments.items() if row["document_id"] in documents}
+    sound = [row for row in survey.relations if row["segment_id"] in kept and not _ends([row]) & lone]
+    joined, embedded = _ends(sound), {one for one, row in survey.entities.items() if row["is_embedded"]}
+    tied = {one for pair in survey.similar for one in pair}
+    return Flaws(
+        lost_segments=_sorted(segments.keys() - kept),
+        parted_segments=_sorted(one for one in kept if (segments[one]["document_id"], one) not in survey.owned),
+        incomplete=_sorted(
+            document_id
+            for document_id, found in of_each.items()
+            if [row["index"] for row in found] != list(range(documents[document_id]["segments"]))
+        ),
+        unchained=_sorted(document_id for document_id in documents if held[document_id] != chained[document_id]),
+        lost_points=_sorted(row["id"] for row in survey.points if row["document_id"] not in documents),
+        loose_points=_sorted(
+            {row["document_id"] for row in survey.points if not row["targets"]} & documents.keys()
+        ),
+        lost_relations=_sorted(row["id"] for row in survey.relations if row not in sound),
+        lone_entities=_sorted(lone),
+        miswritten=_sorted(
+            one
+            for one, writing in survey.writings.items()
+            if rows.decode_surfaces(survey.entities[one]["surfaces"] or "[]") != writing
+        ),
+        loose_similar=_sorted((tied | embedded) - joined),
+        unembedded_segments=_sorted(one for one in kept if not segments[one]["is_embedded"]),
+        unembedded_points=_sorted(
+            row["id"] for row in survey.points if row["document_id"] in documents and not row["is_embedded"]
+        ),
+        unembedded_relations=_sorted(row["id"] for row in sound if not row["is_embedded"]),
+        unembedded_entities=_sorted(joined - embedded),
+    )  # fmt: skip
+
+
+def _ends(relations: Iterable[Row]) -> set[str]:
+    return {row[end] for row in relations for end in ("source_id", "target_id")}
+
+
+def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(ids))
+
+
+def _mend_structure(run: Run, create: Create, found: Flaws) -> None:
+    """Take away what belongs to nothing, and tie again what belongs to something."""
+    survey = _survey(run)
+    _delete_relations(run, survey, found)
+    if found.lost_segments:
+        run("write/delete_lost_segments", node_ids=list(found.lost_segments))
+    if found.lost_points:
+        run("write/delete_lost_points", node_ids=list(found.lost_points))
+    owners = [survey.segments[one]["document_id"] for one in found.parted_segments]
+    create("write/own_segments", {"document_id": owners, "segment_id": list(found.parted_segments)})
+    if found.unchained:
+        run("write/delete_chains", document_ids=list(found.unchained))
+        of_each = survey.segments_of()
+        pairs = [pair for one in found.unchained for pair in survey.chain(of_each[one])]
+        columns: rows.Columns = {"source_id": [one for one, _ in pairs], "target_id": [two for _, two in pairs]}
+        create("write/link_segments", columns)
+    for document_id in found.loose_points:
+        _shed_points(run, survey.documents[document_id])
+
+
+def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
+    lost = set(flaws.lost_relations)
+    for document_id in sorted({row["document_id"] for row in survey.relations if row["id"] in lost}):
+        run("write/delete_relations", document_id=document_id, relation_ids=sorted(lost))
+
+
+def _shed_points(run: Run, document: Row) -> None:
+    """Remove all points of a document, which then lacks that layer: ``deepen`` builds it again."""
+    layers = [name for name in document["layers"] if name != "points"]
+    model = document["model"] if "relations" in layers else ""
+    run("write/delete_points", document_id=document["id"])
+    run(
+        "write/update_document",
+        document_id=document["id"],
+        layers=layers,
+        model=model,
+        recognizer=document["recognizer"],
+    )
+
+
+def _embed(
+    run: Run, create: Create, find_near: FindNear, found: Flaws, vectors: Mapping[str, Vector]
+) -> None:  # fmt: skip
+    """Give embeddings to what had none, and near-synonyms to names that had none."""
+    for name, ids in (
+        ("write/embed_segments", found.unembedded_segments),
+        ("write/embed_points", found.unembedded_points),
+    ):
+        known = [one for one in ids if one in vectors]
+        create(name, relation_rows.embedded_columns(known, [vectors[one] for one in known]))
+    source = {row["id"]: row["source_id"] for row in run("read/survey_relations")}
+    known = [one for one in found.unembedded_relations if one in vectors and one in source]
+    columns = relation_rows.embedded_columns(known, [vectors[one] for one in known])
+    create("write/embed_relations", columns | {"source_id": [source[one] for one in known]})
+    known = [one for one in found.unembedded_entities if one in vectors]
+    if known:
+        run("write/delete_similar", entity_ids=known)
+        relating.embed_names(run, create, find_near, known, vectors)
+
+
+def _mend_entities(run: Run, create: Create) -> None:
+    """Make entities follow from the mentions, titles and relations that there are now."""
+    survey = _survey(run)
+    flaws = _flaws(survey)
+    _delete_relations(run, survey, flaws)
+    if flaws.loose_similar:
+        run("write/delete_similar", entity_ids=list(flaws.loose_similar))
+        run("write/clear_entities", entity_ids=list(flaws.loose_similar))
+    normals = {one: row["normal"] for one, row in survey.entities.items()}
+    written = {one: survey.writings[one] for one in flaws.miswritten}
+    create("write/save_entities", rows.entity_columns(written, normals))
+    if flaws.lone_entities:
+        run("write/delete_similar", entity_ids=list(flaws.lone_entities))
+        run("write/delete_entities", entity_ids=list(flaws.lone_entities))

@@ -1,0 +1,123 @@
+"""What the memory said itself, and finding it again in what is added later: an echo is no evidence.
+
+It knows no store and no model. Sentences are compared by hashes of their words, so that no text needs to be kept:
+case, punctuation, white space and the marks of citations make no difference. Invariants: a sentence of fewer than
+four words is nobody's; what somebody said before the memory did stays theirs.
+
+Of a conversation each turn is looked at for itself. A text is an echo where more than half of it is; within a text
+that is none, segments of sentences that only the memory said. So a new version of a file, under whatever key, does
+not become an echo because its sentences were once quoted in answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from memgraph_rag.text.splitting import sentences
+from memgraph_rag.types import Answered, Segment, make_id
+
+__all__ = ["answered", "marked", "sentence_ids"]
+
+_FEWEST_WORDS, _FEWEST_CHARACTERS = 4, 24  # either is enough: few words may be Chinese
+_MOST_SENTENCES = 64  # of one answer
+_SHARE = 0.5  # of the characters of a segment or a document that make it an echo
+_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
+_WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"\s*[^:.!?\n]{1,40}:\s+")  # "Answer: ", or who says it and when
+
+Origins = Mapping[str, Collection[str]]
+"""For each sentence that was answered, by its id: who said it before; see ``types.Answered``."""
+
+
+def answered(namespace: str, text: str, read: Sequence[Segment]) -> list[Answered]:
+    """The sentences of an answer; of those that stand in what was read, whose they are."""
+    spoken = {segment: f" {_normal(segment.text)} " for segment in read}
+    found = {}
+    for forms in _sentences(text)[:_MOST_SENTENCES]:
+        said = [segment for segment, words in spoken.items() if f" {forms[-1]} " in words]
+        origins = tuple(sorted({_origin(namespace, segment) for segment in said}))
+        found |= {form: Answered(_id(namespace, form), origins) for form in forms}
+    return list(found.values())
+
+
+def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
+    """The ids of all sentences of segments, as ``answered`` would give them."""
+    return {_id(namespace, form) for segment in segments for forms in _sentences(segment.text) for form in forms}
+
+
+def marked(
+    namespace: str, segments: Sequence[Segment], known: Origins, held: Sequence[Segment] = ()
+) -> tuple[Segment, ...]:
+    """The segments of one document, with those marked that are echoes.
+
+    Args:
+        known: which sentences were answered.
+        held: the segments that are stored of the document: what they say is theirs, but for echoes.
+    """
+    if not known:
+        return tuple(segments)
+    whose = {one: set(origins) for one, origins in known.items()}
+    for segment in held:
+        for one in sentence_ids(namespace, [] if segment.echo else [segment]) & whose.keys():
+            whose[one].add(_origin(namespace, segment))
+    echoed = [_echoed(namespace, segment, whose) for segment in segments]
+    whole = _is_echo([sum(of_each) for of_each in zip(*echoed, strict=True)], whole=True) if echoed else False
+    return tuple(
+        replace(segment, echo=_is_echo(numbers, whole=whole or bool(segment.speaker)))
+        for segment, numbers in zip(segments, echoed, strict=True)
+    )
+
+
+def _is_echo(numbers: Sequence[int], *, whole: bool) -> bool:
+    """Whether enough of these characters are an echo: of what anybody said, or of what only the memory did."""
+    characters, repeated, invented = numbers
+    return (repeated if whole else invented) > _SHARE * characters
+
+
+def _echoed(namespace: str, segment: Segment, whose: Origins) -> tuple[int, int, int]:
+    """How many characters of sentences a segment has, how many the memory said too, and how many nobody but it."""
+    characters = repeated = invented = 0
+    mine = _origin(namespace, segment)
+    for forms in _sentences(segment.text):
+        length = len(forms[-1])
+        characters += length
+        said = [whose[one] for form in forms if (one := _id(namespace, form)) in whose]
+        if said and not any(mine in origins for origins in said):
+            repeated += length
+            invented += length if not any(said) else 0
+    return characters, repeated, invented
+
+
+def _origin(namespace: str, segment: Segment) -> str:
+    """Whose a segment is: in a conversation its speaker's, else its document's."""
+    return make_id(namespace, "speaker", segment.speaker) if segment.speaker else segment.document_id
+
+
+def _sentences(text: str) -> list[tuple[str, ...]]:
+    """The words of each sentence that counts; of one behind a label, with it and without."""
+    unmarked = _MARK.sub("", text)
+    found = []
+    for start, end in sentences(unmarked):
+        sentence = unmarked[start:end]
+        forms = dict.fromkeys((_normal(sentence), _normal(_without_label(sentence))))
+        found.append(tuple(filter(_counts, forms)))
+    return [forms for forms in found if forms]
+
+
+def _without_label(sentence: str) -> str:
+    label = _LABEL.match(sentence)
+    return sentence[label.end() :] if label else sentence
+
+
+def _normal(text: str) -> str:
+    return " ".join(_WORD.findall(_MARK.sub("", text).casefold()))
+
+
+def _counts(normal: str) -> bool:
+    return normal.count(" ") + 1 >= _FEWEST_WORDS or len(normal) >= _FEWEST_CHARACTERS
+
+
+def _id(namespace: str, normal: str) -> str:
+    return make_id(namespace, "answer", normal)

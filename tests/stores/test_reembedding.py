@@ -1,0 +1,203 @@
+"""Other embeddings in place of all there are, on every engine; an embedder is a whole store's."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, make_relations, run_cypher
+from store_snapshot import whole_graph
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import SchemaMismatch, StoreError
+from memgraph_rag.stores import open_store
+from memgraph_rag.types import Answered, DocumentGraph, Matrix
+
+NEW = "another"
+
+
+def vectors(texts: list[str], dimension: int) -> Matrix:
+    """Of each text one that only it and its length say."""
+    rows = [np.random.default_rng([*text.encode(), dimension]).normal(size=dimension) for text in texts]
+    found = np.array(rows, np.float32).reshape(len(texts), dimension)
+    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+
+
+def again(graph: DocumentGraph, dimension: int) -> DocumentGraph:
+    """The document as the other embedder embeds it."""
+    return replace(
+        graph,
+        segment_embeddings=vectors([one.text for one in graph.segments], dimension),
+        point_embeddings=vectors([one.text for one in graph.points], dimension),
+        relation_embeddings=vectors([one.description for one in graph.relations], dimension),
+        end_embeddings=vectors(list(graph.ends), dimension),
+    )
+
+
+def documents(namespace: str) -> list[DocumentGraph]:
+    first = make_graph(namespace, "first", ("Alice met Bob.", "Bob met Carol.", "It rained."), levels=(2, 1))
+    second = make_graph(namespace, "second", ("Carol met Dan.", "Dan left."), title="Eve", levels=(1,), seed=9)
+    return [make_relations(namespace, first), make_relations(namespace, second)]
+
+
+@pytest.fixture
+def stores(make_store: MakeStore, place: dict[str, Any]) -> Iterator[list[GraphStore]]:
+    """Two namespaces with the same documents; afterwards the database takes the tests' embedder again."""
+    if "user" in place:
+        if "NEO4J_URI" in os.environ:
+            pytest.skip("an embedder is a whole database's, and this one is not the tests' own")
+        run_cypher(place, "MATCH (n) WHERE NOT n:Schema DETACH DELETE n")
+    made = [make_store(), make_store()]
+    for store in made:
+        store.write_many(documents(store.namespace))
+    yield made
+    if "user" in place:
+        run_cypher(place, "MATCH (n) DETACH DELETE n")
+        for row in run_cypher(place, "SHOW VECTOR INDEXES YIELD name"):
+            run_cypher(place, f"DROP INDEX {row['name']}")
+
+
+@pytest.mark.parametrize("dimension", [DIMENSION, 5])
+def test_the_graph_is_as_if_the_other_embedder_had_built_it(
+    stores: list[GraphStore], make_store: MakeStore, place: dict[str, Any], dimension: int
+) -> None:
+    store = stores[0]
+    versions = [one.version() for one in stores]
+    store.remember([Answered(store.namespace, ("x",))])
+
+    store.reembed(embedder=NEW, dimension=dimension, again=lambda graph: again(graph, dimension))
+
+    for one, version in zip(stores, versions, strict=True):
+        with pytest.raises(SchemaMismatch, match="embedded anew"):
+            one.nearest(vectors(["x"], DIMENSION)[0], k=1)
+        with pytest.raises(SchemaMismatch):
+            one.version()
+        with pytest.raises(SchemaMismatch):
+            one.write(documents(one.namespace)[0])
+        with pytest.raises(SchemaMismatch, match=NEW):
+            one.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+        one.migrate(embedder=NEW, dimension=dimension)
+        assert one.schema["dimension"] == dimension
+        assert one.version() > version, "so that indexes in memory look again"
+        assert len(one.indexed_segments(since=version)) == 5
+        assert not one.flaws()
+    assert store.answered([store.namespace]) == {store.namespace: ("x",)}
+    found = [whole_graph(one, place) for one in stores]
+    wanted = again(documents(store.namespace)[0], dimension)
+    for vector, segment in zip(wanted.segment_embeddings, wanted.segments, strict=True):
+        (hit,) = store.nearest(vector, k=1)
+        assert (hit.node_id, round(hit.score, 4)) == (segment.id, 1.0)
+    assert store.nearest_relations(wanted.relation_embeddings[0], k=1)[0].relation == wanted.relations[0]
+
+    for one in stores:
+        for document in one.documents():
+            one.forget(document.id)
+        one.write_many([again(graph, dimension) for graph in documents(one.namespace)])
+    assert [whole_graph(one, place) for one in stores] == found
+
+
+def test_until_it_is_done_everything_is_as_it_was(stores: list[GraphStore], place: dict[str, Any]) -> None:
+    store = stores[0]
+    before = [whole_graph(one, place) for one in stores]
+    told = []
+
+    def cut_off(graph: DocumentGraph) -> DocumentGraph:
+        if len(told) == 3:
+            raise KeyboardInterrupt
+        told.append(graph.document.key)
+        assert store.nearest(graph.segment_embeddings[0], k=1)
+        return again(graph, 5)
+
+    with pytest.raises(KeyboardInterrupt):
+        store.reembed(embedder=NEW, dimension=5, again=cut_off)
+
+    assert [whole_graph(one, place) for one in stores] == before
+    assert store.schema["embedder"] == EMBEDDER
+    assert store.nearest(vectors(["x"], DIMENSION)[0], k=1)
+    store.write(make_graph(store.namespace, "third"))
+    store.forget(make_graph(store.namespace, "third").document.id)
+    store.reembed(embedder=NEW, dimension=5, again=lambda graph: again(graph, 5))
+    store.migrate(embedder=NEW, dimension=5)
+    assert not store.flaws()
+
+
+def test_what_is_written_meanwhile_is_embedded_too(stores: list[GraphStore], place: dict[str, Any]) -> None:
+    store, other = stores
+    late = make_graph(other.namespace, "late", ("A late one.",))
+    written: list[threading.Thread] = []
+
+    def write() -> None:
+        with suppress(SchemaMismatch):
+            other.write(late)
+
+    def slowly(graph: DocumentGraph) -> DocumentGraph:
+        if not written:
+            written.append(threading.Thread(target=write))
+            written[0].start()
+            written[0].join(0.5)
+        return again(graph, DIMENSION)
+
+    try:
+        store.reembed(embedder=NEW, dimension=DIMENSION, again=slowly)
+    finally:
+        written[0].join()
+
+    with closing(open_store(**place, namespace=other.namespace)) as opened:
+        opened.migrate(embedder=NEW, dimension=DIMENSION)
+        keys = {record.key for record in opened.documents()}
+        assert keys in ({"first", "second", "late"}, {"first", "second"}), "before it, or refused after it"
+        if "late" in keys:
+            (hit,) = opened.nearest(vectors(["A late one."], DIMENSION)[0], k=1)
+            assert round(hit.score, 4) == 1.0
+        assert not opened.flaws()
+
+
+def test_a_damaged_document_stops_it_before_anything_changes(stores: list[GraphStore], place: dict[str, Any]) -> None:
+    store = stores[0]
+
+    def wrong(graph: DocumentGraph) -> DocumentGraph:
+        return replace(again(graph, 5), segment_embeddings=np.full((len(graph.segments), 5), np.nan, np.float32))
+
+    if "user" not in place:
+        with pytest.raises(StoreError):
+            store.reembed(embedder=NEW, dimension=5, again=wrong)
+    assert store.schema["embedder"] == EMBEDDER
+    assert store.nearest(vectors(["x"], DIMENSION)[0], k=1)
+
+
+def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
+    engine: str, stores: list[GraphStore], place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "ladybug":
+        return  # it has no index
+    store = stores[0]
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store), "_remake", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            store.reembed(embedder=NEW, dimension=5, again=lambda graph: again(graph, 5))
+    wanted = again(documents(store.namespace)[0], 5)
+    with closing(open_store(**place, namespace=store.namespace, read_only=True)) as reader:
+        reader.migrate(embedder=NEW, dimension=5)
+        assert reader.flaws().indexes == ("entity_embedding", "relation_embedding", "segment_embedding")
+        assert reader.nearest(wanted.segment_embeddings[0], k=1)[0].node_id == wanted.segments[0].id
+        assert reader.nearest_relations(wanted.relation_embeddings[0], k=1)[0].relation == wanted.relations[0]
+    store.migrate(embedder=NEW, dimension=5)
+    assert not store.flaws()
+    assert store.nearest(wanted.segment_embeddings[0], k=1)[0].node_id == wanted.segments[0].id
+
+
+def test_a_graph_in_memory_only_is_refused() -> None:
+    with closing(open_store(":memory:", namespace="n")) as store:
+        store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+        with pytest.raises(StoreError, match="expected a file"):
+            store.reembed(embedder=NEW, dimension=5, again=lambda graph: graph)

@@ -1,0 +1,157 @@
+"""A memory does not bear itself out: its own answers, added again, are marked and are no evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memories import FOX, RIVER, graph_of, options
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import StoreError
+from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.testing import FakeLanguageModel
+
+QUESTION = "Who built a wooden box?"
+INVENTED = "The box was the work of Ann's brother, who liked to carve. He gave it to her for the fox."
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "notes.lbug", **options(model=FakeLanguageModel(answer=INVENTED))) as memory:
+        memory.add(FOX, key="fox")
+        memory.add(RIVER, key="river")
+        yield memory
+
+
+def found(memory: Memory, query: str = QUESTION) -> set[str]:
+    """The documents that any way of searching or reading comes to."""
+    modes: Any = ("graph", "hybrid", "keywords", "vector")
+    keys = {one.document_key for mode in modes for one in memory.search(query, mode=mode, k=99)}
+    documents = {record.id: record.key for record in memory.documents()}
+    for strategy in STRATEGIES:
+        answer = memory.ask(query, strategy=strategy)
+        keys |= {documents[step.node.document_id] for step in answer.trace}
+        keys |= {citation.document_key for citation in answer.citations}
+    return keys
+
+
+def test_an_answer_that_is_added_is_marked_and_is_no_evidence(memory: Memory) -> None:
+    answer = memory.ask(QUESTION)
+    assert answer.text == INVENTED
+
+    receipt = memory.add(answer.text, key="note")
+
+    assert receipt.echoes == receipt.counts["Segment"] > 0
+    assert {name for name in receipt.counts if receipt.counts[name]} <= {"Document", "Segment", "HAS_SEGMENT", "NEXT"}
+    assert {record.key: record.echoes for record in memory.documents()} == {
+        "fox": 0,
+        "river": 0,
+        "note": receipt.echoes,
+    }
+    assert found(memory) == {"fox", "river"}
+    assert list(memory.deepen())
+    assert found(memory) == {"fox", "river"}
+    assert memory.add(answer.text, key="note").echoes == receipt.echoes, "unchanged"
+
+
+def test_what_the_memory_never_said_is_evidence(memory: Memory) -> None:
+    memory.ask(QUESTION)
+    text = "A carpenter in the city built a wooden box for the mayor. It was sold in autumn."
+    assert memory.add(text, key="note").echoes == 0
+    assert "note" in found(memory)
+
+
+def test_a_copied_answer_is_marked_too(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.add(FOX, key="fox")
+        answer = memory.ask(QUESTION)
+        assert answer.text in FOX
+        assert memory.add(answer.text, key="note").echoes == 1
+        assert found(memory) == {"fox"}
+
+
+def test_a_document_stays_evidence_when_its_sentences_were_answered(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.add(FOX, key="fox")
+        before = graph_of(memory)
+        for question in (QUESTION, "What had the fox?", "Who opened the garden gate?"):
+            assert memory.ask(question).text in FOX
+        assert memory.add(f"{FOX} The end of it.", key="fox").echoes == 0
+        assert memory.add(f"{FOX} And more.", key="fox, second edition").echoes == 0
+        memory.forget("fox, second edition")
+        assert memory.add(FOX, key="fox").echoes == 0
+        assert graph_of(memory) == before
+
+
+def test_in_a_conversation_the_assistants_turn_is_an_echo(memory: Memory) -> None:
+    said = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": memory.ask(QUESTION).text}]
+    asked = {"role": "user", "content": "And who gave the fox milk and bread in those three weeks?"}
+
+    receipt = memory.add([*said, asked], key="chat")
+
+    segments = memory._store.segments_of(receipt.document_id)
+    assert [one.echo for one in segments if one.speaker == "user"] == [False] * sum(
+        one.speaker == "user" for one in segments
+    )
+    assert all(one.echo for one in segments if one.speaker == "assistant")
+    assert 0 < receipt.echoes < receipt.counts["Segment"]
+    assert memory.add([*said, asked, asked], key="chat").echoes == receipt.echoes, "as it grows"
+
+
+def test_what_a_user_said_stays_theirs_as_the_conversation_grows(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "content": "I keep my wooden box in the old barn."},
+        {"role": "assistant", "content": "Good to know."},
+        {"role": "user", "content": "My brother Tom lives in Rome these days."},
+    ]
+    with Memory(tmp_path / "notes.lbug", **options(layers=("entities",))) as memory:
+        memory.add(turns, key="chat")
+        answer = memory.ask("Where do I keep my wooden box?")
+        assert "old barn" in answer.text
+        turns.append({"role": "assistant", "content": answer.text.removeprefix("user: ")})
+        receipt = memory.add(turns, key="chat")
+        assert [one.echo for one in memory._store.segments_of(receipt.document_id)] == [False, False, False, True]
+
+
+def test_a_caller_may_say_what_it_is(memory: Memory) -> None:
+    answer = memory.ask(QUESTION).text
+    assert memory.add(answer, key="kept", metadata={"echo": False}).echoes == 0
+    assert memory.add("Tom built the box, I think.", key="mine", metadata={"echo": True}).echoes == 1
+    assert found(memory) == {"fox", "river", "kept"}
+
+
+def test_many_are_marked_together(memory: Memory) -> None:
+    from memgraph_rag import Document
+
+    answer = memory.ask(QUESTION).text
+    told = list(memory.add_many([Document(answer, "a"), Document(RIVER[::-1], "b"), Document(answer.upper(), "c")]))
+    assert [one.echoes > 0 for one in told] == [True, False, True]  # type: ignore[union-attr]
+
+
+def test_no_answer_is_remembered_where_there_is_none(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.ask(QUESTION)
+        assert not memory._store.has_answers()
+
+
+def test_of_an_answer_only_hashes_are_kept(memory: Memory, tmp_path: Path) -> None:
+    memory.ask(QUESTION)
+    assert memory._store.has_answers()
+    memory.purge()
+    files = [path.read_bytes() for path in tmp_path.iterdir() if path.is_file()]
+    assert not any(b"liked to carve" in one or b"work of Ann" in one for one in files)
+    assert any(b"old barn" in one for one in files), "else this could find nothing"
+
+
+def test_an_answer_is_told_where_it_cannot_be_remembered(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(_: object) -> None:
+        raise StoreError("no space")
+
+    monkeypatch.setattr(memory._store, "remember", refuse)
+    assert memory.ask(QUESTION).text == INVENTED
+    assert "not be recognised" in caplog.text

@@ -1,0 +1,99 @@
+"""Which sentences the memory said itself, and where they are found again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memgraph_rag.text.echoes import answered, marked, sentence_ids
+from memgraph_rag.types import Segment
+
+SPACE = "default"
+ANSWER = "The keeper left because the lamp had failed twice. He never told his wife about it [1]."
+
+
+def segment(text: str, *, document: str = "d", index: int = 0, speaker: str = "") -> Segment:
+    return Segment(f"{document}{index}", document, index, text, 0, len(text), 9, speaker)
+
+
+def known(text: str, *read: Segment) -> dict[str, tuple[str, ...]]:
+    return {one.id: one.origins for one in answered(SPACE, text, read)}
+
+
+def echoes(*texts: str, of: str = ANSWER, read: tuple[Segment, ...] = (), speaker: str = "") -> list[bool]:
+    """Of the segments of one document, which are echoes of an answer."""
+    segments = [segment(text, document="new", index=place, speaker=speaker) for place, text in enumerate(texts)]
+    return [one.echo for one in marked(SPACE, segments, known(of, *read))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ANSWER,
+        ANSWER.upper(),
+        "  The keeper left\nbecause the lamp had failed [2, 3] twice.\n\nHe never told his wife about it!",
+        "Answer: The keeper left because the lamp had failed twice. He never told his wife about it.",
+        "He never told his wife about it.",
+        "Yes. He never told his wife about it. No.",
+    ],
+)
+def test_the_same_words_are_the_same_sentence(text: str) -> None:
+    assert echoes(text) == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The keeper left because the lamp had failed thrice.",
+        "The keeper left because the lamp had failed. Twice he had mended it before the ship came in.",
+        "He told his wife.",
+        "",
+        "It rained for nine days, and the river rose above the bridge. He never told his wife about it.",
+    ],
+)
+def test_other_words_are_none(text: str) -> None:
+    assert echoes(text) == [False]
+
+
+def test_what_is_short_is_nobodys() -> None:
+    assert known("Yes. In Paris. He did not.") == {}
+    assert len(known("守塔人离开了因为灯坏了两次而且他从来没有告诉过他的妻子这件事情。")) == 1
+
+
+def test_of_a_text_the_segments_that_the_memory_wrote_are_marked() -> None:
+    rain = "It rained for nine days, and the river rose above the bridge. The miller lost his boat to it."
+    assert echoes(rain, ANSWER, rain + " Nobody in the village was hurt.") == [False, True, False]
+
+
+def test_a_new_version_of_what_was_quoted_is_no_echo_under_another_key() -> None:
+    first = "The keeper left because the lamp had failed twice. "
+    rest = "The new keeper came in May with a dog and two goats. He painted the tower white from top to bottom."
+    source = segment(first + rest, document="old")
+    assert echoes(first, rest, of=first, read=(source,)) == [False, False]
+    assert echoes(first, of=first, read=(source,)) == [True], "nothing but what was quoted"
+
+
+def test_what_was_said_before_is_no_echo_where_it_stood() -> None:
+    source = segment(ANSWER, document="new")
+    assert echoes(ANSWER, read=(source,)) == [False]
+    assert echoes(ANSWER, read=(replace(source, document_id="other"),)) == [True]
+
+
+def test_a_turn_is_its_speakers() -> None:
+    said = segment(ANSWER, speaker="ann")
+    assert echoes(f"ann: {ANSWER}", read=(said,), speaker="ann") == [False]
+    assert echoes(f"assistant (2024-05-01): {ANSWER}", read=(said,), speaker="assistant") == [True]
+
+
+def test_what_the_document_holds_as_evidence_stays_evidence() -> None:
+    new = segment(ANSWER, document="new")
+    (kept,) = marked(SPACE, [new], known(ANSWER), held=[new])
+    (marked_again,) = marked(SPACE, [new], known(ANSWER), held=[replace(new, echo=True)])
+    assert (kept.echo, marked_again.echo) == (False, True)
+
+
+def test_ids_are_of_one_namespace() -> None:
+    ids = {one.id for one in answered(SPACE, ANSWER, ())}
+    assert ids == sentence_ids(SPACE, [segment(ANSWER)])
+    assert not ids & sentence_ids("other", [segment(ANSWER)])
