@@ -702,6 +702,7 @@ class Flaws:
         lone_entities: that nothing names.
         miswritten: entities that say another thing of themselves than their mentions and titles do.
         loose_similar: entities with near-synonyms or an embedding that no relation joins.
+        torn_questions: of which something that was read is gone.
         unembedded_segments: likewise points and relations, and entities that a relation joins.
         indexes: of the database, by name, that are missing or cannot be used.
     """
@@ -716,6 +717,7 @@ class Flaws:
     lone_entities: tuple[str, ...] = ()
     miswritten: tuple[str, ...] = ()
     loose_similar: tuple[str, ...] = ()
+    torn_questions: tuple[str, ...] = ()
     unembedded_segments: tuple[str, ...] = ()
     unembedded_points: tuple[str, ...] = ()
     unembedded_relations: tuple[str, ...] = ()

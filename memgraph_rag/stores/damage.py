@@ -37,6 +37,7 @@ class _Survey:
     writings: rows.Writings
     relations: Sequence[Row]
     similar: Pairs
+    questions: Sequence[Row]
 
     def segments_of(self) -> dict[str, list[Row]]:
         """The segments of each document, by index."""
@@ -70,6 +71,8 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
         _mend_structure(run, create, found)
         _embed(run, create, find_near, found, vectors)
         _mend_entities(run, create)
+        if torn := _flaws(_survey(run)).torn_questions:  # by what was taken away just now, too
+            run("write/delete_questions", question_ids=list(torn))
         documents = sorted(_survey(run).documents)
         run("write/touch_documents", document_ids=documents)
     return found
@@ -86,6 +89,7 @@ def _survey(run: Run) -> _Survey:
         writings=rows.decode_writings(run("read/survey_writings")),
         relations=run("read/survey_relations"),
         similar=[(row["source_id"], row["target_id"]) for row in run("read/survey_similar")],
+        questions=run("read/survey_questions"),
     )
 
 
@@ -123,6 +127,7 @@ def _flaws(survey: _Survey) -> Flaws:
             if rows.decode_surfaces(survey.entities[one]["surfaces"] or "[]") != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
+        torn_questions=_sorted(row["id"] for row in survey.questions if row["reads"] != row["nodes"]),
         unembedded_segments=_sorted(one for one in kept if not segments[one]["is_embedded"]),
         unembedded_points=_sorted(
             row["id"] for row in survey.points if row["document_id"] in documents and not row["is_embedded"]

@@ -208,14 +208,14 @@ class LadybugStore(writing.WrittenGraph):
             graphs = (again(graph) for one in old.document_ids() if (graph := old.graph_of(one)) is not None)
             for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
                 new.write_many(some)
-            if _without_similar(new.statistics()) != _without_similar(old.statistics()):
+            if _contributed(new.statistics()) != _contributed(old.statistics()):
                 raise StoreError(
                     f"expected all of namespace {namespace!r}, {dict(old.statistics())}, with its new embeddings; came "
                     f"{dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
                     "was changed.",
                     namespace=namespace,
                 )
-        ladybug_rewriting.copy(self._file, fresh, but=["Schema", *SHARED_TABLES, *rows.COUNTED])
+        ladybug_rewriting.copy(self._file, fresh, but=["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS])
 
     def purge(self) -> None:
         """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
@@ -311,9 +311,9 @@ class LadybugStore(writing.WrittenGraph):
             raise schema.embedded_anew(self._file.place)
 
 
-def _without_similar(counts: Mapping[str, int]) -> dict[str, int]:
-    """What does not depend on embeddings."""
-    return {name: number for name, number in counts.items() if name != "SIMILAR_TO"}
+def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
+    """What documents contribute that does not depend on embeddings."""
+    return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
 
 
 def _arrow(columns: rows.Columns) -> pa.Table:

@@ -31,6 +31,7 @@ from memgraph_rag.types import (
 
 __all__ = [
     "COUNTED",
+    "OF_DOCUMENTS",
     "TITLE_KIND",
     "Columns",
     "Create",
@@ -79,11 +80,13 @@ Writings = dict[str, Counter[tuple[str, str]]]
 TITLE_KIND = "title"
 """The kind of an entity that a title names."""
 
-COUNTED = (
+OF_DOCUMENTS = (
     *("Document", "Segment", "InformationPoint", "Entity"),
     *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO"),
-    *("Question", "READ"),
 )
+"""The labels and relationship types of what documents contribute to the graph."""
+
+COUNTED = (*OF_DOCUMENTS, "Question", "READ")
 """The labels and relationship types of the graph."""
 
 CAPTION_CHARACTERS = 40

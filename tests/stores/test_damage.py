@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, entity_id, make_graph, make_relations, run_cypher
+from store_samples import (
+    DIMENSION,
+    EMBEDDER,
+    MakeStore,
+    entity_id,
+    make_graph,
+    make_question,
+    make_relations,
+    run_cypher,
+)
 from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
@@ -200,6 +209,24 @@ def test_all_of_it_at_once(world: World) -> None:
     world.store.mend(world.vectors)
     assert not world.store.flaws()
     assert world.graph() == before
+
+
+def test_a_question_of_which_a_read_is_gone_goes(world: World) -> None:
+    whole, torn = (
+        make_question(world.store.namespace, nodes, text)
+        for nodes, text in ((world.second.segments, "Who met Dan?"), (world.first.segments, "Who met Bob?"))
+    )
+    world.store.keep(whole)
+    world.store.keep(torn)
+    assert not world.store.flaws()
+
+    text = "MATCH (:Question {id: $id})-[r:READ]->(:Segment {id: $segment}) DELETE r"
+    world.harm(text, id=torn.id, segment=world.first.segments[1].id)
+
+    assert named(world.store.flaws()) == {"torn_questions": (torn.id,)}
+    world.store.mend({})
+    assert [one.id for one in world.store.questions()] == [whole.id]
+    assert not world.store.flaws()
 
 
 def test_a_document_that_is_gone_takes_along_what_it_left(world: World) -> None:

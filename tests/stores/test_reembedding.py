@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, make_relations, run_cypher
+from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, make_question, make_relations, run_cypher
 from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
@@ -61,6 +61,17 @@ def stores(make_store: MakeStore, place: dict[str, Any]) -> Iterator[list[GraphS
         run_cypher(place, "MATCH (n) DETACH DELETE n")
         for row in run_cypher(place, "SHOW VECTOR INDEXES YIELD name"):
             run_cypher(place, f"DROP INDEX {row['name']}")
+
+
+def test_kept_questions_stay(stores: list[GraphStore]) -> None:
+    held = documents(stores[0].namespace)[0]
+    question = make_question(stores[0].namespace, [*held.segments, *held.points])
+    stores[0].keep(question)
+
+    stores[0].reembed(embedder=NEW, dimension=DIMENSION, again=lambda graph: again(graph, DIMENSION))
+
+    stores[0].migrate(embedder=NEW, dimension=DIMENSION)
+    assert stores[0].questions([question.id]) == [question]
 
 
 @pytest.mark.parametrize("dimension", [DIMENSION, 5])
