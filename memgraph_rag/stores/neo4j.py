@@ -29,7 +29,6 @@ Scored = TypeVar("Scored", Hit, Neighbour)
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
 TRIES = 5
-INDEX_ERRORS = ("ProcedureCallFailed", "IndexNotFound", "ArgumentError", "ParameterMissing")
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
 MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
@@ -218,12 +217,14 @@ class Neo4jStore(writing.WrittenGraph):
     @override
     def flaws(self) -> Flaws:
         """What is wrong with the graph, and which indexes of the database cannot be used."""
+        self._await_indexes()
         return replace(super().flaws(), indexes=self._unusable())
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Make indexes again, then put right what can be put right of the graph in one transaction; what was wrong."""
         self._require_writable()
+        self._await_indexes()
         broken = self._unusable()
         self._remake(broken, self._dimension)
         return replace(super().mend(vectors), indexes=broken)
@@ -267,7 +268,7 @@ class Neo4jStore(writing.WrittenGraph):
         try:
             return self._run(name, **parameters)
         except StoreError as error:
-            if not error.facts.get("code", "").endswith(INDEX_ERRORS):
+            if error.retryable or not self._unusable():
                 raise
             return []
 
@@ -352,12 +353,14 @@ class Neo4jStore(writing.WrittenGraph):
                 raise
 
     def _unusable(self) -> tuple[str, ...]:
-        """The indexes and constraints of the schema that are missing, failed, or are not ready after a while."""
-        with suppress(StoreError):  # one of them failed, or takes longer
-            self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+        """The indexes and constraints of the schema that are missing, failed, not ready, or for other vectors."""
         ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
         made = {step.made for step in queries.migrations(self._dialect).values() if step.made}
         return tuple(sorted(made - ready | set(self._misfits(self._dimension))))
+
+    def _await_indexes(self) -> None:
+        with suppress(StoreError):  # one of them failed, or takes longer
+            self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
 
     def _misfits(self, dimension: int) -> tuple[str, ...]:
         """The indexes of embeddings that are for vectors of another length."""
