@@ -37,6 +37,7 @@ from memgraph_rag.errors import (
     QuestionNotFound,
     SettingsError,
     StoreReadOnly,
+    StrategyError,
 )
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
@@ -48,7 +49,7 @@ from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import open_store
-from memgraph_rag.strategies import DEFAULT, find_strategy
+from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
     Answer,
@@ -358,7 +359,7 @@ class Memory:
         Raises:
             QuestionError: the question is empty or too long.
             DocumentNotFound: a document is not in this memory.
-            StrategyError: no such strategy.
+            StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
             DocumentNotFound: with ``keep_trace``, also where what was read was replaced or forgotten meanwhile.
         """
         *_, answer = self.stream(
@@ -390,6 +391,12 @@ class Memory:
         """
         question = _checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
+        if keep_trace and chosen.name in QUOTE_UNREAD:
+            raise StrategyError(
+                f"Expected a strategy that quotes only what it reads, to keep its trace, got {chosen.name!r}: what it "
+                "says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",
+                name=chosen.name,
+            )
         ids = self._ids(documents)
         given = {"max_seconds": max_seconds, "max_tokens": max_tokens, "max_nodes": max_nodes}
         budget = _checked_budget(

@@ -10,8 +10,9 @@ import pytest
 from memories import FOX, LONG, RIVER, options
 
 from memgraph_rag import Document, Memory
-from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, SettingsError
+from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.looking import _MOST_CHARACTERS
+from memgraph_rag.strategies import QUOTE_UNREAD, STRATEGIES
 from memgraph_rag.types import Entity, InformationPoint, Neighbourhood, Segment
 
 MET = "Ann met Tom at the old mill. Tom gave Ann a wooden box. Tom Miller saw Ann. The Miller lent Tom a boat."
@@ -116,6 +117,21 @@ def test_what_is_replaced_while_it_is_asked_is_not_kept(memory: Memory) -> None:
     with pytest.raises(DocumentNotFound, match="ask again"):
         list(items)
     assert memory.questions() == []
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_trace_of_each_strategy_is_kept_whole_or_refused(memory: Memory, strategy: str) -> None:
+    if strategy in QUOTE_UNREAD:
+        with pytest.raises(StrategyError, match="quotes only what it reads"):
+            memory.ask(QUESTION, strategy=strategy, keep_trace=True)
+        assert memory.questions() == []
+        return
+    answer = memory.ask(QUESTION, strategy=strategy, keep_trace=True)
+    assert [question.answer for question in memory.questions()] == [answer]
+    said = {step.node.document_id for step in answer.trace} | {one.document_id for one in answer.citations}
+    for document_id in said:
+        memory.forget(document_id)
+        assert memory.questions() == []
 
 
 def test_nothing_to_read_is_kept_too(tmp_path: Path) -> None:

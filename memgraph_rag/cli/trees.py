@@ -37,12 +37,16 @@ _NAMES = 12
 def tree(found: Neighbourhood) -> Tree:
     """What surrounds a thing, the thing at the root."""
     drawn = _Drawn(found)
-    if isinstance(found.centre, DocumentRecord):
-        return drawn.document(found.centre)
-    if isinstance(found.centre, Question):
-        return drawn.question(found.centre)
-    assert isinstance(found.centre, Entity)
-    return drawn.entity(found.centre)
+    centre = found.centre
+    if isinstance(centre, DocumentRecord):
+        root = drawn.document(centre)
+    elif isinstance(centre, Question):
+        root = drawn.question(centre)
+    else:
+        assert isinstance(centre, Entity)
+        root = drawn.entity(centre)
+    drawn.end(root)
+    return root
 
 
 class _Drawn:
@@ -67,14 +71,12 @@ class _Drawn:
         if branch is not None:
             self._rest(branch, "segments")
         self._relations(root)
-        self._rest(root, "entities")
         return root
 
     def entity(self, entity: Entity) -> Tree:
         root = Tree(_labelled(entity.name, f"  {', '.join(entity.kinds)}, id {entity.id}"))
         near = ((self._other(tie, entity), f"{tie.weight:.2f}") for tie in self._ties("SIMILAR_TO"))
         self._branch(root, "near-synonyms", (_labelled(one.name, f"  {score}") for one, score in near))
-        self._rest(root, "near-synonyms")
         self._relations(root)
         mentioned = {tie.source_id: tie for tie in self._ties("MENTIONS")}
         branch = root.add(Text("mentioned in", style="dim")) if mentioned else root
@@ -108,6 +110,11 @@ class _Drawn:
         )
         root.add(Text(usage_line(answer), style="dim"))
         return root
+
+    def end(self, root: Tree) -> None:
+        """What was left out and not told of yet; passages stand on a page only."""
+        for kind in [kind for kind in self._left_out if kind != "passages"]:
+            self._rest(root, kind)
 
     # ── branches ─────────────────────────────────────────────────────────────────────────────────────────
 

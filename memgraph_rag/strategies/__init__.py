@@ -19,7 +19,7 @@ from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
-__all__ = ["DEFAULT", "STRATEGIES", "find_strategy"]
+__all__ = ["DEFAULT", "QUOTE_UNREAD", "STRATEGIES", "find_strategy"]
 
 DEFAULT = "walk"
 
@@ -47,6 +47,10 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "longllmlingua": LongLLMLingua,
     **{ablation: partial(Pecan, name=ablation, **without) for ablation, without in _ABLATIONS.items()},
 }
+
+
+QUOTE_UNREAD = frozenset({GraphExpansion.name})
+"""Those whose reasons may quote what they did not read: kept, such a trace would outlive the documents it quotes."""
 
 
 def find_strategy(wanted: str | Strategy) -> Strategy:
