@@ -59,7 +59,7 @@ def connect(
         reraise=True,
     )
     try:
-        with _in_our_words(address, database):
+        with _in_our_words(address, database, time.monotonic()):
             return retrying(_connect_once, address, auth, database, timeout_s)
     except StoreError as error:
         _forget_frames(error.__cause__)
@@ -140,18 +140,18 @@ class Neo4jConnection:
         said. No statement of ours gives null otherwise; should one, its rows are taken after some tries. And the driver
         does not try again where the end of a transaction was not answered, not even of a reading one.
         """
-        deadline = time.monotonic() + RETRY_S
+        began = time.monotonic()
         torn = 0
         while True:
             unit_of_work = _unit_of_work(operation, timeout_s, work, row, whole=torn < TORN_READS)
             try:
-                with self._session(neo4j.READ_ACCESS) as session:
+                with self._session(neo4j.READ_ACCESS, began) as session:
                     return session.execute_read(unit_of_work)
             except TornRead:
                 torn += 1
                 time.sleep(TORN_READ_S)
             except StoreUnavailable as error:
-                if not _is_unanswered(error) or time.monotonic() > deadline:
+                if not _is_unanswered(error) or time.monotonic() > began + RETRY_S:
                     raise
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
@@ -171,13 +171,13 @@ class Neo4jConnection:
             finished[:] = [work(execute)]
             return finished[0]
 
-        deadline = time.monotonic() + RETRY_S
+        began = time.monotonic()
         while True:
             try:
-                with self._session(neo4j.WRITE_ACCESS) as session:
+                with self._session(neo4j.WRITE_ACCESS, began) as session:
                     done = session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
             except StoreUnavailable as error:
-                if not _is_unanswered(error) or time.monotonic() > deadline:
+                if not _is_unanswered(error) or time.monotonic() > began + RETRY_S:
                     raise
                 unanswered = unanswered or finished[:]
             except MemgraphRagError as error:
@@ -192,9 +192,9 @@ class Neo4jConnection:
         self._driver.close()
 
     @contextmanager
-    def _session(self, access: str) -> Iterator[neo4j.Session]:
+    def _session(self, access: str, began: float) -> Iterator[neo4j.Session]:
         with (
-            _in_our_words(self.address, self._database),
+            _in_our_words(self.address, self._database, began),
             self._driver.session(
                 database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
             ) as session,
@@ -247,8 +247,8 @@ def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _in_our_words(address: str, database: str | None) -> Iterator[None]:
-    began = time.monotonic()
+def _in_our_words(address: str, database: str | None, began: float) -> Iterator[None]:
+    """The driver's errors as ours; ``began`` is when the first try did."""
     try:
         yield
     except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConnectionPoolError) as exc:

@@ -81,7 +81,7 @@ def write_on(memory: Memory, name: str, seconds: float, seed: int) -> Told:
             else:
                 told.errors.append(f"{name}: {error}")
         except Exception as error:  # noqa: BLE001 - any is a finding
-            told.errors.append(f"{name}: {type(error).__name__}: {error}")
+            told.errors.append(f"{name}: {type(error).__name__}: {error} ({error.__cause__!r})")
     return told
 
 
@@ -98,7 +98,7 @@ def read_on(memory: Memory, name: str, seconds: float, seed: int) -> Told:
         except DocumentNotFound:
             told.calls["gone"] += 1
         except Exception as error:  # noqa: BLE001 - any is a finding
-            told.errors.append(f"{name}, {what}: {type(error).__name__}: {error}")
+            told.errors.append(f"{name}, {what}: {type(error).__name__}: {error} ({error.__cause__!r})")
     return told
 
 

@@ -25,6 +25,7 @@ from fault_tally import Tally
 from fault_world import KEYS, TEXTS, Place, State, World, changed, move, neighbours, open_journaled
 
 PATIENCE_S = 60.0
+TOLD_EVERY = 50
 
 # Imported once, in a server that forks a child for each try in some milliseconds.
 PRELOADED = [
@@ -179,6 +180,8 @@ def kills(place: Place, count: int, *, seed: int = 0, blow: signal.Signals = sig
         tally.tried += 1
         _examine(place, world, before, after, struck, tally)
         state = after
+        if tally.tried % TOLD_EVERY == 0:
+            print(f"so far: {tally}", flush=True)
     return tally
 
 
