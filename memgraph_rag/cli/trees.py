@@ -125,7 +125,7 @@ class _Drawn:
         listed = list(items)
         if not listed:
             return None
-        branch = root.add(Text(plain(label), style="dim"))
+        branch = root.add(Text(plain(_one_line(label)), style="dim"))
         for item in listed:
             draw(branch, item)
         return branch
