@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from memgraph_rag import Failure, Memory
+from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.folders import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, recall
+from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
 from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, told_before
@@ -82,9 +83,8 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
     folder = read_folder(directory).with_evidence()
     asked = []
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
-        for outcome in memory.add_many(folder.documents):
-            if isinstance(outcome, Failure):
-                raise outcome.error
+        for _ in added(memory, folder.documents):
+            pass
         key_of = {record.id: record.key for record in memory.documents()}
         for question in folder.questions:
             with recorded() as told:

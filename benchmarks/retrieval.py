@@ -33,11 +33,12 @@ from typing import Any
 import numpy as np
 from machine import header, peak_memory
 
-from memgraph_rag import Failure, Memory
+from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.folders import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, interval
+from memgraph_rag.evaluation.runs import added
 from memgraph_rag.evaluation.searching import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.types import Action
 
@@ -187,21 +188,17 @@ def measure(
 
 def _warm_up(memory: Memory) -> None:
     """Load all that adding and searching need, by some hundred documents that are forgotten again."""
-    for outcome in memory.add_many(f"Warming up, by Mr. Number {number}." for number in range(256)):
-        if isinstance(outcome, Failure):
-            raise outcome.error
-        memory.forget(outcome.document_id)
+    for receipt in added(memory, (f"Warming up, by Mr. Number {number}." for number in range(256))):
+        memory.forget(receipt.document_id)
 
 
 def _add(memory: Memory, folder: Folder, stopwatch: Stopwatch, bars: Bars) -> Adding:
     total, segments, words = len(folder.documents), 0, 0
     started = time.perf_counter()
-    outcomes = zip(folder.documents, memory.add_many(folder.documents), strict=True)
-    for done, (document, outcome) in enumerate(outcomes, 1):
-        if isinstance(outcome, Failure):
-            raise outcome.error
-        if outcome.action is not Action.UNCHANGED:
-            segments += outcome.counts["Segment"]
+    receipts = zip(folder.documents, added(memory, folder.documents), strict=True)
+    for done, (document, receipt) in enumerate(receipts, 1):
+        if receipt.action is not Action.UNCHANGED:
+            segments += receipt.counts["Segment"]
             words += len(document.text.split())
         bars(f"adding {folder.name}", done, total)
     seconds = time.perf_counter() - started

@@ -30,13 +30,14 @@ from typing import Any
 import numpy as np
 from machine import header, memory_now, peak_memory
 
-from memgraph_rag import Document, Failure, Memory
+from memgraph_rag import Document, Memory
 from memgraph_rag.capitals import capitalised
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.folders import Folder, read_folder
 from memgraph_rag.evaluation.metrics import SEED
+from memgraph_rag.evaluation.runs import added
 from memgraph_rag.names import is_name, normalise
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import DocumentGraph, Receipt, Title, make_id
@@ -117,9 +118,7 @@ def _as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> l
     documents = folder.documents[:most]  # each has at least one segment
     recorder = Recorder(open_store(":memory:", namespace="originals"))
     memory = Memory(recorder, **given)  # type: ignore[arg-type]
-    for done, outcome in enumerate(memory.add_many(documents), 1):
-        if isinstance(outcome, Failure):
-            raise outcome.error
+    for done, _ in enumerate(added(memory, documents), 1):
         bars(f"embedding {folder.name}", done, len(documents))
     recorder.close()
     return recorder.graphs

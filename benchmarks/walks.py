@@ -31,12 +31,13 @@ import numpy as np
 from machine import header
 from numbers_of_models import Numbers
 
-from memgraph_rag import Failure, Memory
+from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.folders import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
+from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import LAYERS
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 from memgraph_rag.strategies.support import segments_by_score
@@ -164,9 +165,7 @@ def add(memory: Memory, folder: Folder, bars: Bars) -> None:
     Raises:
         DocumentError: it holds others.
     """
-    for done, outcome in enumerate(memory.add_many(folder.documents), 1):
-        if isinstance(outcome, Failure):
-            raise outcome.error
+    for done, _ in enumerate(added(memory, folder.documents), 1):
         bars(f"adding {folder.name}", done, len(folder.documents))
     if len(memory.documents()) > len(folder.documents):
         raise DocumentError(

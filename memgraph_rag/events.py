@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 from typing import Any
 
-from memgraph_rag.types import Answer, Failure, Receipt, Step
+from memgraph_rag.types import Answer, Failure, Receipt, Step, Usage
 
 __all__ = ["each", "of_receipt", "over", "span"]
 
@@ -64,9 +64,7 @@ def over(
                     "abstained": item.abstained,
                     "nodes": len(item.trace),
                     "citations": len(item.citations),
-                    "prompt_tokens": item.usage.prompt_tokens,
-                    "generated_tokens": item.usage.generated_tokens,
-                    "model_calls": item.usage.model_calls,
+                    **_of_usage(item.usage),
                 }
             yield item
 
@@ -77,9 +75,15 @@ def of_receipt(receipt: Receipt) -> Facts:
         "action": receipt.action.value,
         "document_id": receipt.document_id,
         **{f"count.{name}": count for name, count in sorted(receipt.counts.items())},
-        "prompt_tokens": receipt.usage.prompt_tokens,
-        "generated_tokens": receipt.usage.generated_tokens,
-        "model_calls": receipt.usage.model_calls,
+        **_of_usage(receipt.usage),
+    }
+
+
+def _of_usage(usage: Usage) -> Facts:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "generated_tokens": usage.generated_tokens,
+        "model_calls": usage.model_calls,
     }
 
 

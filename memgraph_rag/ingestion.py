@@ -97,13 +97,16 @@ class _Building:
 
     Attributes:
         group: what is to be told of, in order.
-        pending: those of it that are being built.
         result: waits for their rows and graphs.
     """
 
     group: Sequence[_Pending | Receipt | Failure]
-    pending: Sequence[_Pending]
     result: Callable[[], tuple[list[LayerRows], list[DocumentGraph]]]
+
+    @property
+    def pending(self) -> list[_Pending]:
+        """Those that are being built."""
+        return [item for item in self.group if isinstance(item, _Pending)]
 
     @property
     def keys(self) -> set[str]:
@@ -168,8 +171,8 @@ class Ingestion:
         """
         pending = [item for item in group if isinstance(item, _Pending)]
         if any(layer.needs_language for item in pending for layer in item.missing):
-            return _Building(group, pending, partial(self._built, pending))
-        return _Building(group, pending, beside.submit(self._built, pending).result)
+            return _Building(group, partial(self._built, pending))
+        return _Building(group, beside.submit(self._built, pending).result)
 
     def _prepared(self, gathered: Sequence[Document | DocumentRecord | Failure]) -> list[_Pending | Receipt | Failure]:
         """What is to be done for each of these documents; a receipt where nothing is. One look into the store."""
@@ -292,7 +295,7 @@ class Ingestion:
                 elif len(building.pending) == 1:
                     yield Failure(item.record.key, error)
                 else:
-                    yield from self._finished(_Building([item], [item], partial(self._built, [item])))
+                    yield from self._finished(_Building([item], partial(self._built, [item])))
             return
         stored = list(self._stored(building.pending, graphs, rows))
         if not any(isinstance(outcome, Failure) for outcome in stored):

@@ -26,6 +26,7 @@ from memgraph_rag.contracts import (
     Layer,
     Progress,
     SearchMode,
+    Strategy,
     TokenCounter,
 )
 from memgraph_rag.errors import DocumentNotFound, ModelNotFound, QuestionError, SettingsError, StoreReadOnly
@@ -82,7 +83,7 @@ class Memory:
         embedder: likewise.
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.
-        strategy: how ``ask`` reads, by name (``memgraph_rag.strategies.STRATEGIES``).
+        strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
         layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
             at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
         progress: told what is being done, for progress bars.
@@ -105,7 +106,7 @@ class Memory:
         model: str | Path | LanguageModel | None = None,
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
-        strategy: str = DEFAULT,
+        strategy: str | Strategy = DEFAULT,
         layers: Sequence[str] = DEFAULT_LAYERS,
         progress: Progress | None = None,
         **settings: Any,
@@ -325,7 +326,7 @@ class Memory:
         self,
         question: str,
         *,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         documents: Sequence[str] | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
@@ -360,7 +361,7 @@ class Memory:
         self,
         question: str,
         *,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         documents: Sequence[str] | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,

@@ -14,17 +14,18 @@ from functools import lru_cache
 from memgraph_rag.capitals import capitalised
 from memgraph_rag.contracts import EntityRecognizer
 
-__all__ = ["LONGEST_NAME", "is_name", "names_in", "ngrams", "normalise"]
+__all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "is_name", "names_in", "ngrams", "normalise"]
 
 LONGEST_NAME = 200
 """A longer normal form, in characters, is no name but a sentence that was taken for one."""
 
+SAME_CHARACTERS = ("'‘’‚‛ʼʻ`´′＇", "-‐‑‒–—―−﹘﹣－", '"“”„‟«»')
+"""Characters that writers take for each other, behind the one that stands for them in a normal form."""
+
 _LONGEST_SURFACE = 1000
 _MOST_WORDS = 4096
 
-_UNIFIED = str.maketrans(
-    dict.fromkeys("‘’‚‛ʼʻ`´′＇", "'") | dict.fromkeys("‐‑‒–—―−﹘﹣－", "-") | dict.fromkeys("“”„‟«»", '"')
-)
+_UNIFIED = str.maketrans({other: same[0] for same in SAME_CHARACTERS for other in same[1:]})
 _ARTICLES = re.compile(r"\A(?:(?:the|an?) +)+(?=\S)")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _UNCLOSED = re.compile(r"(?<=\S) *[(\[{][^)\]}]*$")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, Literal
@@ -57,6 +57,7 @@ __all__ = [
     "Usage",
     "Vector",
     "as_line",
+    "ends_of",
     "entity_id",
     "make_id",
     "relation_id",
@@ -250,6 +251,11 @@ class Relation:
     segment_id: str
 
 
+def ends_of(relations: Iterable[Relation]) -> tuple[str, ...]:
+    """The ids of the entities that relations join, sorted, each once."""
+    return tuple(sorted({end for relation in relations for end in (relation.source_id, relation.target_id)}))
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """A relation as an expansion step sees it: with the names of its ends, and how near it is to what is looked for.
@@ -359,7 +365,7 @@ class DocumentGraph:
     @property
     def ends(self) -> tuple[str, ...]:
         """The ids of the entities that its relations join, sorted: those that have an embedding and near-synonyms."""
-        return tuple(sorted({one for edge in self.relations for one in (edge.source_id, edge.target_id)}))
+        return ends_of(self.relations)
 
 
 # ── language model ───────────────────────────────────────────────────────────────────────────────────────

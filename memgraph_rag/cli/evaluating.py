@@ -42,7 +42,7 @@ def evaluate(
     ] = None,
     layers: Annotated[
         list[str] | None,
-        typer.Option(help="What is built of the documents. Repeat; entities, and with a strategy all that exist."),
+        typer.Option(help="What is built of the documents. Repeat. By default entities, with a strategy points too."),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,

@@ -7,7 +7,7 @@ documents with the same settings, is not asked again; the documents of the folde
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +17,9 @@ from memgraph_rag.evaluation.folders import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
 from memgraph_rag.evaluation.searching import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
-from memgraph_rag.types import Action, Failure, Usage
+from memgraph_rag.types import Action, Document, Failure, Receipt, Usage
 
-__all__ = ["Run", "prompt_of"]
+__all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "stemming")
@@ -48,13 +48,10 @@ class Run:
         documents, held, segments, usage = self.folder.documents, 0, 0, Usage()
         started = time.perf_counter()
         try:
-            added = zip(documents, self.memory.add_many(documents), strict=True)
-            for done, (_, outcome) in enumerate(added, 1):
-                if isinstance(outcome, Failure):
-                    raise outcome.error
-                if outcome.action is not Action.UNCHANGED:
-                    held, segments = held + 1, segments + outcome.counts["Segment"]
-                    usage += outcome.usage
+            for done, receipt in enumerate(added(self.memory, documents), 1):
+                if receipt.action is not Action.UNCHANGED:
+                    held, segments = held + 1, segments + receipt.counts["Segment"]
+                    usage += receipt.usage
                 self.progress(f"adding {self.folder.name}", done, len(documents))
         finally:
             if held:
@@ -145,6 +142,18 @@ class _Content:
             wanted: Iterable[str] = self._rows if documents is None else documents
             self._hashes[documents] = key_of([self._rows[key] for key in sorted(wanted)])
         return self._hashes[documents]
+
+
+def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
+    """The receipt of each document, as it is added.
+
+    Raises:
+        MemgraphRagError: the first that cannot be added; those before it are.
+    """
+    for outcome in memory.add_many(documents):
+        if isinstance(outcome, Failure):
+            raise outcome.error
+        yield outcome
 
 
 def prompt_of(question: Question) -> str:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.folders import Folder, Question, Span
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.evaluation.searching import CUTOFFS, evidence_shares
@@ -136,11 +135,6 @@ def _normal(text: str) -> str:
 
 @cache
 def _rouge() -> Any:
-    try:
-        from rouge_score.rouge_scorer import RougeScorer
-    except ImportError as error:
-        raise SettingsError(
-            'Expected rouge-score, to score answers. Install it: pip install "memgraph_rag[evaluation]".'
-        ) from error
+    from rouge_score.rouge_scorer import RougeScorer  # loads nltk, which takes a second
 
     return RougeScorer(["rougeL"])

@@ -46,6 +46,6 @@ def batches(nodes: Sequence[Node], language: LanguageModel, batch_tokens: int) -
         yield tuple(gathered)
 
 
-def prompt(batch: Batch, task: str) -> Prompt:
-    """The common head, the nodes, and what is to be done with them."""
-    return Prompt(HEAD, tuple(as_line(node.text) for node in batch), task)
+def prompt(batch: Batch, task: str = "", *, head: str = HEAD) -> Prompt:
+    """The head, the nodes, and what is to be done with them, where the head does not say that already."""
+    return Prompt(head, tuple(as_line(node.text) for node in batch), task)

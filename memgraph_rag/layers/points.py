@@ -19,7 +19,7 @@ from itertools import takewhile
 import numpy as np
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import Batch, batches, output_tokens
+from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
 from memgraph_rag.types import (
     Generation,
     InformationPoint,
@@ -133,7 +133,7 @@ class PointsLayer:
 
         written = iter(
             language.generate(
-                [_prompt(batch) for of_document in of_each for batch in of_document],
+                [prompt(batch, head=INSTRUCTION) for of_document in of_each for batch in of_document],
                 max_tokens=output_tokens(language, self._batch_tokens),
                 stop=is_useless_from_here,
                 progress=tell,
@@ -174,10 +174,6 @@ class PointsLayer:
         ]
         growth.finished = len(new) < 2 or sum(counts) >= _SHRINK * sum(node.tokens for node in growth.level)
         growth.level = new or growth.level
-
-
-def _prompt(batch: Batch) -> Prompt:
-    return Prompt(INSTRUCTION, tuple(as_line(node.text) for node in batch))
 
 
 def _take(growth: _Growth, batch: Batch, generation: Generation, mass: float) -> list[tuple[str, _Weights]]:

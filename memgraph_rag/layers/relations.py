@@ -12,8 +12,9 @@ decisions that the paper leaves open are in ``docs/decisions.md``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -21,10 +22,10 @@ from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocumen
 from memgraph_rag.layers import extraction
 from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
 from memgraph_rag.layers.entities import mentions_in
-from memgraph_rag.layers.extraction import SCHEMA, Said, goes_in_circles, said
+from memgraph_rag.layers.extraction import SCHEMA, Said, Triple, goes_in_circles, said
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed
-from memgraph_rag.types import LayerRows, Relation, Usage, relation_id
+from memgraph_rag.types import LayerRows, Relation, Usage, ends_of, relation_id
 
 __all__ = ["RelationsLayer"]
 
@@ -77,11 +78,7 @@ class RelationsLayer:
     ) -> list[LayerRows]:
         """The relations of each document, with the mentions that they need beyond the recognizer's, in order."""
         accounts = self._accounts(documents, models.language)
-        asks = [
-            _Ask(account, place, extraction.task(account.title))
-            for account in accounts
-            for place in range(len(account.batches))
-        ]
+        asks = _asks(accounts, extraction.task)
         self._look(asks, models.language, progress)
         if self._pool_questions:
             self._look(self._questions(asks, models.language, progress), models.language, progress)
@@ -99,12 +96,7 @@ class RelationsLayer:
             The rows of each document, as ``build`` gives them, ready for ``GraphWriter.learn``.
         """
         accounts = self._accounts(documents, models.language)
-        asks = [
-            _Ask(account, place, extraction.directed_task(account.title, [question]))
-            for account in accounts
-            for place in range(len(account.batches))
-        ]
-        self._look(asks, models.language, None)
+        self._look(_asks(accounts, partial(extraction.directed_task, questions=[question])), models.language, None)
         return _rows(documents, accounts, namespace, models)
 
     def _accounts(self, documents: Sequence[SplitDocument], language: LanguageModel) -> list[_Account]:
@@ -165,6 +157,11 @@ class RelationsLayer:
             yield generation.text
 
 
+def _asks(accounts: Sequence[_Account], task: Callable[[str], str]) -> list[_Ask]:
+    """One prompt a batch, with the task that belongs to a document's title."""
+    return [_Ask(account, place, task(account.title)) for account in accounts for place in range(len(account.batches))]
+
+
 def _rows(
     documents: Sequence[SplitDocument], accounts: Sequence[_Account], namespace: str, models: Models
 ) -> list[LayerRows]:
@@ -211,7 +208,7 @@ def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) 
         new = {one.id: one for one in made if one is not None}
         notes["batch without a relation"] += not new
         relations |= new
-    ends = {end for relation in relations.values() for end in (relation.source_id, relation.target_id)}
+    ends = set(ends_of(relations.values()))
     found = [one for ground in grounds.values() for one in sorted(ground.found, key=lambda mention: mention.start)]
     kept = [mention for mention in found if mention.entity_id in ends or is_proper(mention.surface)]
     notes["common noun that nothing is said of"] += len({one.normal for one in found} - {one.normal for one in kept})
@@ -224,19 +221,18 @@ def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) 
     )
 
 
-def _relation(
-    said: tuple[str, str, str], grounds: Sequence[Ground], namespace: str, notes: Counter[str]
-) -> Relation | None:
+def _relation(triple: Triple, grounds: Sequence[Ground], namespace: str, notes: Counter[str]) -> Relation | None:
     """The relation, in the segment that bears it out best (the first of several); None where none does."""
-    one, other, description = said
+    one, other, description = triple
     holding = [ground for ground in grounds if ground.entity(one) and ground.entity(other)]
     if not holding:
         notes["relation whose names are not in the text together"] += 1
         return None
-    best = max(holding, key=lambda ground: ground.bears_out(description, said[:2]))
+    borne_out = [ground.bears_out(description, (one, other)) for ground in holding]
+    best = holding[borne_out.index(max(borne_out))]
     if best.entity(one) == best.entity(other):
         notes["relation of one name"] += 1
-    elif best.bears_out(description, said[:2]) < _BORNE_OUT:
+    elif max(borne_out) < _BORNE_OUT:
         notes["relation that the text does not bear out"] += 1
     else:
         source, target = sorted((one, other), key=lambda name: _place(name, description))

@@ -10,13 +10,12 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from memgraph_rag.names import LONGEST_NAME, normalise
+from memgraph_rag.names import LONGEST_NAME, SAME_CHARACTERS, normalise
 
 __all__ = ["first_word", "occurrences", "words"]
 
 _MOST = 16  # of one name in one text
-_SAME = ("'‘’‚‛ʼʻ`´′＇", "-‐‑‒–—―−﹘﹣－", '"“”„‟«»')
-_CLASSES = {character: f"[{re.escape(same)}]" for same in _SAME for character in same}
+_CLASSES = {character: f"[{re.escape(same)}]" for same in SAME_CHARACTERS for character in same}
 _MARKS = r"\u0300-\u036f"
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(  # kana, ideographs, Hangul (particles hang on), Thai to Khmer: a name has no edge to be seen

@@ -42,7 +42,6 @@ _MOST_ROWS = 48  # on two cores 95 tokens a second, 33 with 16
 _MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
 _FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
 _MOST_GUESSED = 6
-_MOST_BEGINNINGS = 8  # kept, of some 100 tokens each
 
 
 @dataclass(eq=False)
@@ -127,7 +126,6 @@ class TransformersModel:
         self._journal = journal
         self._loading = threading.Lock()
         self._network: PreTrainedModel | None = None
-        self._beginnings: dict[tuple[int, ...], RowCache] = {}
         self._passes = SharedPasses(self._read_together)
         self._prefixes = Prefixes()
         try:
@@ -249,14 +247,12 @@ class TransformersModel:
 
     def beginning(self, ids: Sequence[int]) -> RowCache:
         """A cache of one row that holds these tokens, to be copied: what many prompts begin with is read once."""
-        known = self._beginnings.get(tuple(ids))
+        known = self._prefixes.find(ids)
         if known is None:
             known = RowCache()
             if ids:
                 self.forward([ids], known)
-            if len(self._beginnings) >= _MOST_BEGINNINGS:
-                self._beginnings.clear()
-            self._beginnings[tuple(ids)] = known
+            self._prefixes.keep(ids, known)
         return known
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
@@ -371,11 +367,10 @@ class TransformersModel:
     ) -> RowCache:
         """A cache that holds the row's prompt; its first token is then written, or the row is finished."""
         started = time.perf_counter()
-        past = RowCache(rows=0)
-        known = self._prefixes.find(row.up_to_task)
-        past.add_row(beginning if known is None else known)
-        if known is not None:
-            past.take_back(past.lengths[0] - len(row.up_to_task))
+        past = self._prefixes.find(row.up_to_task)
+        if past is None:
+            past = RowCache(rows=0)
+            past.add_row(beginning)
         logits = self.forward([row.ids[past.lengths[0] :]], past)[0, -1]
         self._prefixes.keep(row.up_to_task, past)
         self._take(row, row.best(int(logits.argmax()), logits), max_tokens, stop)

@@ -29,7 +29,7 @@ from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.drawing import Draw
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
-from memgraph_rag.models.session import check_window
+from memgraph_rag.models.session import check_request, check_window
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
@@ -278,11 +278,7 @@ class PlainSession:
         """
         turn = self._tokens.request_turn(request, p_yes=self.probability_of_yes())
         room = self._model.window - len(self._ids)
-        if len(turn) >= room:
-            raise WindowExceeded(
-                f"Expected a request of fewer than {room} tokens in this session, got {len(turn)}.",
-                tokens=len(turn), window=self._model.window,
-            )  # fmt: skip
+        check_request(len(turn), room, self._model.window)
         started, draw = time.perf_counter(), Draw(temperature, seed)
         held = [*self._ids, *turn]
         written: list[int] = []

@@ -1,4 +1,4 @@
-"""Prompts that were read lately: what two prompts begin with, up to the end of their inputs, is read once.
+"""What was read lately and prompts begin with: the template and the instruction, or all up to their inputs' end.
 
 It knows tokens and caches; no layer. Invariants: what is kept never takes more than its limit; a cache is found only by
 just the tokens that it holds.
@@ -31,12 +31,16 @@ class Prefixes:
         return tuple(ids) in self._kept
 
     def find(self, ids: Sequence[int]) -> RowCache | None:
-        """A cache that begins with these tokens; it is to be copied."""
+        """A new cache that holds just these tokens; None where they were not read lately."""
         with self._lock:
             if tuple(ids) not in self._kept:
                 return None
             self._kept.move_to_end(tuple(ids))
-            return self._kept[tuple(ids)]
+            kept = self._kept[tuple(ids)]
+        found = RowCache(rows=0)
+        found.add_row(kept)
+        found.take_back(found.lengths[0] - len(ids))
+        return found
 
     def keep(self, ids: Sequence[int], cache: RowCache) -> None:
         """Remember a cache that begins with these tokens, and is not changed any more."""

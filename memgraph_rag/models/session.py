@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memgraph_rag.models.calibration import HeadCalibration
     from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["KVSession", "check_window"]
+__all__ = ["KVSession", "check_request", "check_window"]
 
 _ANSWER_ROOM = 256  # tokens kept free for the answer turn
 
@@ -240,11 +240,7 @@ class KVSession:
         """
         turn = self._tokens.request_turn(request, p_yes=self.probability_of_yes())
         room = self._model.window - self._cache.get_seq_length()
-        if len(turn) >= room:
-            raise WindowExceeded(
-                f"Expected a request of fewer than {room} tokens in this session, got {len(turn)}.",
-                tokens=len(turn), window=self._model.window,
-            )  # fmt: skip
+        check_request(len(turn), room, self._model.window)
         return "".join(self._said(turn, max_tokens, Draw(temperature, seed)))
 
     def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
@@ -294,6 +290,15 @@ def check_window(tokens: int, window: int) -> None:
     if tokens > window:
         raise WindowExceeded(
             f"Expected at most {window} tokens at once, got {tokens}.", tokens=tokens, window=window
+        )  # fmt: skip
+
+
+def check_request(tokens: int, room: int, window: int) -> None:
+    """Refuse a request behind which nothing could be said any more: ``WindowExceeded``."""
+    if tokens >= room:
+        raise WindowExceeded(
+            f"Expected a request of fewer than {room} tokens in this session, got {tokens}.",
+            tokens=tokens, window=window,
         )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedSegment, Neighb
 __all__ = ["Neo4jStore"]
 
 T = TypeVar("T")
+Scored = TypeVar("Scored", Hit, Neighbour)
 
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
@@ -78,7 +79,7 @@ class Neo4jStore(writing.WrittenGraph):
     ) -> list[Hit]:
         """The k segments that match the words best, at least one word each, by the full-text index."""
         words = keywords_of(keywords)[:MOST_KEYWORDS]
-        if not words or (documents is not None and not documents):
+        if not words or reading.nowhere(documents):
             return []
         asked = {"index": INDEXES[stemming], "query": _lucene(words, self._bound["namespace_id"])}
         if documents is not None:
@@ -111,11 +112,9 @@ class Neo4jStore(writing.WrittenGraph):
             return []
         if documents is None:
             width = _width(k)
-            hits = relation_rows.decode_neighbours(
-                self._by_index("read/find_nearest_relations", vector=query, width=width), width
-            )
-            if len(hits) > k and hits[k].score < hits[k - 1].score:
-                return hits[:k]
+            found = self._by_index("read/find_nearest_relations", vector=query, width=width)
+            if trusted := _trusted(relation_rows.decode_neighbours(found, width), k):
+                return trusted
         found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
         return relation_rows.decode_neighbours(found, k)
 
@@ -307,9 +306,9 @@ class Neo4jStore(writing.WrittenGraph):
             unfinished: set[str] = set()
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 some = listed[start : start + ROWS_PER_STATEMENT]
-                for row in run("read/find_near_names", rows=some, width=width, least=relating.lowest_cosine):
+                for row in run("read/find_near_names", rows=some, width=width, least=relating.LOWEST_COSINE):
                     pairs |= {(row["id"], other) for other in row["near"] if other != row["id"]}
-                    if row["looked_at"] >= width and row["lowest"] >= relating.lowest_cosine:
+                    if row["looked_at"] >= width and row["lowest"] >= relating.LOWEST_COSINE:
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
@@ -393,7 +392,7 @@ def _width(k: int) -> int:
     return max(4 * k, 100)
 
 
-def _trusted(hits: list[Hit], k: int) -> list[Hit]:
+def _trusted(hits: list[Scored], k: int) -> list[Scored]:
     """The first k, where one more shows that no tie with the last was cut off; else none."""
     return hits[:k] if len(hits) > k and hits[k].score < hits[k - 1].score else []
 

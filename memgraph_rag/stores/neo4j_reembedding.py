@@ -73,7 +73,7 @@ def pairs_among(columns: Columns) -> set[tuple[str, str]]:
     pairs: set[tuple[str, str]] = set()
     for start in range(0, len(ids), ROWS_AT_ONCE):
         cosines = unit[start : start + ROWS_AT_ONCE] @ unit.T
-        for one, other in zip(*np.nonzero(cosines >= relating.lowest_cosine), strict=True):
+        for one, other in zip(*np.nonzero(cosines >= relating.LOWEST_COSINE), strict=True):
             if start + one < other:
                 pairs.add((ids[start + one], ids[other]))
     return pairs

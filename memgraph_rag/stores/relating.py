@@ -7,30 +7,25 @@ is reached by the cosine. Both depend on nothing else in the graph, so neither d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import relation_rows
 from memgraph_rag.stores.reading import Run
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.synonyms import LEAST_COSINE, least_cosine
-from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector
+from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
-__all__ = ["FindNear", "check_named", "embed_names", "ends_of", "lowest_cosine", "settle", "take_away"]
+__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away"]
 
 FindNear = Callable[[Run, Columns], list[Similar]]
-"""All pairs of an entity of these rows (``id``, ``embedding``) with another embedded one, from ``lowest_cosine`` on.
+"""All pairs of an entity of these rows (``id``, ``embedding``) with another embedded one, from ``LOWEST_COSINE`` on.
 
 The rows are stored already. A pair may come more than once; its score is the engine's exact cosine of what it stores.
 """
 
-lowest_cosine = LEAST_COSINE - 0.001
+LOWEST_COSINE = LEAST_COSINE - 0.001
 """From where on pairs are candidates: somewhat lower, for an engine may round a cosine in one place otherwise."""
-
-
-def ends_of(relations: Iterable[Relation]) -> set[str]:
-    """The ids of the entities that relations join."""
-    return {one for relation in relations for one in (relation.source_id, relation.target_id)}
 
 
 def take_away(run: Run, document_id: str, relations: Sequence[Relation] | None = None) -> set[str]:
@@ -40,7 +35,7 @@ def take_away(run: Run, document_id: str, relations: Sequence[Relation] | None =
         relations = [relation_rows.decode_relation(row) for row in found]
     if relations:
         run("write/delete_relations", document_id=document_id, relation_ids=[relation.id for relation in relations])
-    return ends_of(relations)
+    return set(ends_of(relations))
 
 
 def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph], gone: set[str]) -> None:

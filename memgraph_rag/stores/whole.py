@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import rows
+from memgraph_rag.stores import relation_rows, rows
 from memgraph_rag.stores.reading import Run, counts
-from memgraph_rag.types import DocumentGraph, Matrix, Mention, Relation, Title
+from memgraph_rag.types import DocumentGraph, Matrix, Title, ends_of
 
 __all__ = ["document_graph"]
 
@@ -57,9 +57,9 @@ def _read(run: Run, record: Any) -> DocumentGraph:
     points = run("read/list_points", document_id=record.id)
     point_ids = [row["id"] for row in points]
     edges = run("read/list_successors", node_ids=point_ids) if point_ids else []
-    relations = run("read/list_whole_relations", document_id=record.id)
-    ends = sorted({row[end] for row in relations for end in ("source_id", "target_id")})
-    mentions = [Mention(**row) for row in run("read/list_mentions", document_id=record.id)]
+    relations = [relation_rows.decode_relation(row) for row in run("read/list_relations", document_id=record.id)]
+    ends = list(ends_of(relations))
+    mentions = [rows.decode_mention(row) for row in run("read/list_mentions", document_id=record.id)]
     return DocumentGraph(
         document=record,
         segments=tuple(segments),
@@ -69,8 +69,8 @@ def _read(run: Run, record: Any) -> DocumentGraph:
         summarizes=tuple(rows.decode_summarizes(row) for row in edges),
         mentions=tuple(sorted(mentions, key=lambda one: (one.start, one.end, one.entity_id, one.kind))),
         titles=tuple(Title(**row) for row in run("read/list_titles", document_id=record.id)),
-        relations=tuple(Relation(**_without_embedding(row)) for row in relations),
-        relation_embeddings=_matrix(relations),
+        relations=tuple(relations),
+        relation_embeddings=_matrix(run("read/list_relation_embeddings", document_id=record.id)),
         end_embeddings=_matrix(run("read/list_end_embeddings", entity_ids=ends) if ends else []),
     )
 

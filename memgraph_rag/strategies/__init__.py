@@ -1,13 +1,14 @@
 """Ways to search the graph, by name.
 
-Invariant: a strategy is known to the rest of the library only through this table and the contract.
+Invariant: a strategy is known to the rest of the library only through this table and the contract; users may bring
+their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
@@ -48,12 +49,17 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 }
 
 
-def find_strategy(name: str) -> Strategy:
-    """A strategy with its defaults.
+def find_strategy(wanted: str | Strategy) -> Strategy:
+    """A strategy by its name, with its defaults; one that is a strategy already is given back.
 
     Raises:
-        StrategyError: no strategy of that name.
+        StrategyError: no strategy of that name, or no strategy.
     """
-    if not isinstance(name, str) or name not in STRATEGIES:
-        raise StrategyError(f"Expected a strategy out of {', '.join(STRATEGIES)}, got {name!r}.", name=name)
-    return STRATEGIES[name]()
+    if isinstance(wanted, str) and wanted in STRATEGIES:
+        return STRATEGIES[wanted]()
+    if isinstance(getattr(wanted, "name", None), str) and callable(getattr(wanted, "read", None)):
+        return cast("Strategy", wanted)
+    raise StrategyError(
+        f"Expected a strategy out of {', '.join(STRATEGIES)}, or an object with a name and read(), got {wanted!r}.",
+        name=wanted,
+    )

@@ -9,7 +9,7 @@ makes more to be expected. Otherwise than the paper: contexts are what a search 
 prompt; tokens are compared within their segment, not behind the compressed ones before it; nothing is recovered
 afterwards, for citations are cut from the segments.
 
-Source: Jiang et al., "LongLLMLingua" (2310.06839), sections 4.1 and 4.2; ``seeds``' reading of the released code.
+Source: Jiang et al., "LongLLMLingua" (2310.06839), sections 4.1 and 4.2, as the released code has them.
 """
 
 from __future__ import annotations

@@ -14,9 +14,12 @@ Source: QRMeM (EMNLP Findings 2024), section 3.6, algorithm 1 and appendix E; wh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+from typing_extensions import override
 
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.flat import read_in_order
@@ -46,70 +49,29 @@ class _Guide(Protocol):
         ...
 
 
-class Qrmem:
-    """Reflection-based navigation (KN).
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """A question, the entities that it names, and where to look for what answers it."""
+
+    question: str
+    named: Sequence[str]
+    graph: GraphReader
+    search: Search
+    embedder: Embedder
+    documents: Sequence[str] | None
+
+
+class _Navigated(ABC):
+    """What KN and TE have in common: a first hand, and a guide that says what is read next.
 
     Args:
         yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
         rounds: how often it goes on at most.
         start_tokens: most tokens of what is read first; half the window where that is less.
-        updates: how often at most the segments in hand are searched for relations that bear on the question, where
-            ``extract`` is given. Each costs a page of writing.
     """
 
-    name = "qrmem"
-
-    def __init__(
-        self,
-        *,
-        yes_threshold: float | None = None,
-        rounds: int = _ROUNDS,
-        start_tokens: int = START_TOKENS,
-        updates: int = 1,
-    ) -> None:
-        self._yes_threshold = yes_threshold
-        self._rounds = rounds
-        self._start_tokens = start_tokens
-        self._updates = updates
-
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,
-        budget: Budget,
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,
-    ) -> Iterator[tuple[Step, ...]]:
-        """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
-        named = search.named_in(question)
-        guide = _Navigation(
-            question,
-            RelationFrontier(graph, named, documents),
-            embedder,
-            graph,
-            extract if self._updates else None,
-            self._updates,
-        )
-        first = _first(question, named, graph, search, embedder, documents)
-        reflection = Reflection(
-            session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_FACT
-        )
-        start = start_set(first, session, budget, most_tokens=self._start_tokens)
-        yield from _reflecting(guide, start, session, budget, reflection, self._rounds)
-
-
-class EntityTrial:
-    """The model names what to look up, and segments that name it are read (TE); relations play no part.
-
-    Args:
-        yes_threshold: as for ``Qrmem``; ``rounds`` and ``start_tokens`` likewise.
-    """
-
-    name = "qrmem_te"
+    _request: ClassVar[str]
+    """What the model is asked for where it says No."""
 
     def __init__(
         self, *, yes_threshold: float | None = None, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS
@@ -128,17 +90,61 @@ class EntityTrial:
         embedder: Embedder,
         budget: Budget,
         documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
+        extract: Extract | None = None,
     ) -> Iterator[tuple[Step, ...]]:
         """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
-        named = search.named_in(question)
-        guide = _Trial(question, MentionFrontier(graph, named, documents), search, embedder)
-        first = _first(question, named, graph, search, embedder, documents)
+        around = _Around(question, search.named_in(question), graph, search, embedder, documents)
         reflection = Reflection(
-            session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_NAMES
+            session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=self._request
         )
-        start = start_set(first, session, budget, most_tokens=self._start_tokens)
-        yield from _reflecting(guide, start, session, budget, reflection, self._rounds)
+        start = start_set(_first(around), session, budget, most_tokens=self._start_tokens)
+        yield from _reflecting(self._guide(around, extract), start, session, budget, reflection, self._rounds)
+
+    @abstractmethod
+    def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
+        """What finds the next segment of this question."""
+
+
+class Qrmem(_Navigated):
+    """Reflection-based navigation (KN).
+
+    Args:
+        updates: how often at most the segments in hand are searched for relations that bear on the question, where
+            ``extract`` is given. Each costs a page of writing.
+        yes_threshold: as for ``_Navigated``; ``rounds`` and ``start_tokens`` likewise.
+    """
+
+    name = "qrmem"
+    _request = MISSING_FACT
+
+    def __init__(
+        self,
+        *,
+        yes_threshold: float | None = None,
+        rounds: int = _ROUNDS,
+        start_tokens: int = START_TOKENS,
+        updates: int = 1,
+    ) -> None:
+        super().__init__(yes_threshold=yes_threshold, rounds=rounds, start_tokens=start_tokens)
+        self._updates = updates
+
+    @override
+    def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
+        return _Navigation(around, extract, self._updates)
+
+
+class EntityTrial(_Navigated):
+    """The model names what to look up, and segments that name it are read (TE); relations play no part.
+
+    Args: as ``_Navigated`` has them.
+    """
+
+    name = "qrmem_te"
+    _request = MISSING_NAMES
+
+    @override
+    def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
+        return _Trial(around)
 
 
 class GraphExpansion:
@@ -188,19 +194,9 @@ class GraphExpansion:
 class _Navigation:
     """Along the relation nearest to [question; reason; current entities]."""
 
-    def __init__(
-        self,
-        question: str,
-        frontier: RelationFrontier,
-        embedder: Embedder,
-        graph: GraphReader,
-        extract: Extract | None,
-        updates: int,
-    ) -> None:
-        self._question = question
-        self._frontier = frontier
-        self._embedder = embedder
-        self._graph = graph
+    def __init__(self, around: _Around, extract: Extract | None, updates: int) -> None:
+        self._around = around
+        self._frontier = RelationFrontier(around.graph, around.named, around.documents)
         self._extract = extract
         self._updates_left = updates
         self._searched: set[str] = set()
@@ -208,9 +204,9 @@ class _Navigation:
     def find(self, reason: str, read: Collection[str]) -> Found | None:
         """The segment behind the nearest relation; the graph is updated before."""
         self._update(reason, read)
-        names = [entity.name for entity in self._graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
-        wanted = " ".join((self._question, reason, ", ".join(names)))
-        return self._frontier.next(self._embedder.embed([wanted])[0], read)
+        names = [entity.name for entity in self._around.graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
+        wanted = " ".join((self._around.question, reason, ", ".join(names)))
+        return self._frontier.next(self._around.embedder.embed([wanted])[0], read)
 
     def _update(self, reason: str, read: Collection[str]) -> None:
         """Have the segments in hand searched for what bears on the question: what is found is in the graph then."""
@@ -219,42 +215,36 @@ class _Navigation:
             return
         self._updates_left -= 1
         self._searched.update(fresh)
-        segments = [node for node in self._graph.nodes(fresh) if isinstance(node, Segment)]
-        self._extract(f"{self._question} {reason}".strip(), segments)
+        segments = [node for node in self._around.graph.nodes(fresh) if isinstance(node, Segment)]
+        self._extract(f"{self._around.question} {reason}".strip(), segments)
 
 
 class _Trial:
     """To the segments of what the model asks for; it writes the set of entities anew each time."""
 
-    def __init__(self, question: str, frontier: MentionFrontier, search: Search, embedder: Embedder) -> None:
-        self._question = question
-        self._frontier = frontier
-        self._search = search
-        self._embedder = embedder
+    def __init__(self, around: _Around) -> None:
+        self._around = around
+        self._frontier = MentionFrontier(around.graph, around.named, around.documents)
 
     def find(self, reason: str, read: Collection[str]) -> Found | None:
         """A segment that names what the model asked for; where it named nothing known, what was current."""
-        wanted = self._search.named_in(reason) if reason else []
+        wanted = self._around.search.named_in(reason) if reason else []
         if wanted:
             self._frontier.entities = wanted
-        return self._frontier.next(self._embedder.embed([f"{self._question} {reason}".strip()])[0], read)
+        vector = self._around.embedder.embed([f"{self._around.question} {reason}".strip()])[0]
+        return self._frontier.next(vector, read)
 
 
-def _first(
-    question: str,
-    named: Sequence[str],
-    graph: GraphReader,
-    search: Search,
-    embedder: Embedder,
-    documents: Sequence[str] | None,
-) -> Iterable[Segment]:
+def _first(around: _Around) -> Iterable[Segment]:
     """The segments of the question's entities, nearest first; where it names none, those that search finds.
 
     Of an entity in very many segments the nearest 32 are looked at.
     """
-    hits = graph.segments_naming(named, vector=embedder.embed([question])[0], k=_NAMED, documents=documents)
+    question, graph, documents = around.question, around.graph, around.documents
+    vector = around.embedder.embed([question])[0]
+    hits = graph.segments_naming(around.named, vector=vector, k=_NAMED, documents=documents)
     segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
-    return segments or [evidence.segment for evidence in search.find(question, k=_NAMED, documents=documents)]
+    return segments or [evidence.segment for evidence in around.search.find(question, k=_NAMED, documents=documents)]
 
 
 def _reflecting(

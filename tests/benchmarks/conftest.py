@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from question_folders import paragraphs, talk
+
+__all__ = ["paragraphs", "talk"]
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 if BENCHMARKS.is_dir():

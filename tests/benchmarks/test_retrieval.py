@@ -5,53 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import retrieval
+from question_folders import write
 
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-
-
-def write(folder: Path, **files: list[dict]) -> Path:
-    folder.mkdir()
-    for name, rows in files.items():
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def paragraphs(tmp_path: Path) -> Path:
-    titles = ("Ann Lee", "Tom Ray", "Oak Hill", "Red Fox", "Blue Mill")
-    docs = [
-        {"doc_id": f"d{number}", "title": title, "text": f"{title} is number {number} of a list."}
-        for number, title in enumerate(titles)
-    ]
-    docs[0]["text"] = "Ann Lee lived on a hill and was a painter. " * 6 + "She married Tom Ray."
-    questions = [
-        {"question": "Whom did Ann Lee marry?", "doc_ids": [], "evidence_doc_ids": ["d0", "d1"]},
-        {"question": "Where is Oak Hill?", "doc_ids": ["d2", "d3"], "evidence_doc_ids": ["d2"]},
-        {"question": "Who wrote it?", "doc_ids": [], "evidence_doc_ids": []},
-    ]
-    return write(tmp_path / "paragraphs", docs=docs, questions=questions)
-
-
-@pytest.fixture
-def talk(tmp_path: Path) -> Path:
-    """A conversation whose second turn has no word, and whose third has one only in the document's text."""
-    said = ["Ann: Rain again?", "Tom: ", "Tom: [shares a photo of a mill]", "Ann: Lovely. " + "The mill is old. " * 9]
-    starts = np.cumsum([0, *(len(line) + 1 for line in said)]).tolist()
-    date = "1:56 pm on 8 May, 2023"
-    turns = [
-        {"turn_id": f"t{place}", "doc_id": "s1", "start": start, "end": end - 1, "speaker": line[:3], "date": date}
-        for place, (line, start, end) in enumerate(zip(said, starts, starts[1:], strict=False))
-    ]
-    docs = [{"doc_id": "s1", "title": "Ann & Tom", "text": "\n".join(said), "date": date}]
-    questions = [
-        {"question": "What was on the photo?", "doc_ids": ["s1"], "evidence_turn_ids": ["t2"]},
-        {"question": "Is the mill old?", "doc_ids": ["s1"], "evidence_turn_ids": ["t3"]},
-    ]
-    return write(tmp_path / "talk", docs=docs, questions=questions, turns=turns)
 
 
 def run(*arguments: object) -> int:

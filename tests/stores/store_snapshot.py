@@ -7,12 +7,14 @@ node and edge is, but for when and in which order they were written.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from store_samples import run_cypher
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.types import DocumentGraph
 
 LABELS = ("Document", "Segment", "InformationPoint", "Entity")
 TYPES = ("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO")
@@ -25,6 +27,24 @@ def whole_graph(store: GraphStore, place: dict[str, Any]) -> tuple[Lines, Lines]
     """Every node and every edge of the store's namespace, as sorted lines; without when they were written."""
     nodes, edges = _ladybug(store, place) if "user" not in place else _neo4j(store, place)
     return sorted(map(_line, nodes)), sorted(map(_line, edges))
+
+
+def is_as_written_once(
+    store: GraphStore, place: dict[str, Any], expected: Mapping[str, DocumentGraph], order: str
+) -> None:
+    """That the store holds what writing each of these graphs once makes, in this order of keys; then empty it."""
+    found = whole_graph(store, place)
+
+    for graph in expected.values():
+        store.forget(graph.document.id)
+    assert whole_graph(store, place) == ([], []), "forgetting all leaves nothing"
+    for key in order:
+        if key in expected:
+            store.write(expected[key])
+    wanted = whole_graph(store, place)
+    for graph in expected.values():
+        store.forget(graph.document.id)
+    assert found == wanted
 
 
 def _line(row: dict[str, Any]) -> str:

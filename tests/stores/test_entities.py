@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_samples import DIMENSION, RECOGNIZER, MakeStore, entity_id, random_units
 from store_samples import make_graph as make_named_graph
-from store_snapshot import whole_graph
+from store_snapshot import is_as_written_once, whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
@@ -462,18 +462,7 @@ def only_what_should_be_there(store: GraphStore, place: dict[str, Any], turns: S
             store.extend(without_embeddings(replace(given_graph, document=expected[turn.key].document)))
         elif held:
             store.forget(expected.pop(turn.key).document.id)
-    found = whole_graph(store, place)
-
-    for graph in expected.values():
-        store.forget(graph.document.id)
-    assert whole_graph(store, place) == ([], []), "forgetting all leaves nothing"
-    for key in order:
-        if key in expected:
-            store.write(expected[key])
-    wanted = whole_graph(store, place)
-    for graph in expected.values():
-        store.forget(graph.document.id)
-    assert found == wanted
+    is_as_written_once(store, place, expected, order)
 
 
 IN_A_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_samples import DIMENSION, MakeStore, entity_id, make_graph, make_relations, name_vectors, unit
-from store_snapshot import whole_graph
+from store_snapshot import is_as_written_once, whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
@@ -561,18 +561,7 @@ def only_what_follows(store: GraphStore, place: dict[str, Any], turns: list[Turn
         elif held:
             expected[turn.key] = joined(held, graph) if turn.verb == "learn" else laid_over(held, graph)
             getattr(store, turn.verb)(graph)
-    found = whole_graph(store, place)
-
-    for graph in expected.values():
-        store.forget(graph.document.id)
-    assert whole_graph(store, place) == ([], []), "forgetting all leaves nothing"
-    for key in order:
-        if key in expected:
-            store.write(expected[key])
-    wanted = whole_graph(store, place)
-    for graph in expected.values():
-        store.forget(graph.document.id)
-    assert found == wanted
+    is_as_written_once(store, place, expected, order)
 
 
 IN_A_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

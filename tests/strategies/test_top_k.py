@@ -69,3 +69,8 @@ def test_an_unknown_strategy_is_refused_with_the_known_ones(name: object) -> Non
     with pytest.raises(StrategyError, match="walk, pecan, qrmem") as raised:
         find_strategy(name)
     assert raised.value.name == name
+
+
+def test_a_strategy_of_ones_own_is_taken_as_it_is() -> None:
+    own = TopK("graph")
+    assert find_strategy(own) is own
