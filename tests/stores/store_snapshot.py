@@ -75,7 +75,8 @@ def _ladybug(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, A
 def _neo4j(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     nodes = run_cypher(
         place,
-        "MATCH (n) WHERE n.namespace = $namespace AND NOT n:Namespace RETURN labels(n) AS label, properties(n) AS of",
+        "MATCH (n) WHERE n.namespace = $namespace AND NOT n:Namespace AND NOT n:Answer "
+        "RETURN labels(n) AS label, properties(n) AS of",
         namespace=store.namespace,
     )
     edges = run_cypher(
