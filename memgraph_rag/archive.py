@@ -251,7 +251,7 @@ def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
         ends = entity_id(namespace, source), entity_id(namespace, target)
         return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
 
-    segments = [dict[str, Any](zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
+    segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
     end_ids = [entity_id(namespace, normal) for normal in found["ends"]]
     in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
     return DocumentGraph(
