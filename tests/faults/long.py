@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -113,6 +114,7 @@ def suites(share: float, engines: Sequence[str]) -> Tally:
 
 def fuzz(name: str, seconds: float) -> Tally:
     """One fuzzer; a crash is told with the example that made it."""
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it says of each broken file that it is broken
     try:
         return Tally(tried=FUZZERS[name].run(seconds))
     except Exception:  # noqa: BLE001 - whatever it is, it is a finding
