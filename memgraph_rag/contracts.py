@@ -511,8 +511,8 @@ class GraphWriter(Protocol):
     def learn(self, graph: DocumentGraph) -> None:
         """Store mentions and relations beside all that a stored document has; what is there already stays as it is.
 
-        ``graph`` is as for ``extend``; only its mentions, relations and their embeddings are taken, and the layers of
-        the document stay what they were.
+        ``graph`` is as for ``extend``, but may have some of the document's segments only; only its mentions, relations
+        and their embeddings are taken, and the layers of the document stay what they were.
 
         Raises:
             DocumentNotFound: there is no document of that id with that content (``sha256``).

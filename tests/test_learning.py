@@ -87,3 +87,17 @@ def test_the_vectors_of_no_relation_are_none(memory):
         FakeEmbedder(),
     )
     assert len(graph.relation_embeddings) == len(graph.end_embeddings) == 0
+
+
+def test_what_some_of_the_segments_say_is_learnt(memory):
+    text = " ".join([TEXT, *("It rained in Leeds, and nobody sailed anywhere on that day." for _ in range(60))])
+    receipt = memory.add(text, key="a")
+    segments = memory._store.segments_of(receipt.document_id)
+    assert len(segments) > 1
+    learn = Learning(memory._store, FakeModels(FakeLanguageModel([REPLY])), RelationsLayer())
+
+    (relation,) = learn("Where did Ann marry?", segments[:1])
+
+    held = memory._store.graph_of(receipt.document_id)
+    assert held.relations == (relation,)
+    assert list(held.segments) == list(segments)

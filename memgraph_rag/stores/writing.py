@@ -203,10 +203,10 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
 
     Raises:
         DocumentNotFound: there is no document of that id with that content.
-        StoreError: the segments are not those that are stored, or do not mention the ends of relations.
+        StoreError: a segment is not among those that are stored, or one does not mention the ends of its relations.
     """
     document_id = graph.document.id
-    stored = _begin_extending(run, graph, namespace)
+    stored = _begin_extending(run, graph, namespace, of_some=True)
     held = set(map(rows.decode_mention, run("read/list_mentions", document_id=document_id)))
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in held)
     known = {row["id"] for row in run("read/list_relations", document_id=document_id)}
@@ -218,8 +218,8 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     run("write/update_document", document_id=document_id, **fields)
 
 
-def _begin_extending(run: Run, graph: DocumentGraph, namespace: str) -> Mapping[str, Any]:
-    """The stored row of the document that a graph is laid over."""
+def _begin_extending(run: Run, graph: DocumentGraph, namespace: str, *, of_some: bool = False) -> Mapping[str, Any]:
+    """The stored row of the document that a graph is laid over; the graph has all its segments, or ``of_some``."""
     run("write/advance_namespace")
     stored = run("read/find_documents", document_ids=[graph.document.id])
     if not stored or stored[0]["sha256"] != graph.document.sha256:
@@ -229,14 +229,15 @@ def _begin_extending(run: Run, graph: DocumentGraph, namespace: str) -> Mapping[
             document_id=graph.document.id,
             namespace=namespace,
         )
-    _check_segments(run, graph)
+    _check_segments(run, graph, of_some=of_some)
     return stored[0]
 
 
-def _check_segments(run: Run, graph: DocumentGraph) -> None:
+def _check_segments(run: Run, graph: DocumentGraph, *, of_some: bool) -> None:
     """Refuse layers of other segments: their edges would lead nowhere, and their entities stay for good."""
     stored = [row["id"] for row in run("read/list_segment_ids", document_id=graph.document.id)]
-    if stored != [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]:
+    came = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
+    if not (set(came) <= set(stored) if of_some else came == stored):
         raise StoreError(
             f"expected the {len(stored)} segments that are stored of document {graph.document.key!r}; came "
             f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
