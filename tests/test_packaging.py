@@ -35,7 +35,8 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tarfile.open(build(CHECKOUT, "sdist", folder / "built")) as archive:
         for member in archive.getmembers():
             assert not member.name.startswith(("/", ".."))
-        archive.extractall(folder / "unpacked", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        archive.extractall(folder / "unpacked")
     (unpacked,) = (folder / "unpacked").iterdir()
     return unpacked
 

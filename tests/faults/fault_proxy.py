@@ -118,6 +118,8 @@ class Proxy:
             link = Link(client, server)
             with self._lock:
                 self._links.append(link)
+            if self.refuses:  # since it was looked at above: all links were cut, but not this one
+                link.reset()
             threading.Thread(target=self._pump, args=(link, "up"), daemon=True).start()
             threading.Thread(target=self._pump, args=(link, "down"), daemon=True).start()
 

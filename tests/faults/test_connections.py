@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
 
 
 def test_a_connection_that_breaks_is_not_noticed(place: Place) -> None:
-    assert breaks(place, 8, seed=3) == Tally(tried=8)
+    assert breaks(place, 5, seed=3) == Tally(tried=5)
 
 
 def test_a_server_that_comes_back_in_time_is_waited_for(place: Place) -> None:
