@@ -6,11 +6,9 @@ the transaction that mends, from the same texts as when the document was added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.text.context import in_context
-from memgraph_rag.types import Damage, Flaws, Relation, Vector
+from memgraph_rag.types import Damage, Flaws, Vector
 
 __all__ = ["examine", "repair"]
 
@@ -83,16 +81,10 @@ def _vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, V
         in_order = zip(segments, in_context(record.title, segments), strict=True)
         texts |= {segment.id: text for segment, text in in_order if segment.id in wanted}
     texts |= {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
-    texts |= _descriptions(_relations(store) if flaws.unembedded_relations else (), flaws)
+    wanted = set(flaws.unembedded_relations)
+    documents = store.document_ids() if wanted else ()
+    relations = (relation for document_id in documents for relation in store.relations_of(document_id))
+    texts |= {relation.id: relation.description for relation in relations if relation.id in wanted}
     texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
     vectors = embedder.embed(list(texts.values())) if texts else ()
     return dict(zip(texts, vectors, strict=True))
-
-
-def _relations(store: GraphStore) -> Iterable[Relation]:
-    return (relation for document_id in store.document_ids() for relation in store.relations_of(document_id))
-
-
-def _descriptions(relations: Iterable[Relation], flaws: Flaws) -> Mapping[str, str]:
-    wanted = set(flaws.unembedded_relations)
-    return {relation.id: relation.description for relation in relations if relation.id in wanted}

@@ -17,7 +17,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from memgraph_rag.cli.render import step_figures, usage_line
+from memgraph_rag.cli.render import one_line, step_figures, usage_line
 from memgraph_rag.types import (
     Answer,
     DocumentRecord,
@@ -100,7 +100,7 @@ def _elements(found: Neighbourhood) -> list[dict[str, Any]]:
         {
             "id": thing.id,
             "kind": _kind(thing),
-            "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + _short(_caption(thing)),
+            "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + one_line(_caption(thing), _LABEL),
             "text": f"{_facts(thing)}\n{_text(thing)}",
             "centre": thing.id == found.centre.id,
             "ring": 2 if thing.id == found.centre.id else 1 if thing.id in orders else 0,
@@ -126,7 +126,7 @@ def _tie_label(tie: Tie) -> str:
     if tie.kind == "READ":
         return f"{tie.order}"
     if tie.kind == "RELATES_TO":
-        return _short(tie.text)
+        return one_line(tie.text, _LABEL)
     return f"{tie.weight:.2f}" if tie.kind in ("SUMMARIZES", "SIMILAR_TO") else ""
 
 
@@ -165,11 +165,6 @@ def _place(node: Segment | InformationPoint) -> str:
     if isinstance(node, InformationPoint):
         return f"point {node.level}.{node.index}"
     return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text[: 4 * _LABEL].split())
-    return line if len(line) <= _LABEL else f"{line[: _LABEL - 1]}…"
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────────────────────────────

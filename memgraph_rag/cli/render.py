@@ -76,6 +76,12 @@ def _line(text: str) -> str:
     return plain(" ".join(text.split()))
 
 
+def one_line(text: str, most: int) -> str:
+    """The text on one line of at most so many characters."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 

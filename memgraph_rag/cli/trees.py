@@ -12,7 +12,7 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from memgraph_rag.cli.render import plain, step_figures, usage_line
+from memgraph_rag.cli.render import one_line, plain, step_figures, usage_line
 from memgraph_rag.types import (
     DocumentRecord,
     Entity,
@@ -210,5 +210,4 @@ def _labelled(label: str, rest: str) -> Text:
 
 
 def _one_line(text: str, most: int = _CHARACTERS) -> str:
-    line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return one_line(text, most)

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memgraph_rag.stores import relating, relation_rows, rows
+from memgraph_rag.stores import rows
+from memgraph_rag.stores.embedding import Vectors, embed
 from memgraph_rag.stores.reading import Run
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Create, Row
@@ -54,8 +55,8 @@ class _Survey:
 
 def find(run: Run, *, held: bool = True) -> Flaws:
     """All that is wrong; nothing is changed. Writers are ``held`` until the transaction ends."""
-    if held and run("read/find_namespace_version"):
-        run("write/hold_namespace")
+    if held:
+        _hold(run)
     return _flaws(_survey(run))
 
 
@@ -65,17 +66,23 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
     Args:
         vectors: embeddings of nodes and relations that had none, by their ids; what has none here stays without.
     """
-    found = find(run)
+    _hold(run)
+    survey = _survey(run)
+    found = _flaws(survey)
     if found:
         run("write/advance_namespace")
-        _mend_structure(run, create, found)
-        _embed(run, create, find_near, found, vectors)
+        _mend_structure(run, create, survey, found)
+        embed(run, create, find_near, _known(survey, found, vectors))
         _mend_entities(run, create)
-        if torn := _flaws(_survey(run)).torn_questions:  # by what was taken away just now, too
+        if torn := _torn(run("read/survey_questions")):  # by what was taken away just now, too
             run("write/delete_questions", question_ids=list(torn))
-        documents = sorted(_survey(run).documents)
-        run("write/touch_documents", document_ids=documents)
     return found
+
+
+def _hold(run: Run) -> None:
+    """Let writers wait until the transaction ends."""
+    if run("read/find_namespace_version"):
+        run("write/hold_namespace")
 
 
 def _survey(run: Run) -> _Survey:
@@ -127,7 +134,7 @@ def _flaws(survey: _Survey) -> Flaws:
             if rows.decode_surfaces(survey.entities[one]["surfaces"] or "[]") != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
-        torn_questions=_sorted(row["id"] for row in survey.questions if row["reads"] != row["nodes"]),
+        torn_questions=_torn(survey.questions),
         unembedded_segments=_sorted(one for one in kept if not segments[one]["is_embedded"]),
         unembedded_points=_sorted(
             row["id"] for row in survey.points if row["document_id"] in documents and not row["is_embedded"]
@@ -135,6 +142,10 @@ def _flaws(survey: _Survey) -> Flaws:
         unembedded_relations=_sorted(row["id"] for row in sound if not row["is_embedded"]),
         unembedded_entities=_sorted(joined - embedded),
     )  # fmt: skip
+
+
+def _torn(questions: Iterable[Row]) -> tuple[str, ...]:
+    return _sorted(row["id"] for row in questions if row["reads"] != row["nodes"])
 
 
 def _ends(relations: Iterable[Row]) -> set[str]:
@@ -145,9 +156,8 @@ def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(ids))
 
 
-def _mend_structure(run: Run, create: Create, found: Flaws) -> None:
+def _mend_structure(run: Run, create: Create, survey: _Survey, found: Flaws) -> None:
     """Take away what belongs to nothing, and tie again what belongs to something."""
-    survey = _survey(run)
     _delete_relations(run, survey, found)
     if found.lost_segments:
         run("write/delete_lost_segments", node_ids=list(found.lost_segments))
@@ -185,24 +195,21 @@ def _shed_points(run: Run, document: Row) -> None:
     )
 
 
-def _embed(
-    run: Run, create: Create, find_near: FindNear, found: Flaws, vectors: Mapping[str, Vector]
-) -> None:  # fmt: skip
-    """Give embeddings to what had none, and near-synonyms to names that had none."""
-    for name, ids in (
-        ("write/embed_segments", found.unembedded_segments),
-        ("write/embed_points", found.unembedded_points),
-    ):
-        known = [one for one in ids if one in vectors]
-        create(name, relation_rows.embedded_columns(known, [vectors[one] for one in known]))
-    source = {row["id"]: row["source_id"] for row in run("read/survey_relations")}
-    known = [one for one in found.unembedded_relations if one in vectors and one in source]
-    columns = relation_rows.embedded_columns(known, [vectors[one] for one in known])
-    create("write/embed_relations", columns | {"source_id": [source[one] for one in known]})
-    known = [one for one in found.unembedded_entities if one in vectors]
-    if known:
-        run("write/delete_similar", entity_ids=known)
-        relating.embed_names(run, create, find_near, known, vectors)
+def _known(survey: _Survey, found: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
+    """The vectors of what had none, as far as they are given."""
+
+    def of(ids: Iterable[str]) -> dict[str, Vector]:
+        return {one: vectors[one] for one in ids if one in vectors}
+
+    source = {row["id"]: row["source_id"] for row in survey.relations}
+    relations = of(found.unembedded_relations)
+    return Vectors(
+        documents=sorted(survey.documents),
+        segments=of(found.unembedded_segments),
+        points=of(found.unembedded_points),
+        relations={one: (source[one], vector) for one, vector in relations.items()},
+        names=of(found.unembedded_entities),
+    )
 
 
 def _mend_entities(run: Run, create: Create) -> None:

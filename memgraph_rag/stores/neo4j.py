@@ -17,7 +17,17 @@ from typing_extensions import override
 from memgraph_rag.errors import StoreError
 from memgraph_rag.keywords import TITLE_WEIGHT
 from memgraph_rag.keywords import keywords as keywords_of
-from memgraph_rag.stores import neo4j_reembedding, queries, reading, relating, relation_rows, rows, schema, writing
+from memgraph_rag.stores import (
+    embedding,
+    neo4j_reembedding,
+    queries,
+    reading,
+    relating,
+    relation_rows,
+    rows,
+    schema,
+    writing,
+)
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
 from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedSegment, Neighbour, Similar, Vector
 
@@ -194,7 +204,7 @@ class Neo4jStore(writing.WrittenGraph):
     def _switch(
         self,
         execute: Execute,
-        prepared: Sequence[tuple[Neo4jStore, int, neo4j_reembedding.Vectors]],
+        prepared: Sequence[tuple[Neo4jStore, int, embedding.Vectors]],
         embedder: str,
         dimension: int,
     ) -> None:
@@ -203,7 +213,7 @@ class Neo4jStore(writing.WrittenGraph):
             run("write/advance_namespace")
             if run("read/find_namespace_version")[0]["version"] != version + 1:
                 raise Overtaken
-            neo4j_reembedding.replace_vectors(run, create, store._find_among, vectors)
+            embedding.embed(run, create, store._find_among, vectors)
         if sorted(store.namespace for store, *_ in prepared) != self.namespaces():
             raise Overtaken
         self._runner(execute)(

@@ -17,32 +17,15 @@ import pytest
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
 from neo4j import GraphDatabase, Query
 from neo4j.exceptions import Neo4jError
+from statements import ABOUT_THE_STORE, DATA, dialect_of
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.stores import queries, rows
-from memgraph_rag.stores.queries import Dialect, Statement
+from memgraph_rag.stores.queries import Statement
 from memgraph_rag.strategies import STRATEGIES
 
-ABOUT_THE_STORE = {  # these concern no namespace
-    "read/find_schema",
-    "read/ladybug/list_tables",
-    "read/neo4j/list_indexes",
-    "read/neo4j/list_components",
-    "read/neo4j/await_indexes",
-    "read/list_namespaces",
-    "read/neo4j/list_index_states",
-    "read/neo4j/list_vector_indexes",
-    "write/neo4j/drop_constraint",
-    "write/neo4j/drop_index",
-    "write/save_schema",
-}
-
-STATEMENTS = [
-    statement
-    for path in sorted(queries.folder().rglob("*.cypher"))
-    if not (statement := queries.parse(path)).name.startswith("schema/") and statement.name not in ABOUT_THE_STORE
-]
+STATEMENTS = [statement for statement in DATA if statement.name not in ABOUT_THE_STORE]
 
 MARK = "Zanzibar"
 """A word that only the other namespace's texts hold."""
@@ -194,10 +177,6 @@ def rows_of(foreign: str) -> dict[str, Any]:
         "echoes": 0,
         "embedding": [1.0] + [0.0] * 7,
     }
-
-
-def dialect_of(engine: str) -> Dialect:
-    return "ladybug" if engine == "ladybug" else "neo4j_2026"
 
 
 def test_no_statement_reads_or_changes_the_other(both: Any, engine: str, place: Place) -> None:

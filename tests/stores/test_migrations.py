@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from statements import dialect_of
 from store_samples import (
     DIMENSION,
     EMBEDDER,
@@ -49,8 +50,7 @@ def old_store(
         file.close()
         return held
     make_store(held["namespace"])
-    dialect: queries.Dialect = "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
-    for number, step in queries.migrations(dialect).items():
+    for number, step in queries.migrations(dialect_of(engine)).items():
         made = re.search(r"CREATE (CONSTRAINT|\w* ?INDEX) (\w+)", step.text)
         if number > OLD["neo4j"] and made:
             kind = "CONSTRAINT" if made[1] == "CONSTRAINT" else "INDEX"
@@ -112,10 +112,7 @@ def test_a_store_with_documents_takes_questions(
     engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = BEFORE_QUESTIONS["ladybug" if engine == "ladybug" else "neo4j"]
-    dialect: queries.Dialect = (
-        "ladybug" if engine == "ladybug" else "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
-    )
-    steps = queries.migrations(dialect)
+    steps = queries.migrations(dialect_of(engine))
     graph = make_graph(namespace := f"questions-{engine}", levels=(1,))
     with monkeypatch.context() as patch:
         if engine == "ladybug":
@@ -153,10 +150,7 @@ def test_a_store_with_entities_takes_relations(
     engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = BEFORE_RELATIONS["ladybug" if engine == "ladybug" else "neo4j"]
-    dialect: queries.Dialect = (
-        "ladybug" if engine == "ladybug" else "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
-    )
-    steps = queries.migrations(dialect)
+    steps = queries.migrations(dialect_of(engine))
     namespace = f"entities-{engine}"
     if engine == "ladybug":
         with monkeypatch.context() as patch:

@@ -10,35 +10,17 @@ import ladybug
 import pyarrow as pa
 import pytest
 from neo4j import GraphDatabase, Query
+from statements import ABOUT_THE_STORE, DATA, STATEMENTS, dialect_of
 from store_samples import DIMENSION, MakeStore
 
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
 
-FILES = sorted(queries.folder().rglob("*.cypher"))
-STATEMENTS = [queries.parse(path) for path in FILES]
-SCHEMA = [statement for statement in STATEMENTS if statement.name.startswith("schema/")]
-DATA = [statement for statement in STATEMENTS if statement not in SCHEMA]
-
 ROOM = Path(queries.__file__).parent
-SHARED = ("damage.py", "reading.py", "relating.py", "writing.py", "keeping.py", "whole.py")
+SHARED = ("damage.py", "embedding.py", "reading.py", "relating.py", "writing.py", "keeping.py", "whole.py")
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
-    "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py", "neo4j_reembedding.py"),
-}
-
-ABOUT_THE_STORE = {  # these concern no namespace
-    "read/find_schema",
-    "read/ladybug/list_tables",
-    "read/neo4j/list_indexes",
-    "read/neo4j/list_components",
-    "read/neo4j/await_indexes",
-    "read/list_namespaces",
-    "read/neo4j/list_index_states",
-    "read/neo4j/list_vector_indexes",
-    "write/neo4j/drop_constraint",
-    "write/neo4j/drop_index",
-    "write/save_schema",
+    "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py"),
 }
 
 VALUES: dict[str, Any] = {
@@ -176,7 +158,7 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
                 assert result.get_num_tuples()
                 result.close()
         return
-    dialect: Dialect = "neo4j_5" if engine == "neo4j-5.26" else "neo4j_2026"
+    dialect = dialect_of(engine)
     with GraphDatabase.driver(place["address"], auth=(place["user"], place["password"])) as driver:
         for name in sorted(names_used("neo4j")):
             statement = queries.statement(name, dialect)
