@@ -1,10 +1,12 @@
-// Say that sentences were answered again, and who said them before that.
+// Remember sentences that were answered; of those that are known, when.
 // params: namespace, rows, answered_at
 // returns: -
 // needs: Answer.id
 UNWIND $rows AS row
-MATCH (a:Answer {id: row.id})
-WHERE a.namespace = $namespace
-SET
+MERGE (a:Answer {id: row.id, namespace: $namespace})
+ON CREATE SET
+  a.name = 'answer',
   a.origins = row.origins,
+  a.answered_at = $answered_at
+ON MATCH SET
   a.answered_at = $answered_at

@@ -251,7 +251,14 @@ class LadybugStore(writing.WrittenGraph):
         return run
 
     @override
-    def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
+    def _transaction(
+        self,
+        operation: str,
+        work: Callable[[reading.Run, rows.Create], T],
+        *,
+        row_bytes: int = 0,
+        exclusive: bool = True,
+    ) -> T:
         self._require_writable()
         with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
             self._require_open()

@@ -289,13 +289,20 @@ class Neo4jStore(writing.WrittenGraph):
             raise schema.embedded_anew(self._connection.address)
 
     @override
-    def _transaction(self, operation: str, work: Callable[[reading.Run, rows.Create], T], *, row_bytes: int = 0) -> T:
+    def _transaction(
+        self,
+        operation: str,
+        work: Callable[[reading.Run, rows.Create], T],
+        *,
+        row_bytes: int = 0,
+        exclusive: bool = True,
+    ) -> T:
         self._require_open()
         self._require_writable()
 
         def checked(execute: Execute) -> T:
             run = self._runner(execute)
-            if self._embedder:
+            if exclusive and self._embedder:
                 run("write/hold_namespace")  # what it waits for may be that all is embedded anew
                 self._check_embedder(run)
             return work(run, self._creator(execute))

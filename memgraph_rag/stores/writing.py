@@ -38,8 +38,15 @@ class WrittenGraph(StoredGraph):
         self._dimension = 0
 
     @abstractmethod
-    def _transaction(self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0) -> T:
-        """What ``work`` returns, after all that it ran is committed; nothing of it where it raises."""
+    def _transaction(
+        self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, exclusive: bool = True
+    ) -> T:
+        """What ``work`` returns, after all that it ran is committed; nothing of it where it raises.
+
+        Args:
+            row_bytes: about how many bytes it stores.
+            exclusive: it and the namespace's other writers wait for each other.
+        """
 
     def _require_writable(self) -> None:
         if self._read_only:
@@ -113,7 +120,7 @@ class WrittenGraph(StoredGraph):
     def remember(self, answers: Sequence[Answered]) -> None:
         """Remember sentences that were answered, in one transaction that counts as no write."""
         if answers:
-            self._transaction("remember", lambda run, create: remember(run, create, answers))
+            self._transaction("remember", lambda run, create: remember(run, create, answers), exclusive=False)
 
     def flaws(self) -> Flaws:
         """What is wrong with the graph, as of one moment."""
@@ -272,16 +279,15 @@ def remove(
 
 
 def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
-    """Store sentences that were answered, and drop the oldest where they become too many."""
-    run("write/hold_namespace")
-    found = run("read/find_answers", answer_ids=[one.id for one in answers])
-    before = {row["id"]: row["origins"] for row in found}
-    joined = {one.id: Answered(one.id, tuple(sorted({*one.origins, *before.get(one.id, ())}))) for one in answers}
-    at = time.time_ns() // 1000
-    new = [one for one in joined.values() if one.id not in before]
-    create("write/create_answers", rows.answer_columns(new), answered_at=at)
-    known = [one for one in joined.values() if one.id in before]
-    create("write/save_answers", rows.answer_columns(known), answered_at=at)
+    """Store sentences that were answered, and drop the oldest where they become too many.
+
+    Only their own nodes are waited for: who asks while a document is written does not wait for it.
+    """
+    listed = sorted(answers, key=lambda one: one.id)  # in one order: so nobody waits for who waits for them
+    create("write/save_answers", rows.answer_columns(listed), answered_at=time.time_ns() // 1000)
+    stored = {row["id"]: row["origins"] for row in run("read/find_answers", answer_ids=[one.id for one in listed])}
+    wider = [Answered(one.id, tuple(sorted({*one.origins, *stored[one.id]}))) for one in listed]
+    create("write/save_origins", rows.answer_columns([one for one in wider if [*one.origins] != stored[one.id]]))
     surplus = run("read/count_answers")[0]["count"] - MOST_ANSWERS
     if surplus > 0:
         oldest = run("read/list_oldest_answers", k=surplus)

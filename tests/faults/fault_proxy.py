@@ -134,6 +134,7 @@ class Proxy:
                     return
                 if fault == "half-close":
                     link.client.shutdown(socket.SHUT_WR)
+                    link.server.shutdown(socket.SHUT_RDWR)  # closing it is not enough: the other pump reads from it
                     link.server.close()
                     return
                 slow = slow or fault == "slow"

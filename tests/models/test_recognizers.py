@@ -295,7 +295,7 @@ def test_the_process_for_names_ends_with_its_owner() -> None:
     child = process._child
     assert process.recognize(TEXTS) == SpacyRecognizer(PACKAGE, version="1").recognize_here(TEXTS)
     del process
-    assert child.wait(timeout=10) == 0
+    assert child.wait(timeout=20) == 0
 
 
 def test_a_program_that_is_no_python_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

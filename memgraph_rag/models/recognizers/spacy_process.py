@@ -88,7 +88,7 @@ def _end(child: subprocess.Popen[str]) -> None:
             with suppress(OSError):
                 pipe.close()
     try:
-        child.wait(timeout=2)
+        child.wait(timeout=10)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
