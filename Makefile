@@ -79,8 +79,9 @@ EVALUATE = $(BIN)/memgraph-rag evaluate
 SETS = ../shared/data
 SCORES = evaluation
 SEARCHED = musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa
-BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context)
-ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity)
+BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context longllmlingua memwalker)
+ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity) \
+  --strategies qrmem $(addprefix --strategies qrmem_without_,update open_entities reflection navigation)
 
 scorecard: $(VENV)/.has-evaluation ## Is the memory better than its baselines? The small form
 	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --limit 50 --out $(SCORES)/search

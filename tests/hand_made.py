@@ -57,6 +57,7 @@ class HandMadeGraph:
         words: what ``matching`` returns for any words, best first.
         mentions: the entities that each segment names; those of its relations are named by it too.
         relations: between entities, whose names are their ids.
+        kinds: of entities, by id; none where none is given.
     """
 
     namespace = "tests"
@@ -70,7 +71,9 @@ class HandMadeGraph:
         words: Sequence[Hit] = (),
         mentions: Mapping[str, Sequence[str]] | None = None,
         relations: Sequence[Relation] = (),
+        kinds: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
+        self._kinds = kinds or {}
         self.relations = list(relations)
         self.calls: Counter[str] = Counter()
         self._mentions = {node_id: set(named) for node_id, named in (mentions or {}).items()}
@@ -127,7 +130,7 @@ class HandMadeGraph:
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        return [Entity(one, one, one, ()) for one in entity_ids]
+        return [Entity(one, one, one, self._kinds.get(one, ())) for one in entity_ids]
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         self.calls["entities_of"] += 1
@@ -218,6 +221,7 @@ class HandMadeSession:
         self.tokens_left = window
         self.usage = Usage(prompt_tokens=5)
         self.read: list[str] = []
+        self._probes_before: list[int] = []
 
     def append(self, texts: Sequence[str]) -> Vector:
         ids = [text.rsplit(maxsplit=1)[-1] for text in texts]
@@ -227,6 +231,7 @@ class HandMadeSession:
         self.tokens_left -= cost
         self.usage += Usage(prompt_tokens=cost)
         self.read += ids
+        self._probes_before += [self._probes] * len(ids)
         return np.array([self._attention.get(node_id, 0.0) for node_id in ids], np.float32)
 
     def probability_of_yes(self) -> float:
@@ -240,7 +245,7 @@ class HandMadeSession:
     def take_back(self, nodes: int) -> None:
         for _ in range(nodes):
             self.tokens_left += self._tokens.get(self.read.pop(), 10) + 4
-            self._probes -= 1
+            self._probes = self._probes_before.pop()
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         self.requests.append((request, temperature, seed))

@@ -29,8 +29,8 @@ def ask(
         str | None,
         typer.Option(
             help="How to read: walk, pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
-            "top_k_vector, full_context, longllmlingua. To measure what its parts are worth: pecan_without_graph, "
-            "pecan_without_stop, pecan_without_attention, pecan_without_similarity."
+            "top_k_vector, full_context, longllmlingua, memwalker. What a part is worth: pecan_without_graph, "
+            "_stop, _attention, _similarity; qrmem_without_update, _open_entities, _reflection, _navigation."
         ),
     ] = None,
     document: Annotated[list[str] | None, typer.Option(help="Read only this one (key or id); repeatable.")] = None,

@@ -14,6 +14,7 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.full_context import FullContext
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua
+from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.top_k import TopK
@@ -25,13 +26,21 @@ DEFAULT = "walk"
 
 _NEVER = 2**31  # Yes that no reading reaches
 
-_ABLATIONS: dict[str, dict[str, Any]] = {
-    "pecan_without_graph": {"with_points": False},
-    "pecan_without_stop": {"yes_needed": _NEVER},
-    "pecan_without_attention": {"attention_weight": 0.0},
-    "pecan_without_similarity": {"similarity_weight": 0.0},
+_ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
+    Pecan: {
+        "pecan_without_graph": {"with_points": False},
+        "pecan_without_stop": {"yes_needed": _NEVER},
+        "pecan_without_attention": {"attention_weight": 0.0},
+        "pecan_without_similarity": {"similarity_weight": 0.0},
+    },
+    Qrmem: {
+        "qrmem_without_update": {"updates": 0},
+        "qrmem_without_open_entities": {"open_entities": False},
+        "qrmem_without_reflection": {"reflects": False},
+        "qrmem_without_navigation": {"rounds": 0},
+    },
 }
-"""PECAN with one part taken away, as in the paper's ablation: to measure what each is worth."""
+"""The papers' systems with one part taken away, as in their ablations: to measure what each is worth."""
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "walk": Walk,
@@ -45,7 +54,12 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "top_k_vector": lambda: TopK("vector"),
     "full_context": FullContext,
     "longllmlingua": LongLLMLingua,
-    **{ablation: partial(Pecan, name=ablation, **without) for ablation, without in _ABLATIONS.items()},
+    "memwalker": MemWalker,
+    **{
+        ablation: partial(whole, name=ablation, **without)
+        for whole, ablations in _ABLATIONS.items()
+        for ablation, without in ablations.items()
+    },
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memgraph_rag.contracts import GraphReader
-from memgraph_rag.types import Neighbour, Segment, Vector
+from memgraph_rag.types import OPEN_KIND, Neighbour, Segment, Vector
 
 __all__ = ["Found", "MentionFrontier", "RelationFrontier"]
 
@@ -68,9 +68,18 @@ class RelationFrontier:
     Args:
         entities: ids of those to begin from.
         documents: ids; None is all.
+        open_entities: without, no relation is followed of which an end is known as ``OPEN_KIND`` only.
     """
 
-    def __init__(self, graph: GraphReader, entities: Iterable[str], documents: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        graph: GraphReader,
+        entities: Iterable[str],
+        documents: Sequence[str] | None,
+        *,
+        open_entities: bool = True,
+    ) -> None:
+        self._open_entities = open_entities
         self._graph = graph
         self._documents = documents
         self._mentions = MentionFrontier(graph, entities, documents)
@@ -87,13 +96,19 @@ class RelationFrontier:
             return None
         most = len(self._followed) + _EDGES
         edges = self._graph.expand(self.entities, vector=vector, k=most, documents=self._documents)
+        closed = set() if self._open_entities else self._open_among(edges)
         for edge in edges:
-            if edge.relation.id not in self._followed:
+            ends = (edge.relation.source_id, edge.relation.target_id)
+            if edge.relation.id not in self._followed and closed.isdisjoint(ends):
                 self._followed.add(edge.relation.id)
-                ends = (edge.relation.source_id, edge.relation.target_id)
                 self._mentions.entities += [one for one in dict.fromkeys(ends) if one not in self.entities]
                 return edge
         return None
+
+    def _open_among(self, edges: Sequence[Neighbour]) -> set[str]:
+        """The ends that no recognizer found, but a language model alone."""
+        ends = sorted({end for edge in edges for end in (edge.relation.source_id, edge.relation.target_id)})
+        return {entity.id for entity in self._graph.entities(ends) if entity.kinds == (OPEN_KIND,)}
 
     def next(self, vector: Vector, read: Collection[str]) -> Found | None:
         """The unread segment behind the nearest relation; behind one that was read already, a further hop.

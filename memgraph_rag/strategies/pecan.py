@@ -16,12 +16,10 @@ from typing import Literal
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.strategies.room import START_TOKENS, fitting, start_set
+from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
 
 __all__ = ["Pecan"]
-
-_MOST_DOCUMENTS = 8
-_HITS = 32
 
 
 class Pecan:
@@ -79,7 +77,7 @@ class Pecan:
         """Read all top-level nodes, then node after node; see ``Strategy.read``."""
         signals = self._signals(session)
         reflection = Reflection(session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
-        scope = self._scope(question, graph, search, documents)
+        scope = documents_to_walk(question, graph, search, documents)
         similarity = {
             hit.node_id: hit.score for hit in graph.similarities(embedder.embed([question])[0], documents=scope)
         }
@@ -117,18 +115,6 @@ class Pecan:
                 steps.append(Step(node, score, attended, p_yes, sources=walk.sources(node.id)))
                 walk.read([node], [attended])
                 reflection.hear(p_yes)
-
-    def _scope(
-        self, question: str, graph: GraphReader, search: Search, documents: Sequence[str] | None
-    ) -> Sequence[str]:
-        """The documents to walk: those given, all where they are few, else those that search finds."""
-        if documents is not None:
-            return documents
-        everything = [record.id for record in graph.documents()]
-        if len(everything) <= _MOST_DOCUMENTS:
-            return everything
-        found = search.find(question, k=_HITS)
-        return list(dict.fromkeys(evidence.segment.document_id for evidence in found))[:_MOST_DOCUMENTS]
 
     def _signals(self, session: ReadingSession) -> _Signals:
         """What was given, else what the session's calibration says, else the paper's."""

@@ -32,6 +32,7 @@ from memgraph_rag.types import Budget, Segment, Step, StopReason
 __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
 _ROUNDS = 8
+_NEVER = 2**31  # Yes that no reading reaches
 _NAMED = 32  # segments of the question's entities that are looked at
 _NAMES_TOLD = 12  # of the current entities, the last ones: the embedder reads no long list
 
@@ -68,17 +69,24 @@ class _Navigated(ABC):
         yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
         rounds: how often it goes on at most.
         start_tokens: most tokens of what is read first; half the window where that is less.
+        reflects: without, the model is not asked whether that is enough, nor what is missing: all rounds are gone.
     """
 
     _request: ClassVar[str]
     """What the model is asked for where it says No."""
 
     def __init__(
-        self, *, yes_threshold: float | None = None, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS
+        self,
+        *,
+        yes_threshold: float | None = None,
+        rounds: int = _ROUNDS,
+        start_tokens: int = START_TOKENS,
+        reflects: bool = True,
     ) -> None:
         self._yes_threshold = yes_threshold
         self._rounds = rounds
         self._start_tokens = start_tokens
+        self._reflects = reflects
 
     def read(
         self,
@@ -95,7 +103,11 @@ class _Navigated(ABC):
         """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
         around = _Around(question, search.named_in(question), graph, search, embedder, documents)
         reflection = Reflection(
-            session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=self._request
+            session,
+            yes_threshold=self._yes_threshold,
+            yes_needed=1 if self._reflects else _NEVER,
+            most_reasons=self._rounds if self._reflects else 0,
+            request=self._request,
         )
         start = start_set(_first(around), session, budget, most_tokens=self._start_tokens)
         yield from _reflecting(self._guide(around, extract), start, session, budget, reflection, self._rounds)
@@ -111,10 +123,11 @@ class Qrmem(_Navigated):
     Args:
         updates: how often at most the segments in hand are searched for relations that bear on the question, where
             ``extract`` is given. Each costs a page of writing.
-        yes_threshold: as for ``_Navigated``; ``rounds`` and ``start_tokens`` likewise.
+        open_entities: without, no relation is followed to what only a language model found to be an entity.
+        yes_threshold: as for ``_Navigated``; ``rounds``, ``start_tokens`` and ``reflects`` likewise.
+        name: that users choose it by.
     """
 
-    name = "qrmem"
     _request = MISSING_FACT
 
     def __init__(
@@ -123,14 +136,20 @@ class Qrmem(_Navigated):
         yes_threshold: float | None = None,
         rounds: int = _ROUNDS,
         start_tokens: int = START_TOKENS,
+        reflects: bool = True,
         updates: int = 1,
+        open_entities: bool = True,
+        name: str = "qrmem",
     ) -> None:
-        super().__init__(yes_threshold=yes_threshold, rounds=rounds, start_tokens=start_tokens)
+        super().__init__(yes_threshold=yes_threshold, rounds=rounds, start_tokens=start_tokens, reflects=reflects)
+        self.name = name
         self._updates = updates
+        self._open_entities = open_entities
 
     @override
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
-        return _Navigation(around, extract, self._updates)
+        frontier = RelationFrontier(around.graph, around.named, around.documents, open_entities=self._open_entities)
+        return _Navigation(around, frontier, extract, self._updates)
 
 
 class EntityTrial(_Navigated):
@@ -194,9 +213,9 @@ class GraphExpansion:
 class _Navigation:
     """Along the relation nearest to [question; reason; current entities]."""
 
-    def __init__(self, around: _Around, extract: Extract | None, updates: int) -> None:
+    def __init__(self, around: _Around, frontier: RelationFrontier, extract: Extract | None, updates: int) -> None:
         self._around = around
-        self._frontier = RelationFrontier(around.graph, around.named, around.documents)
+        self._frontier = frontier
         self._extract = extract
         self._updates_left = updates
         self._searched: set[str] = set()

@@ -9,6 +9,7 @@ Sources: PECAN, section 3.2 (the stop); QRMeM, section 3.6 (reflection) and appe
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from memgraph_rag.contracts import ReadingSession
 
@@ -75,7 +76,17 @@ class Reflection:
         return ask(self._session, self._request)
 
 
-def ask(session: ReadingSession, request: str, *, max_tokens: int = _REPLY_TOKENS) -> str:
+def _says_something(line: str) -> bool:
+    return not _SAYS_NOTHING.fullmatch(line)
+
+
+def ask(
+    session: ReadingSession,
+    request: str,
+    *,
+    max_tokens: int = _REPLY_TOKENS,
+    is_usable: Callable[[str], bool] = _says_something,
+) -> str:
     """The first usable reply, on one line: greedy, then drawn at 0.7, at most four times; empty where none is.
 
     Source: QRMeM, appendix (retries).
@@ -83,6 +94,6 @@ def ask(session: ReadingSession, request: str, *, max_tokens: int = _REPLY_TOKEN
     for attempt in range(_RETRIES + 1):
         reply = session.reply(request, max_tokens=max_tokens, temperature=_WARM if attempt else 0.0, seed=attempt)
         line = " ".join(reply.split())
-        if not _SAYS_NOTHING.fullmatch(line):
+        if is_usable(line):
             return line
     return ""

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph_rag.contracts import Strategy
+from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
-from memgraph_rag.types import Budget, Relation, Segment, Step, StopReason
+from memgraph_rag.types import OPEN_KIND, Budget, Relation, Segment, Step, StopReason
 
 QUESTION = "Where does the sister of Ann live?"
 WAY = [
@@ -113,6 +114,34 @@ def test_a_circle_ends_and_each_segment_is_read_once() -> None:
     steps = read(Qrmem(start_tokens=14), graph=world(relations=circle, mentions={}))
     assert sorted(ids(steps)) == ["s0", "s1", "s2"]
     assert steps[-1].stop is StopReason.EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("name", "ways", "requests"),
+    [
+        ("qrmem", [WAY[1].description], 1),
+        ("qrmem_without_navigation", [], 0),
+        ("qrmem_without_open_entities", [""], 1),  # to what names Ben, for Cay is known by a model alone
+        ("qrmem_without_reflection", [WAY[1].description, WAY[2].description, ""], 0),
+    ],
+)
+def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> None:
+    graph = world(
+        mentions={"s0": ["Ann"], "s5": ["Eve"]},
+        kinds=dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)},
+    )
+    session = HandMadeSession(yes=[0.1, 0.9], replies=["A fact."] * 9)
+    steps = read(find_strategy(name), graph=graph, session=session)
+    assert ids(steps)[:3] == ["s0", "s1", "s4"], "what names Ann"
+    assert [step.via for step in steps[3:]] == ways
+    assert len(session.requests) == requests
+
+
+@pytest.mark.parametrize(("name", "times"), [("qrmem", 1), ("qrmem_without_update", 0)])
+def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
+    given: list[Sequence[Segment]] = []
+    read(find_strategy(name), extract=lambda _, segments: given.append(segments))
+    assert len(given) == times
 
 
 def test_it_ends_after_its_rounds() -> None:

@@ -1,0 +1,138 @@
+"""MeMWalker: from the top of the summaries down, the model choosing the way, and back up where a text does not answer.
+
+It knows graph, search and session by their contracts. Invariants: a node is read at most once; what was read stays in
+the session (the paper's working memory); attention and embeddings play no part.
+
+As the paper has it: the model sees the summaries below where it stands, and names the one to go to; at the bottom it
+reads the text, and says whether that answers the question. Otherwise than the paper: its tree is the summary graph
+that is there, so a place below two summaries is seen from both, and where more nodes stand side by side than the
+model is shown at once, the best of each handful meet again; it replies with the number only, for a small model's
+reasons are noise; whether a text answers is P(Yes) of the session.
+
+Source: Chen et al., "Walking Down the Memory Maze" (2310.05029), section 3 and appendix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.strategies.reflection import Reflection, ask
+from memgraph_rag.strategies.room import fits, fitting
+from memgraph_rag.strategies.scope import documents_to_walk
+from memgraph_rag.types import Budget, Node, Segment, Step, StopReason, as_line
+
+__all__ = ["MemWalker"]
+
+_REQUEST_TOKENS = 128  # of the request without what it lists
+_REPLY_TOKENS = 8
+_WHICH = (
+    "These parts can be read next:\n{parts}\n\nWhich one is most likely to lead to the answer? Reply with its number "
+    "only."
+)
+_NUMBER = re.compile(r"\d+")
+
+
+class MemWalker:
+    """Reads down the summaries, one node after another.
+
+    Args:
+        shown: how many nodes the model chooses from at once, at least two.
+        leaves: how many segments are read at most.
+        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+    """
+
+    name = "memwalker"
+
+    def __init__(self, *, shown: int = 8, leaves: int = 8, yes_threshold: float | None = None) -> None:
+        self._shown = max(2, shown)
+        self._leaves = leaves
+        self._yes_threshold = yes_threshold
+
+    def read(
+        self,
+        question: str,
+        *,
+        graph: GraphReader,
+        search: Search,
+        session: ReadingSession,
+        embedder: Embedder,  # noqa: ARG002 - the contract
+        budget: Budget,  # noqa: ARG002 - one node a pass
+        documents: Sequence[str] | None = None,
+        extract: Extract | None = None,  # noqa: ARG002 - the contract
+    ) -> Iterator[tuple[Step, ...]]:
+        """One step a node; see ``Strategy.read``."""
+        reflection = Reflection(session, yes_threshold=self._yes_threshold)
+        ways = _Ways(graph, graph.top_nodes(documents_to_walk(question, graph, search, documents)))
+        leaves_left = self._leaves
+        while nodes := ways.open(session.tokens_left):
+            node = self._chosen(nodes, session)
+            (attention,) = session.append([as_line(node.text)]).tolist()
+            ways.take(node)
+            p_yes = None
+            if isinstance(node, Segment):
+                leaves_left -= 1
+                p_yes = session.probability_of_yes()
+                reflection.hear(p_yes)
+            stop = None
+            if reflection.is_enough:
+                stop = StopReason.ANSWERABLE
+            elif not ways.open(session.tokens_left):
+                stop = StopReason.WINDOW if ways else StopReason.EXHAUSTED
+            elif not leaves_left:
+                stop = StopReason.MAX_ROUNDS
+            yield (Step(node, 0.0, attention, p_yes, stop),)
+            if stop is not None:
+                return
+
+    def _chosen(self, nodes: Sequence[Node], session: ReadingSession) -> Node:
+        """The one that the model names; of many, among those that it names of each handful."""
+        while len(nodes) > 1:
+            handfuls = [nodes[start : start + self._shown] for start in range(0, len(nodes), self._shown)]
+            nodes = [_named(handful, session) for handful in handfuls]
+        return nodes[0]
+
+
+class _Ways:
+    """What can be read next: what stands below the last summary that was read, else beside it, else beside that above.
+
+    False where everything was read.
+    """
+
+    def __init__(self, graph: GraphReader, top: Sequence[Node]) -> None:
+        self._graph = graph
+        self._levels = [list(top)]
+        self._read: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return any(self._levels)
+
+    def open(self, tokens: int) -> list[Node]:
+        """The unread nodes, at the lowest place that has any, which so many tokens hold."""
+        unread = ([node for node in level if fits(node, tokens)] for level in reversed(self._levels))
+        return next(filter(None, unread), [])
+
+    def take(self, node: Node) -> None:
+        """The node is read: what it summarises is below it now, by weight; what is below its place is left."""
+        self._read.add(node.id)
+        while node not in self._levels[-1]:
+            self._levels.pop()
+        below = [edge.target_id for edge in self._graph.successors([node.id])]
+        self._levels.append(self._graph.nodes(below))
+        self._levels = [[one for one in level if one.id not in self._read] for level in self._levels]
+
+
+def _named(nodes: Sequence[Node], session: ReadingSession) -> Node:
+    """The node whose number the model replies with; the first where it names none, or where no list fits."""
+    listed = fitting(nodes, session.tokens_left - _REQUEST_TOKENS)
+    if len(listed) < 2:
+        return nodes[0]
+    parts = "\n".join(f"{number}. {as_line(node.text)}" for number, node in enumerate(listed, 1))
+
+    def number_in(reply: str) -> int:
+        found = _NUMBER.search(reply)
+        return int(found.group()) if found and 1 <= int(found.group()) <= len(listed) else 0
+
+    reply = ask(session, _WHICH.format(parts=parts), max_tokens=_REPLY_TOKENS, is_usable=lambda one: number_in(one) > 0)
+    return listed[max(number_in(reply), 1) - 1]
