@@ -64,6 +64,7 @@ from memgraph_rag.types import (
     Question,
     Receipt,
     Step,
+    make_id,
     question_id,
 )
 
@@ -141,10 +142,12 @@ class Memory:
         self._given_model = None if isinstance(model, (str, Path)) else model
         self._given_embedder = None if isinstance(embedder, (str, Path)) else embedder
         self._given_recognizer = None if isinstance(recognizer, str) else recognizer
-        self._journal = Journal(self.settings.cache_dir / "journal")
         self._owns_store = store is None or isinstance(store, (str, Path))
         self._store = self._open_store() if store is None or isinstance(store, (str, Path)) else store
         _check_namespace(namespace, self._store)
+        place = repr(self._store) if self._owns_store else type(self._store).__qualname__  # the same when opened again
+        owner = make_id(self._store.namespace, "journal", place)
+        self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
         try:
             self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
             self._models = _Models(self)

@@ -2,7 +2,7 @@
 
 It knows prompts and what was written to them, no documents and no store. Invariants: an entry is there whole or not at
 all; one that cannot be read is as if it were not there; the folder never grows beyond its limit; what is stored in a
-graph is not kept here.
+graph is not kept here; nobody finds or clears what another owner kept.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ class Journal:
     A disk that is full or may not be written to only means that nothing is kept.
 
     Args:
-        folder: made at the first entry, readable by its owner alone.
+        folder: made at the first entry, readable by its user alone; owners share it, and its limit.
+        owner: whose entries these are, in letters and digits; empty is everybody.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, owner: str = "") -> None:
         self._folder = folder
+        self._prefix = f"{owner}-" if owner else ""
         self._lock = threading.Lock()
         self._used: set[str] = set()
 
@@ -72,7 +74,9 @@ class Journal:
         try:
             if not self._is_ready:
                 return
-            with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".part", delete=False) as file:
+            with tempfile.NamedTemporaryFile(
+                dir=self._folder, prefix=self._prefix, suffix=".part", delete=False
+            ) as file:
                 file.write(made.getvalue() + hashlib.sha256(made.getvalue()).digest())
             Path(file.name).replace(self._path(key))
         except OSError:
@@ -88,9 +92,10 @@ class Journal:
             self._path(key).unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Keep nothing at all."""
+        """Keep nothing of this owner."""
         for path in self._entries():
-            path.unlink(missing_ok=True)
+            if path.name.startswith(self._prefix):
+                path.unlink(missing_ok=True)
 
     @cached_property
     def _is_ready(self) -> bool:
@@ -108,7 +113,7 @@ class Journal:
         return [path for path in self._folder.glob("*") if path.suffix in (".npz", ".part")]
 
     def _path(self, key: str) -> Path:
-        return self._folder / f"{key}.npz"
+        return self._folder / f"{self._prefix}{key}.npz"
 
 
 def journal_key(

@@ -35,6 +35,18 @@ def same(one: Generation, other: Generation) -> bool:
     )
 
 
+def test_what_others_keep_is_neither_found_nor_cleared(tmp_path):
+    mine, theirs = Journal(tmp_path, owner="me"), Journal(tmp_path, owner="they")
+    mine.keep("a", generation("Mine."))
+    theirs.keep("a", generation("Theirs."))
+    assert mine.find("b") is None
+    mine.clear()
+    found = theirs.find("a")
+    assert mine.find("a") is None
+    assert found is not None
+    assert found.text == "Theirs."
+
+
 def test_what_is_kept_is_found_by_another_process_and_gone_when_it_is_settled(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation("Ünique 🐇\nline"))
     later = Journal(tmp_path / "journal")
