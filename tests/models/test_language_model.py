@@ -146,6 +146,18 @@ def test_what_is_guessed_right_saves_passes_and_changes_nothing(small, monkeypat
     assert with_guesses < 0.7 * (passes() - with_guesses)
 
 
+def test_prompts_are_read_in_few_lengths(small, monkeypatch):
+    lengths: set[int] = set()
+    forward = small.forward
+    prompts = [Prompt("Copy.", ("word " * number,)) for number in range(1, 40)]
+    small.generate(prompts, max_tokens=1)  # what they all begin with is read now
+    monkeypatch.setattr(
+        small, "forward", lambda ids, *args, **given: lengths.add(len(ids[0])) or forward(ids, *args, **given)
+    )
+    small.generate(prompts, max_tokens=1)
+    assert {length for length in lengths if length > 8} <= {16, 32, 48, 64}
+
+
 def _count_forwards(model, monkeypatch):
     counted: list[int] = []
     forward = model.forward
