@@ -6,7 +6,6 @@ to ``reading``. Invariant: nothing heavy is loaded before it is needed; a wrong 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime, timezone
@@ -18,7 +17,17 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import archive, events, looking, moments, reembedding, upkeep
+from memgraph_rag import archive, events, looking, reembedding, upkeep
+from memgraph_rag.arguments import (
+    as_text,
+    check_namespace,
+    check_part,
+    checked_budget,
+    checked_question,
+    checked_time,
+    may_name,
+    readable,
+)
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -28,17 +37,15 @@ from memgraph_rag.contracts import (
     Progress,
     SearchMode,
     Strategy,
-    TokenCounter,
 )
 from memgraph_rag.errors import (
     DocumentNotFound,
-    ModelNotFound,
-    QuestionError,
     QuestionNotFound,
     SettingsError,
     StoreReadOnly,
     StrategyError,
 )
+from memgraph_rag.found_models import FoundModels, open_embedder
 from memgraph_rag.ingestion import Ingestion, Request
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
@@ -53,7 +60,6 @@ from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
     Answer,
-    Budget,
     Damage,
     DocumentRecord,
     Evidence,
@@ -76,12 +82,7 @@ LAYERS = ("entities", "points", "relations")
 DEFAULT_LAYERS = ("entities", "points")
 """What is built where nothing else is asked for: relations cost the model as much again (docs/decisions.md)."""
 
-_MOST_QUESTION_CHARACTERS = 20_000
 _IMPORTED_TOGETHER = 64
-
-_UNREADABLE = re.compile(
-    "[\x00\ud800-\udfff]"
-)  # NUL and halves of surrogate pairs: no store and no tokenizer takes them
 
 
 class Memory:
@@ -124,33 +125,38 @@ class Memory:
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
-        _check_part("store", store, "write")
-        _check_part("model", model, "generate")
-        _check_part("embedder", embedder, "embed")
-        _check_part("recognizer", recognizer, "recognize")
+        check_part("store", store, "write")
+        check_part("model", model, "generate")
+        check_part("embedder", embedder, "embed")
+        check_part("recognizer", recognizer, "recognize")
         self.settings = Settings.load(
-            store=_as_text(store),
+            store=as_text(store),
             namespace=namespace,
-            model=_as_text(model),
-            embedder=_as_text(embedder),
-            recognizer=_as_text(recognizer),
+            model=as_text(model),
+            embedder=as_text(embedder),
+            recognizer=as_text(recognizer),
             **settings,
         )
         self._layers = _checked_layers(layers, self.settings)
         self._strategy = find_strategy(strategy)
         self._progress = progress
-        self._given_model = None if isinstance(model, (str, Path)) else model
-        self._given_embedder = None if isinstance(embedder, (str, Path)) else embedder
-        self._given_recognizer = None if isinstance(recognizer, str) else recognizer
         self._owns_store = store is None or isinstance(store, (str, Path))
         self._store = self._open_store() if store is None or isinstance(store, (str, Path)) else store
-        _check_namespace(namespace, self._store)
+        check_namespace(namespace, self._store)
         place = repr(self._store) if self._owns_store else type(self._store).__qualname__  # the same when opened again
         owner = make_id(self._store.namespace, "journal", place)
         self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
+        self._models = FoundModels(
+            self.settings,
+            language=None if isinstance(model, (str, Path)) else model,
+            embedder=None if isinstance(embedder, (str, Path)) else embedder,
+            recognizer=None if isinstance(recognizer, str) else recognizer,
+            stored_recognizer=self._store.recognizer,
+            journal=self._journal,
+            progress=progress,
+        )
         try:
             self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
-            self._models = _Models(self)
             self._search = self._new_search()
         except BaseException:
             self.close()
@@ -171,7 +177,7 @@ class Memory:
             self._store,
             self._models,
             layers,
-            count_tokens=self._token_counter(layers),
+            count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,
             progress=self._progress,
         )
@@ -189,42 +195,17 @@ class Memory:
 
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────
 
-    @cached_property
+    @property
     def language_model(self) -> LanguageModel:
         """The language model; its weights load when they are first needed."""
-        if self._given_model is not None:
-            return self._given_model
-        from memgraph_rag.models.catalogue import find_calibration, find_language_model
-        from memgraph_rag.models.language_model import TransformersModel
+        return self._models.language
 
-        settings = self.settings
-        name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
-        found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
-        return TransformersModel(
-            folder,
-            name=name,
-            window=settings.window,
-            device=settings.device,
-            dtype=settings.dtype,
-            calibration=found[0] if found else None,
-            journal=self._journal,
-        )
-
-    @cached_property
+    @property
     def embedder(self) -> Embedder:
         """The embedding model."""
-        if self._given_embedder is not None:
-            return self._given_embedder
-        return self._find_embedder(self.settings.embedder)
+        return self._models.embedder
 
-    def _find_embedder(self, wanted: str) -> Embedder:
-        from memgraph_rag.models.catalogue import find_embedder
-        from memgraph_rag.models.embedder import SentenceEmbedder
-
-        name, folder = find_embedder(wanted)
-        return SentenceEmbedder(folder, name=name, device=self.settings.device, dtype=self.settings.dtype)
-
-    @cached_property
+    @property
     def recognizer(self) -> EntityRecognizer:
         """What finds names in documents and questions.
 
@@ -232,28 +213,7 @@ class Memory:
             SettingsError: another one than the namespace was built with.
             ModelNotFound: the one that the namespace was built with is not installed.
         """
-        stored = self._store.recognizer()
-        given = self._given_recognizer
-        if given is not None:
-            if stored and given.name != stored:
-                raise SettingsError(
-                    f"Expected the recognizer that found the entities of this namespace, {stored}, got {given.name}. "
-                    "Use that one, or another namespace.",
-                    setting="recognizer",
-                )
-            return given
-        from memgraph_rag.models.recognizers import find_recognizer
-
-        return find_recognizer(self.settings.recognizer, stored=stored, stanza_dir=self.settings.stanza_dir)
-
-    def _token_counter(self, layers: Sequence[Layer]) -> TokenCounter:
-        """The language model's, so that segments do not depend on the layers; where there is none, the embedder's."""
-        try:
-            return self.language_model.count_tokens
-        except ModelNotFound:
-            if any(layer.needs_language for layer in layers):
-                raise
-            return self.embedder.count_tokens
+        return self._models.recognizer
 
     def _open_store(self) -> GraphStore:
         settings = self.settings
@@ -392,7 +352,7 @@ class Memory:
 
         Arguments and errors as for ``ask``; they are checked here, before the first item is asked for.
         """
-        question = _checked_question(question)
+        question = checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         if keep_trace and chosen.name in QUOTE_UNREAD:
             raise StrategyError(
@@ -402,7 +362,7 @@ class Memory:
             )
         ids = self._ids(documents)
         given = {"max_seconds": max_seconds, "max_tokens": max_tokens, "max_nodes": max_nodes}
-        budget = _checked_budget(
+        budget = checked_budget(
             **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
         )
         items = self._reading.run(question, chosen, budget, ids)
@@ -448,7 +408,7 @@ class Memory:
             SettingsError: no such mode, k below 1, or a time that is none.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
-        query = _checked_question(query)
+        query = checked_question(query)
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise SettingsError(f"Expected k as a whole number of at least 1, got {k!r}.", k=k)
         with events.span("search", k=k) as told:
@@ -457,8 +417,8 @@ class Memory:
                 k=k,
                 mode=mode,
                 documents=self._holding(where, self._ids(documents)),
-                since=_checked_time("since", since),
-                until=_checked_time("until", until),
+                since=checked_time("since", since),
+                until=checked_time("until", until),
             )
             told |= {"mode": mode, "found": len(found)}
         return found
@@ -476,7 +436,7 @@ class Memory:
 
     def get(self, node_id: str) -> Node | None:
         """The segment or information point of that id; None where there is none."""
-        return next(iter(self._store.nodes([node_id])), None) if _may_name(node_id) else None
+        return next(iter(self._store.nodes([node_id])), None) if may_name(node_id) else None
 
     def documents(self) -> list[DocumentRecord]:
         """All documents of this namespace, by key."""
@@ -501,7 +461,7 @@ class Memory:
             raise SettingsError(f"Expected most as a whole number of at least 1, got {most!r}.", most=most)
         if not isinstance(name, str):
             raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
-        return looking.look(self._store, looking.find(self._store, _readable(name), kind=kind), most=most)
+        return looking.look(self._store, looking.find(self._store, readable(name), kind=kind), most=most)
 
     def questions(self) -> list[Question]:
         """All questions that were kept (``ask(…, keep_trace=True)``), the newest first."""
@@ -511,7 +471,7 @@ class Memory:
         """The kept question of that text or id, with its answer and its walk; None where there is none."""
         if not isinstance(question, str) or not question.strip():
             return None
-        ids = [question_id(self.namespace, _readable(question)), *([question] if _may_name(question) else [])]
+        ids = [question_id(self.namespace, readable(question)), *([question] if may_name(question) else [])]
         return next(iter(self._store.questions(ids)), None)
 
     def forget_question(self, question: str) -> None:
@@ -573,15 +533,14 @@ class Memory:
             ModelNotFound: there is no such embedder.
         """
         self._require_writable()
-        _check_part("embedder", embedder, "embed")
-        new = self._find_embedder(str(embedder)) if isinstance(embedder, (str, Path)) else embedder
+        check_part("embedder", embedder, "embed")
+        new = open_embedder(str(embedder), self.settings) if isinstance(embedder, (str, Path)) else embedder
         with events.span("reembed") as told:
             told["documents"] = reembedding.reembed(
                 self._store, new, folder=self._reembedding_dir, progress=self._progress
             )
-            self._given_embedder = new
-            for held in ("embedder", "_reading"):
-                self.__dict__.pop(held, None)
+            self._models.embedder = new
+            self.__dict__.pop("_reading", None)
             self._search = self._new_search()
             self._store.migrate(embedder=new.name, dimension=new.dimension)
         return told["documents"]
@@ -667,9 +626,9 @@ class Memory:
         return list(dict.fromkeys(record.id for record in self._records(list(documents))))
 
     def _records(self, names: Sequence[str]) -> list[DocumentRecord]:
-        possible = [name for name in names if _may_name(name)]
+        possible = [name for name in names if may_name(name)]
         known = dict(zip(possible, self._store.named_documents(possible), strict=True))
-        records = [known.get(name) if _may_name(name) else None for name in names]
+        records = [known.get(name) if may_name(name) else None for name in names]
         for name, record in zip(names, records, strict=True):
             if record is None:
                 raise DocumentNotFound(
@@ -693,64 +652,6 @@ class Memory:
         self.close()
 
 
-def _as_text(value: object) -> str | None:
-    """A str or Path as a setting; anything else is no setting."""
-    return str(value) if isinstance(value, (str, Path)) else None
-
-
-def _check_part(name: str, part: object, method: str) -> None:
-    """A store or a model is given by its name, or as an object that can do its work."""
-    if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
-        raise SettingsError(
-            f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
-        )
-
-
-def _check_namespace(given: str | None, store: GraphStore) -> None:
-    """An open store brings its namespace; another one could not be kept apart."""
-    if given is not None and given != store.namespace:
-        raise SettingsError(
-            f"Expected the namespace of the given store, {store.namespace!r}, got {given!r}. "
-            "Leave it out, or open the store with the other one.",
-            setting="namespace",
-        )
-
-
-class _Models:
-    """The models of a memory, each found when a layer asks for it."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-
-    @property
-    def language(self) -> LanguageModel:
-        return self._memory.language_model
-
-    @property
-    def embedder(self) -> Embedder:
-        return self._memory.embedder
-
-    @property
-    def recognizer(self) -> EntityRecognizer:
-        return self._memory.recognizer
-
-    def settle(self) -> None:
-        self._memory._journal.settle()
-
-
-def _checked_time(name: str, value: str | date | None) -> datetime | None:
-    if value is None:
-        return None
-    text = value.isoformat() if isinstance(value, date) else value
-    instant = moments.instant(text) if isinstance(text, str) else None
-    if instant is None:
-        raise SettingsError(
-            f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {value!r}.",
-            setting=name,
-        )
-    return instant
-
-
 def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
     """The layers of these names, in the order in which they are built; relations bring the entities that they join."""
     known: dict[str, Callable[[], Layer]] = {
@@ -762,35 +663,3 @@ def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
         raise SettingsError(f"Expected layers out of {tuple(known)}, got {names!r}.", layers=names)
     wanted = {*names, *(["entities"] if "relations" in names else [])}
     return [make() for name, make in known.items() if name in wanted]
-
-
-def _may_name(value: object) -> bool:
-    """Whether anything can be stored under this id or key."""
-    return isinstance(value, str) and not _UNREADABLE.search(value)
-
-
-def _checked_question(question: str) -> str:
-    """The question without surrounding white space, and with U+FFFD for what cannot be read."""
-    if not isinstance(question, str):
-        raise QuestionError(f"Expected a question as a str, got {type(question).__name__}.")
-    if not question.strip():
-        raise QuestionError("Expected a question, got an empty text.")
-    if len(question) > _MOST_QUESTION_CHARACTERS:
-        raise QuestionError(
-            f"Expected a question of at most {_MOST_QUESTION_CHARACTERS:,} characters, got {len(question):,}. "
-            "Add the long text as a document and ask about it.",
-            characters=len(question),
-        )
-    return _readable(question)
-
-
-def _readable(question: str) -> str:
-    return _UNREADABLE.sub("\ufffd", question).strip()
-
-
-def _checked_budget(**limits: float | None) -> Budget:
-    for name, value in limits.items():
-        kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
-        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
-            raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
-    return Budget(**limits)  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""What users give to ``Memory``, checked before anything is opened or loaded.
+
+It knows no store and no model. Invariant: what is wrong is refused by an error of ours that says what was expected and
+what came; what is returned can be stored and asked for as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from pathlib import Path
+
+from memgraph_rag import moments
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import QuestionError, SettingsError
+from memgraph_rag.types import Budget
+
+__all__ = [
+    "as_text",
+    "check_namespace",
+    "check_part",
+    "checked_budget",
+    "checked_question",
+    "checked_time",
+    "may_name",
+    "readable",
+]
+
+_MOST_QUESTION_CHARACTERS = 20_000
+_UNREADABLE = re.compile(
+    "[\x00\ud800-\udfff]"
+)  # NUL and halves of surrogate pairs: no store and no tokenizer takes them
+
+
+def as_text(value: object) -> str | None:
+    """A str or Path as a setting; anything else is no setting."""
+    return str(value) if isinstance(value, (str, Path)) else None
+
+
+def check_part(name: str, part: object, method: str) -> None:
+    """A store or a model is given by its name, or as an object that can do its work."""
+    if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
+        raise SettingsError(
+            f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
+        )
+
+
+def check_namespace(given: str | None, store: GraphStore) -> None:
+    """An open store brings its namespace; another one could not be kept apart."""
+    if given is not None and given != store.namespace:
+        raise SettingsError(
+            f"Expected the namespace of the given store, {store.namespace!r}, got {given!r}. "
+            "Leave it out, or open the store with the other one.",
+            setting="namespace",
+        )
+
+
+def checked_time(name: str, value: str | date | None) -> datetime | None:
+    """The moment; a time without a zone is as ``moments`` takes it."""
+    if value is None:
+        return None
+    text = value.isoformat() if isinstance(value, date) else value
+    instant = moments.instant(text) if isinstance(text, str) else None
+    if instant is None:
+        raise SettingsError(
+            f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {value!r}.",
+            setting=name,
+        )
+    return instant
+
+
+def may_name(value: object) -> bool:
+    """Whether anything can be stored under this id or key."""
+    return isinstance(value, str) and not _UNREADABLE.search(value)
+
+
+def checked_question(question: str) -> str:
+    """The question without surrounding white space, and with U+FFFD for what cannot be read."""
+    if not isinstance(question, str):
+        raise QuestionError(f"Expected a question as a str, got {type(question).__name__}.")
+    if not question.strip():
+        raise QuestionError("Expected a question, got an empty text.")
+    if len(question) > _MOST_QUESTION_CHARACTERS:
+        raise QuestionError(
+            f"Expected a question of at most {_MOST_QUESTION_CHARACTERS:,} characters, got {len(question):,}. "
+            "Add the long text as a document and ask about it.",
+            characters=len(question),
+        )
+    return readable(question)
+
+
+def readable(question: str) -> str:
+    """Without surrounding white space, and with U+FFFD for what no store takes."""
+    return _UNREADABLE.sub("\ufffd", question).strip()
+
+
+def checked_budget(**limits: float | None) -> Budget:
+    """The budget of these limits, each above 0 or None."""
+    for name, value in limits.items():
+        kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
+            raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
+    return Budget(**limits)  # type: ignore[arg-type]

@@ -1,0 +1,137 @@
+"""The models of one memory: those that were given, else those that the settings name, each found when first needed.
+
+It knows the models room; of the store only which recognizer it was built with. Invariant: nothing heavy is imported or
+loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
+from memgraph_rag.errors import ModelNotFound, SettingsError
+from memgraph_rag.models.journal import Journal
+from memgraph_rag.settings import Settings
+
+__all__ = ["FoundModels", "open_embedder"]
+
+
+class FoundModels:
+    """``Models`` by settings.
+
+    Args:
+        language: a model in place of the one that the settings name; ``embedder`` and ``recognizer`` likewise.
+        stored_recognizer: tells the one that the namespace was built with; empty where there is none.
+        journal: of the model's finished work.
+        progress: told of a conversion.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        language: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+        recognizer: EntityRecognizer | None = None,
+        stored_recognizer: Callable[[], str],
+        journal: Journal,
+        progress: Progress | None = None,
+    ) -> None:
+        self._settings = settings
+        self._language = language
+        self._embedder = embedder
+        self._recognizer = recognizer
+        self._stored_recognizer = stored_recognizer
+        self._journal = journal
+        self._progress = progress
+
+    @property
+    def language(self) -> LanguageModel:
+        """The language model; its weights load when they are first needed."""
+        if self._language is None:
+            self._language = self._open_language()
+        return self._language
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        if self._embedder is None:
+            self._embedder = open_embedder(self._settings.embedder, self._settings)
+        return self._embedder
+
+    @embedder.setter
+    def embedder(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        """What finds names in documents and questions.
+
+        Raises:
+            SettingsError: another one than the namespace was built with.
+            ModelNotFound: the one that the namespace was built with is not installed.
+        """
+        return self._fitting_recognizer
+
+    @cached_property
+    def _fitting_recognizer(self) -> EntityRecognizer:
+        stored, given = self._stored_recognizer(), self._recognizer
+        if given is not None:
+            if stored and given.name != stored:
+                raise SettingsError(
+                    f"Expected the recognizer that found the entities of this namespace, {stored}, got {given.name}. "
+                    "Use that one, or another namespace.",
+                    setting="recognizer",
+                )
+            return given
+        from memgraph_rag.models.recognizers import find_recognizer
+
+        return find_recognizer(self._settings.recognizer, stored=stored, stanza_dir=self._settings.stanza_dir)
+
+    def settle(self) -> None:
+        """All that was built is stored: work that was kept for a retry is not needed any more."""
+        self._journal.settle()
+
+    def token_counter(self, *, needs_language: bool) -> TokenCounter:
+        """The language model's, so that segments do not depend on the layers; where there is none, the embedder's.
+
+        Raises:
+            ModelNotFound: there is no language model, and it is needed.
+        """
+        try:
+            return self.language.count_tokens
+        except ModelNotFound:
+            if needs_language:
+                raise
+            return self.embedder.count_tokens
+
+    def _open_language(self) -> LanguageModel:
+        from memgraph_rag.models.catalogue import find_calibration, find_language_model
+        from memgraph_rag.models.language_model import TransformersModel
+
+        settings = self._settings
+        name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
+        found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+        return TransformersModel(
+            folder,
+            name=name,
+            window=settings.window,
+            device=settings.device,
+            dtype=settings.dtype,
+            calibration=found[0] if found else None,
+            journal=self._journal,
+        )
+
+
+def open_embedder(wanted: str, settings: Settings) -> Embedder:
+    """The embedder of that name or folder.
+
+    Raises:
+        ModelNotFound: there is none.
+    """
+    from memgraph_rag.models.catalogue import find_embedder
+    from memgraph_rag.models.embedder import SentenceEmbedder
+
+    name, folder = find_embedder(wanted)
+    return SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
