@@ -30,7 +30,8 @@ def ask(
         typer.Option(
             help="How to read: walk, pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
             "top_k_vector, full_context, longllmlingua, memwalker. What a part is worth: pecan_without_graph, "
-            "_stop, _attention, _similarity; qrmem_without_update, _open_entities, _reflection, _navigation."
+            "pecan_without_stop, pecan_without_attention, pecan_without_similarity; qrmem_without_update, "
+            "qrmem_without_open_entities, qrmem_without_reflection, qrmem_without_navigation."
         ),
     ] = None,
     document: Annotated[list[str] | None, typer.Option(help="Read only this one (key or id); repeatable.")] = None,

@@ -46,7 +46,8 @@ def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
 
 def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
     other = FakeEmbedder(12, name="other")
-    monkeypatch.setattr("memgraph_rag.memory.Memory._find_embedder", lambda _, name: other if name == "new" else None)
+    for module in ("memory", "found_models"):
+        monkeypatch.setattr(f"memgraph_rag.{module}.open_embedder", lambda name, _: other if name == "new" else None)
 
     def open_with_fakes(store: str | None, **options: Any) -> Memory:
         models = {"model": FakeLanguageModel(), "recognizer": FakeRecognizer()}

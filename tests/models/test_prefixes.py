@@ -44,7 +44,8 @@ def test_the_inputs_are_read_once(fresh, monkeypatch):
     passes = read_by(fresh, monkeypatch)
     fresh.generate(SECOND[:1], max_tokens=1)
     ids, spans = fresh.tokens.prompt(SECOND[0])
-    assert max(passes) == len(ids) - spans[-1][1]
+    behind = len(ids) - spans[-1][1]
+    assert behind <= max(passes) < behind + 16 < spans[-1][1]  # rounded up
 
 
 def test_other_inputs_are_read(fresh, monkeypatch):
