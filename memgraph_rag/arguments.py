@@ -6,16 +6,20 @@ what came; what is returned can be stored and asked for as it is.
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from memgraph_rag import moments
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import QuestionError, SettingsError
+from memgraph_rag.text.loading import is_storable, storable
 from memgraph_rag.types import Budget
 
+T = TypeVar("T")
+
 __all__ = [
+    "as_object",
     "as_text",
     "check_namespace",
     "check_part",
@@ -27,14 +31,16 @@ __all__ = [
 ]
 
 _MOST_QUESTION_CHARACTERS = 20_000
-_UNREADABLE = re.compile(
-    "[\x00\ud800-\udfff]"
-)  # NUL and halves of surrogate pairs: no store and no tokenizer takes them
 
 
 def as_text(value: object) -> str | None:
     """A str or Path as a setting; anything else is no setting."""
     return str(value) if isinstance(value, (str, Path)) else None
+
+
+def as_object(part: T | str | Path | None) -> T | None:
+    """A store or a model that was given itself; a name, a place or nothing is none."""
+    return None if part is None or isinstance(part, (str, Path)) else part
 
 
 def check_part(name: str, part: object, method: str) -> None:
@@ -71,7 +77,7 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
 
 def may_name(value: object) -> bool:
     """Whether anything can be stored under this id or key."""
-    return isinstance(value, str) and not _UNREADABLE.search(value)
+    return isinstance(value, str) and is_storable(value)
 
 
 def checked_question(question: str) -> str:
@@ -91,7 +97,7 @@ def checked_question(question: str) -> str:
 
 def readable(question: str) -> str:
     """Without surrounding white space, and with U+FFFD for what no store takes."""
-    return _UNREADABLE.sub("\ufffd", question).strip()
+    return storable(question).strip()
 
 
 def checked_budget(**limits: float | None) -> Budget:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from threading import Lock
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
 from memgraph_rag.errors import ModelNotFound, SettingsError
@@ -40,6 +41,7 @@ class FoundModels:
     ) -> None:
         self._settings = settings
         self._language = language
+        self._opening = Lock()
         self._embedder = embedder
         self._recognizer = recognizer
         self._stored_recognizer = stored_recognizer
@@ -49,9 +51,10 @@ class FoundModels:
     @property
     def language(self) -> LanguageModel:
         """The language model; its weights load when they are first needed."""
-        if self._language is None:
-            self._language = self._open_language()
-        return self._language
+        with self._opening:  # two threads must not load two
+            if self._language is None:
+                self._language = self._open_language()
+            return self._language
 
     @property
     def embedder(self) -> Embedder:

@@ -19,6 +19,7 @@ from typing_extensions import Self
 
 from memgraph_rag import archive, events, looking, reembedding, upkeep
 from memgraph_rag.arguments import (
+    as_object,
     as_text,
     check_namespace,
     check_part,
@@ -140,17 +141,17 @@ class Memory:
         self._layers = _checked_layers(layers, self.settings)
         self._strategy = find_strategy(strategy)
         self._progress = progress
-        self._owns_store = store is None or isinstance(store, (str, Path))
-        self._store = self._open_store() if store is None or isinstance(store, (str, Path)) else store
+        given = as_object(store)
+        self._owns_store = given is None
+        self._store = self._open_store() if given is None else given
         check_namespace(namespace, self._store)
-        place = repr(self._store) if self._owns_store else type(self._store).__qualname__  # the same when opened again
-        owner = make_id(self._store.namespace, "journal", place)
+        owner = make_id(self._store.namespace, "journal")
         self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
         self._models = FoundModels(
             self.settings,
-            language=None if isinstance(model, (str, Path)) else model,
-            embedder=None if isinstance(embedder, (str, Path)) else embedder,
-            recognizer=None if isinstance(recognizer, str) else recognizer,
+            language=as_object(model),
+            embedder=as_object(embedder),
+            recognizer=as_object(recognizer),
             stored_recognizer=self._store.recognizer,
             journal=self._journal,
             progress=progress,
@@ -534,7 +535,8 @@ class Memory:
         """
         self._require_writable()
         check_part("embedder", embedder, "embed")
-        new = open_embedder(str(embedder), self.settings) if isinstance(embedder, (str, Path)) else embedder
+        given = as_object(embedder)
+        new = open_embedder(str(embedder), self.settings) if given is None else given
         with events.span("reembed") as told:
             told["documents"] = reembedding.reembed(
                 self._store, new, folder=self._reembedding_dir, progress=self._progress

@@ -27,10 +27,16 @@ from memgraph_rag.types import (
     Node,
     Relation,
     Segment,
+    Step,
     Summarizes,
     Usage,
     Vector,
 )
+
+
+def ids(steps: Sequence[Step]) -> list[str]:
+    """The nodes of a trace, in the order in which they were read."""
+    return [step.node.id for step in steps]
 
 
 def segment(node_id: str, document_id: str = "d", *, index: int = 0, text: str = "", tokens: int = 10) -> Segment:

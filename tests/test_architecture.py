@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "archive": BASE,
     "upkeep": {*CONTRACTS, *ROOMS},
     "reembedding": {*CONTRACTS, *ROOMS},
-    "arguments": {*CONTRACTS, "moments"},
+    "arguments": {*CONTRACTS, "moments", "text"},
     "found_models": {*CONTRACTS, "models"},
     "memory": {
         *CONTRACTS,

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from memories import FOX, LONG, RIVER, embedder, graph_of, options
 from neo4j import GraphDatabase
@@ -45,6 +46,7 @@ from memgraph_rag.errors import (
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+from memgraph_rag.types import Generation
 
 OpenMemory = Callable[..., Memory]
 
@@ -133,6 +135,18 @@ def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) 
     gone = memory.forget("river")
     assert (gone.action, gone.counts, gone.document_id) == (Action.FORGOTTEN, added.counts, added.document_id)
     assert graph_of(memory) == alone
+
+
+def test_forgetting_by_another_way_to_the_store_clears_what_a_cut_off_build_left(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    left = Generation("A fox.", np.zeros((1, 2), np.int64), np.zeros((1, 1), np.float32), "end", Usage())
+    memory = open_memory(cache_dir=tmp_path / "cache")
+    memory.add(FOX, key="fox")
+    memory._journal.keep("a", left)
+    with Memory(memory._store, cache_dir=tmp_path / "cache", **options()) as other:
+        other.forget("fox")
+    assert not list((tmp_path / "cache" / "journal").iterdir())
 
 
 def test_nothing_is_left_of_what_is_forgotten(memory: Memory) -> None:

@@ -91,7 +91,7 @@ class _Drawn:
     def question(self, question: Question) -> Tree:
         answer = question.answer
         root = Tree(_labelled(question.text, f"  {question.asked_at}, {answer.strategy}, {answer.model}"))
-        root.add(Text(plain(_one_line(answer.text, 10 * _CHARACTERS)), style="bold green"))
+        root.add(Text(plain(one_line(answer.text, 10 * _CHARACTERS)), style="bold green"))
         steps = [step for step in enumerate(answer.trace, 1) if step[1].node.id in self._found.things]
         branch = self._branch(root, "read", steps, lambda parent, step: _step(parent, *step))
         if branch is not None:
@@ -103,7 +103,7 @@ class _Drawn:
             (
                 _labelled(
                     f"[{number}] {keys.get(cited.document_id, cited.document_key)}",
-                    f"  {cited.start}–{cited.end}  “{_one_line(cited.quote)}”",
+                    f"  {cited.start}–{cited.end}  “{one_line(cited.quote, _CHARACTERS)}”",
                 )
                 for number, cited in enumerate(answer.citations, 1)
             ),
@@ -125,7 +125,7 @@ class _Drawn:
         listed = list(items)
         if not listed:
             return None
-        branch = root.add(Text(plain(_one_line(label)), style="dim"))
+        branch = root.add(Text(plain(one_line(label, _CHARACTERS)), style="dim"))
         for item in listed:
             draw(branch, item)
         return branch
@@ -186,9 +186,9 @@ def _step(parent: Tree, order: int, step: Step) -> None:
     branch = parent.add(Text(f"{order:>3}  ", style="cyan").append_text(_line(step.node)))
     branch.add(Text(step_figures(step), style="dim"))
     if step.via:
-        branch.add(Text(f"by “{plain(_one_line(step.via))}”", style="dim"))
+        branch.add(Text(f"by “{plain(one_line(step.via, _CHARACTERS))}”", style="dim"))
     if step.reason:
-        branch.add(Text(f"still missing: {plain(_one_line(step.reason))}", style="yellow"))
+        branch.add(Text(f"still missing: {plain(one_line(step.reason, _CHARACTERS))}", style="yellow"))
 
 
 def _line(thing: object) -> Text:
@@ -198,7 +198,7 @@ def _line(thing: object) -> Text:
     else:
         assert isinstance(thing, InformationPoint)
         head, place = f"point {thing.level}.{thing.index}", ""
-    return _labelled(head, f"{place}  “{_one_line(thing.text)}”")
+    return _labelled(head, f"{place}  “{one_line(thing.text, _CHARACTERS)}”")
 
 
 def _name(entity: Entity) -> Text:
@@ -206,8 +206,4 @@ def _name(entity: Entity) -> Text:
 
 
 def _labelled(label: str, rest: str) -> Text:
-    return Text(plain(_one_line(label)), style="bold").append(plain(rest), style="default")
-
-
-def _one_line(text: str, most: int = _CHARACTERS) -> str:
-    return one_line(text, most)
+    return Text(plain(one_line(label, _CHARACTERS)), style="bold").append(plain(rest), style="default")

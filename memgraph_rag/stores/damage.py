@@ -53,10 +53,8 @@ class _Survey:
         return [(one["id"], two["id"]) for one, two in pairwise(of_document) if two["index"] == one["index"] + 1]
 
 
-def find(run: Run, *, held: bool = True) -> Flaws:
-    """All that is wrong; nothing is changed. Writers are ``held`` until the transaction ends."""
-    if held:
-        _hold(run)
+def find(run: Run) -> Flaws:
+    """All that is wrong; nothing is changed."""
     return _flaws(_survey(run))
 
 
@@ -66,7 +64,6 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
     Args:
         vectors: embeddings of nodes and relations that had none, by their ids; what has none here stays without.
     """
-    _hold(run)
     survey = _survey(run)
     found = _flaws(survey)
     if found:
@@ -77,12 +74,6 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
         if torn := _torn(run("read/survey_questions")):  # by what was taken away just now, too
             run("write/delete_questions", question_ids=list(torn))
     return found
-
-
-def _hold(run: Run) -> None:
-    """Let writers wait until the transaction ends."""
-    if run("read/find_namespace_version"):
-        run("write/hold_namespace")
 
 
 def _survey(run: Run) -> _Survey:

@@ -5,7 +5,6 @@ It knows no engine, and begins no transaction. Invariant: near-synonyms follow f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memgraph_rag.stores import relating, relation_rows
@@ -27,11 +26,11 @@ class Vectors:
         names: those of entities.
     """
 
-    documents: Sequence[str] = ()
-    segments: Mapping[str, Vector] = field(default_factory=dict)
-    points: Mapping[str, Vector] = field(default_factory=dict)
-    relations: Mapping[str, tuple[str, Vector]] = field(default_factory=dict)
-    names: Mapping[str, Vector] = field(default_factory=dict)
+    documents: list[str] = field(default_factory=list)
+    segments: dict[str, Vector] = field(default_factory=dict)
+    points: dict[str, Vector] = field(default_factory=dict)
+    relations: dict[str, tuple[str, Vector]] = field(default_factory=dict)
+    names: dict[str, Vector] = field(default_factory=dict)
 
 
 def embed(run: Run, create: Create, find_near: FindNear, vectors: Vectors) -> None:

@@ -13,7 +13,7 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores import relating
 from memgraph_rag.stores.embedding import Vectors
 from memgraph_rag.stores.rows import Columns
-from memgraph_rag.types import DocumentGraph, Vector
+from memgraph_rag.types import DocumentGraph
 
 __all__ = ["pairs_among", "vectors_of"]
 
@@ -22,23 +22,19 @@ ROWS_AT_ONCE = 1000
 
 def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
     """Those of all documents, one after another."""
-    documents: list[str] = []
-    segments: dict[str, Vector] = {}
-    points: dict[str, Vector] = {}
-    relations: dict[str, tuple[str, Vector]] = {}
-    names: dict[str, Vector] = {}
+    found = Vectors()
     for document_id in store.document_ids():
         stored = store.graph_of(document_id)
         if stored is None:
             continue
         graph = again(stored)
-        documents.append(document_id)
-        segments.update(zip((one.id for one in graph.segments), graph.segment_embeddings, strict=True))
-        points.update(zip((one.id for one in graph.points), graph.point_embeddings, strict=False))
+        found.documents.append(document_id)
+        found.segments.update(zip((one.id for one in graph.segments), graph.segment_embeddings, strict=True))
+        found.points.update(zip((one.id for one in graph.points), graph.point_embeddings, strict=False))
         for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=False):
-            relations[relation.id] = relation.source_id, vector
-        names.update(zip(graph.ends, graph.end_embeddings, strict=False))
-    return Vectors(documents, segments, points, relations, names)
+            found.relations[relation.id] = relation.source_id, vector
+        found.names.update(zip(graph.ends, graph.end_embeddings, strict=False))
+    return found
 
 
 def pairs_among(columns: Columns) -> set[tuple[str, str]]:

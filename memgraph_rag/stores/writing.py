@@ -125,7 +125,7 @@ class WrittenGraph(StoredGraph):
     def flaws(self) -> Flaws:
         """What is wrong with the graph, as of one moment."""
         if self._read_only:
-            return damage.find(self._run, held=False)
+            return damage.find(self._run)
         return self._transaction("examine", lambda run, _: damage.find(run))
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:

@@ -17,6 +17,7 @@ from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
+from memgraph_rag.strategies.reflection import NEVER
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
@@ -24,12 +25,10 @@ __all__ = ["DEFAULT", "QUOTE_UNREAD", "STRATEGIES", "find_strategy"]
 
 DEFAULT = "walk"
 
-_NEVER = 2**31  # Yes that no reading reaches
-
 _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
     Pecan: {
         "pecan_without_graph": {"with_points": False},
-        "pecan_without_stop": {"yes_needed": _NEVER},
+        "pecan_without_stop": {"yes_needed": NEVER},
         "pecan_without_attention": {"attention_weight": 0.0},
         "pecan_without_similarity": {"similarity_weight": 0.0},
     },

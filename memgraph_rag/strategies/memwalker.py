@@ -66,7 +66,8 @@ class MemWalker:
         reflection = Reflection(session, yes_threshold=self._yes_threshold)
         ways = _Ways(graph, graph.top_nodes(documents_to_walk(question, graph, search, documents)))
         leaves_left = self._leaves
-        while nodes := ways.open(session.tokens_left):
+        nodes = ways.open(session.tokens_left)
+        while nodes:
             node = self._chosen(nodes, session)
             (attention,) = session.append([as_line(node.text)]).tolist()
             ways.take(node)
@@ -75,10 +76,11 @@ class MemWalker:
                 leaves_left -= 1
                 p_yes = session.probability_of_yes()
                 reflection.hear(p_yes)
+            nodes = ways.open(session.tokens_left)
             stop = None
             if reflection.is_enough:
                 stop = StopReason.ANSWERABLE
-            elif not ways.open(session.tokens_left):
+            elif not nodes:
                 stop = StopReason.WINDOW if ways else StopReason.EXHAUSTED
             elif not leaves_left:
                 stop = StopReason.MAX_ROUNDS
@@ -118,8 +120,9 @@ class _Ways:
         self._read.add(node.id)
         while node not in self._levels[-1]:
             self._levels.pop()
-        below = [edge.target_id for edge in self._graph.successors([node.id])]
-        self._levels.append(self._graph.nodes(below))
+        if not isinstance(node, Segment):
+            below = [edge.target_id for edge in self._graph.successors([node.id])]
+            self._levels.append(self._graph.nodes(below))
         self._levels = [[one for one in level if one.id not in self._read] for level in self._levels]
 
 

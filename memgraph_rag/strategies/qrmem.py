@@ -25,14 +25,13 @@ from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSessio
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
 from memgraph_rag.strategies.hand import Hand
-from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, Reflection, ask
+from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, NEVER, Reflection, ask
 from memgraph_rag.strategies.room import START_TOKENS, is_spent, start_set
 from memgraph_rag.types import Budget, Segment, Step, StopReason
 
 __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
 _ROUNDS = 8
-_NEVER = 2**31  # Yes that no reading reaches
 _NAMED = 32  # segments of the question's entities that are looked at
 _NAMES_TOLD = 12  # of the current entities, the last ones: the embedder reads no long list
 
@@ -105,7 +104,7 @@ class _Navigated(ABC):
         reflection = Reflection(
             session,
             yes_threshold=self._yes_threshold,
-            yes_needed=1 if self._reflects else _NEVER,
+            yes_needed=1 if self._reflects else NEVER,
             most_reasons=self._rounds if self._reflects else 0,
             request=self._request,
         )

@@ -13,7 +13,10 @@ from collections.abc import Callable
 
 from memgraph_rag.contracts import ReadingSession
 
-__all__ = ["MISSING_FACT", "MISSING_NAMES", "Reflection", "ask"]
+__all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "Reflection", "ask"]
+
+NEVER = 2**31
+"""``yes_needed`` that no reading reaches."""
 
 _REPLY_TOKENS = 40  # one sentence
 _RETRIES = 4

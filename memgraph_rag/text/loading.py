@@ -22,7 +22,7 @@ from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
 from memgraph_rag.types import Document, Message, MetadataValue, Turn
 
-__all__ = ["MAX_BYTES", "MAX_KEY", "Source", "load"]
+__all__ = ["MAX_BYTES", "MAX_KEY", "Source", "is_storable", "load", "storable"]
 
 Source = str | Path | Document | Sequence[Message | Mapping[str, Any]]
 """What can be added: text, a file, a document, chat messages."""
@@ -31,7 +31,7 @@ MAX_KEY = 512
 """Most characters of a key."""
 
 _MOST_OF_A_TITLE = 300  # characters of one found in a file: broken pages have titles of megabytes
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate pairs
 
 _HINTS = {
     bytes: "Decode it first, or pass the Path of the file.",
@@ -117,9 +117,9 @@ def _checked(document: Document) -> Document:
         )
     return replace(
         document,
-        text=_storable(document.text),
-        title=_storable(document.title),
-        source=_storable(document.source),
+        text=storable(document.text),
+        title=storable(document.title),
+        source=storable(document.source),
         metadata=_checked_metadata(document.metadata),
         turns=tuple(_checked_turns(document.turns, len(document.text))),
     )
@@ -146,7 +146,7 @@ def _checked_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
                 index=index,
             )
         at = turn.end
-        yield replace(turn, speaker=_storable(turn.speaker), time=moment)
+        yield replace(turn, speaker=storable(turn.speaker), time=moment)
     if turns and at != length:
         raise DocumentError(
             f"Expected the last turn to end where the text does, at {length}, got {at}. "
@@ -166,7 +166,13 @@ def _check_fields(index: int, turn: object) -> None:
             )
 
 
-def _storable(text: str) -> str:
+def is_storable(text: str) -> bool:
+    """Whether every store and every tokenizer takes the text as it is."""
+    return not _UNSTORABLE.search(text)
+
+
+def storable(text: str) -> str:
+    """The text with U+FFFD for each character that no store takes."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
@@ -176,7 +182,7 @@ def _check_key(key: object) -> None:
     if not key.strip() or len(key) > MAX_KEY:
         got = f"{len(key)} characters" if key.strip() else "an empty one"
         raise DocumentError(f"Expected a key of 1 to {MAX_KEY} characters, got {got}. Pass another: key=…", key=key)
-    if _UNSTORABLE.search(key):
+    if not is_storable(key):
         raise DocumentError(
             f"Expected a key that can be stored, got NUL or a lone surrogate in {key!r}. Pass another: key=…", key=key
         )
@@ -197,5 +203,5 @@ def _checked_metadata(metadata: Mapping[str, MetadataValue]) -> dict[str, Metada
                 "Leave it out, or write it as a str.",
                 name=name,
             )
-        checked[_storable(name)] = _storable(value) if isinstance(value, str) else value
+        checked[storable(name)] = storable(value) if isinstance(value, str) else value
     return checked

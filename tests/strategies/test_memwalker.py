@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,10 +50,6 @@ def walk(
     steps = [step for of_pass in passes for step in of_pass]
     assert session.read == [step.node.id for step in steps], "told, and no more"
     return steps
-
-
-def ids(steps: Sequence[Step]) -> list[str]:
-    return [step.node.id for step in steps]
 
 
 def test_it_goes_where_the_model_says_until_a_text_answers() -> None:

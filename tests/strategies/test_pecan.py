@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, point, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, ids, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,10 +58,6 @@ class World:
 
     def walk(self, pecan: Pecan | None = None, **options) -> list[Step]:
         return [step for of_pass in self.passes(pecan, **options) for step in of_pass]
-
-
-def ids(steps: Sequence[Step]) -> list[str]:
-    return [step.node.id for step in steps]
 
 
 # ── the slow twin ────────────────────────────────────────────────────────────────────────────────────────────

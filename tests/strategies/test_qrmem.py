@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, relation, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, relation, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,10 +63,6 @@ def read(
         if budget and budget.max_nodes is not None and len(steps) >= budget.max_nodes:
             break
     return steps
-
-
-def ids(steps: Sequence[Step]) -> list[str]:
-    return [step.node.id for step in steps]
 
 
 # ── KN ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, point, relation, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, ids, point, relation, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,10 +70,6 @@ class World:
 
     def walk(self, walk: Walk | None = None, **options) -> list[Step]:
         return [step for of_pass in self.passes(walk or Walk(), **options) for step in of_pass]
-
-
-def ids(steps: Sequence[Step]) -> list[str]:
-    return [step.node.id for step in steps]
 
 
 def shelf(count: int, *, tokens: int = 10) -> list[Node]:
