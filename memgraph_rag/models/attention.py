@@ -24,6 +24,7 @@ from transformers.masking_utils import AttentionMaskInterface
 
 from memgraph_rag.errors import ModelError, SpanError
 from memgraph_rag.models.span_mass import span_mass
+from memgraph_rag.models.varlen import packed_attention, varlen_kernel
 
 __all__ = ["IMPLEMENTATION", "AttentionMeter", "Look", "Spans", "Visibility", "require_attention_interface"]
 
@@ -246,17 +247,20 @@ def _measured_attention(
 def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _Scoring) -> Tensor:
     """(B, H, Tq, D) output of one cache's new tokens."""
     queries, visibility, meter = query.shape[2], look.visibility, look.meter
-    is_measured = meter is not None or scoring.sinks is not None
-    if not (
-        queries > _FEW_QUERIES and scoring.softcap is None and visibility.is_causal and _has_kernel(query, is_measured)
-    ):
+    kernel = varlen_kernel(query, value)
+    # A fused kernel has to give what is needed here: for a measurement or sinks, the log-sum-exp.
+    has_kernel = query.device.type == "cpu" or kernel is not None or (meter is None and scoring.sinks is None)
+    if not (queries > _FEW_QUERIES and scoring.softcap is None and visibility.is_causal and has_kernel):
         mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
         return _plain(query, key, value, mask, scoring, meter)
     reach = visibility.reach(queries)
     key, value = key[:, :, :reach], value[:, :, :reach]
-    is_square = visibility.is_square(queries, scoring.window)
-    mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
-    output, lse = _fused(query, key, value, mask, scoring.scale)
+    if kernel is not None:
+        output, lse = packed_attention(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
+    else:
+        is_square = visibility.is_square(queries, scoring.window)
+        mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
+        output, lse = _fused(query, key, value, mask, scoring.scale)
     if lse is not None and scoring.sinks is not None:
         with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
         output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
@@ -266,11 +270,6 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _S
         owner = _widened(spans.owner, key)
         meter.add(span_mass(query, key, lse, owner, spans.count, scale=scoring.scale, window=scoring.window))
     return output
-
-
-def _has_kernel(query: Tensor, is_measured: bool) -> bool:
-    """Whether a fused kernel gives what is needed here: for a measurement or sinks, the log-sum-exp."""
-    return query.device.type == "cpu" or not is_measured
 
 
 def _fused(
