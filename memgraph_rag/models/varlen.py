@@ -34,7 +34,7 @@ def varlen_kernel(query: Tensor, value: Tensor) -> Kernel | None:
 
 @cache
 def _loaded() -> Kernel | None:
-    """torch's kernel, asked for the log-sum-exp; None where torch is too old to have it, or its window and scale."""
+    """Torch's kernel, asked for the log-sum-exp; None where torch is too old to have it, or its window and scale."""
     try:
         varlen = import_module("torch.nn.attention.varlen")
     except ImportError:

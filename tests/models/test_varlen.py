@@ -103,9 +103,10 @@ def test_a_pass_over_packed_rows_is_the_plain_products(case, monkeypatch):
     spans = Spans([[(0, 4), (4, end)], *[[(2, end)]] * (case.rows - 1)], length=end, device=torch.device("cpu"))
     visibility = Visibility([case.held] * case.rows)
     meter, expected_meter = AttentionMeter(spans, by_head=True), AttentionMeter(spans, by_head=True)
-    output = _attended(*case.tensors, Look(case.queries, visibility, meter), case.scoring)
+    query, key, value = case.tensors
+    output = _attended(query, key, value, Look(case.queries, visibility, meter), case.scoring)
     mask = visibility.mask(case.queries, case.slots, case.window, torch.device("cpu"))
-    expected = _plain(*case.tensors, mask, case.scoring, expected_meter)
+    expected = _plain(query, key, value, mask, case.scoring, expected_meter)
     torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(meter.of_heads(), expected_meter.of_heads(), atol=1e-6, rtol=1e-4)
     assert expected_meter.mean().abs().max() > 1e-3
@@ -171,12 +172,10 @@ def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window,
     ],
 )
 def test_where_the_kernel_does_not_serve_it_is_not_taken(width, dtype, capability, is_there, monkeypatch):
-    class OnGpu:
-        is_cuda, device, shape = True, torch.device("cuda"), (1, 2, 100, width)
-
-    states = OnGpu()
-    states.dtype = dtype
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
     monkeypatch.setattr(varlen, "_loaded", lambda: double)
-    assert (varlen_kernel(states, states) is double) == is_there
-    assert varlen_kernel(torch.zeros(1, 2, 3, 64, dtype=torch.bfloat16), torch.zeros(1, 2, 3, 64)) is None
+    with FakeTensorMode():
+        states = torch.empty(1, 2, 100, width, dtype=dtype, device="cuda")
+        assert (varlen_kernel(states, states) is double) == is_there
+    on_cpu = torch.zeros(1, 2, 3, 64, dtype=torch.bfloat16)
+    assert varlen_kernel(on_cpu, on_cpu) is None
