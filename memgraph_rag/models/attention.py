@@ -24,8 +24,17 @@ from transformers.masking_utils import AttentionMaskInterface
 
 from memgraph_rag.errors import ModelError, SpanError
 from memgraph_rag.models.span_mass import span_mass
+from memgraph_rag.models.varlen import packed_attention, varlen_kernel
 
-__all__ = ["IMPLEMENTATION", "AttentionMeter", "Look", "Spans", "Visibility", "require_attention_interface"]
+__all__ = [
+    "IMPLEMENTATION",
+    "AttentionMeter",
+    "Look",
+    "Spans",
+    "StaticVisibility",
+    "Visibility",
+    "require_attention_interface",
+]
 
 IMPLEMENTATION = "measured"
 """The name under which the attention function and its mask are registered with transformers.
@@ -44,13 +53,14 @@ class Spans:
     Args:
         spans: those of each row; they do not overlap. Rows may have fewer than the longest list.
         length: no span reaches past this position.
+        room: for at least so many spans a row.
 
     Raises:
         SpanError: a span is empty, or reaches past ``length``.
     """
 
-    def __init__(self, spans: Sequence[Sequence[Span]], *, length: int, device: torch.device) -> None:
-        self.count = max(map(len, spans))
+    def __init__(self, spans: Sequence[Sequence[Span]], *, length: int, device: torch.device, room: int = 0) -> None:
+        self.count = max(room, *map(len, spans))
         owner = torch.full((len(spans), length), -1, dtype=torch.int32)
         tokens = torch.ones(len(spans), self.count)
         for row, of_row in enumerate(spans):
@@ -65,6 +75,13 @@ class Spans:
         self.owner = owner.to(device)  # (B, length): the span of each position, -1 where it has none
         self.tokens = tokens.to(device)  # (B, S)
         self._indicators = (self.owner[:, :, None] == torch.arange(self.count, device=device)).float()
+
+    def become(self, others: Spans) -> None:
+        """Say what others say that are no more rows, positions and spans, in the tensors that are here."""
+        rows, length, count = others._indicators.shape
+        self.owner.fill_(-1)[:rows, :length] = others.owner
+        self.tokens.fill_(1)[:rows, :count] = others.tokens
+        self._indicators.zero_()[:rows, :length, :count] = others._indicators
 
     def pool(self, probabilities: Tensor) -> Tensor:
         """(B, Tq, S) mass on each span from (B, Tq, Tk) float32 probabilities."""
@@ -175,6 +192,28 @@ class Visibility:
         return seen & (distance < window) if window is not None and leaves else seen
 
 
+class StaticVisibility(Visibility):
+    """One new token of each row sees itself and what its row held before, as many as a tensor says.
+
+    Args:
+        held: (B,) int64 on the device. Nothing is decided by its numbers but the mask's own.
+    """
+
+    def __init__(self, held: Tensor) -> None:
+        super().__init__([0])
+        self._numbers = held
+
+    @property
+    def is_causal(self) -> bool:
+        """Nobody knows, so no: rows may differ."""
+        return False
+
+    def _made(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor:  # noqa: ARG002
+        distance = self._numbers[:, None, None] - torch.arange(count, device=device)
+        seen = distance >= 0
+        return seen if window is None else seen & (distance < window)
+
+
 def require_attention_interface(model: PreTrainedModel) -> None:
     """Check that the model's attention can be measured.
 
@@ -246,17 +285,20 @@ def _measured_attention(
 def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _Scoring) -> Tensor:
     """(B, H, Tq, D) output of one cache's new tokens."""
     queries, visibility, meter = query.shape[2], look.visibility, look.meter
-    is_measured = meter is not None or scoring.sinks is not None
-    if not (
-        queries > _FEW_QUERIES and scoring.softcap is None and visibility.is_causal and _has_kernel(query, is_measured)
-    ):
+    kernel = varlen_kernel(query, value) if queries > _FEW_QUERIES else None
+    # A fused kernel has to give what is needed here: for a measurement or sinks, the log-sum-exp.
+    has_kernel = query.device.type == "cpu" or kernel is not None or (meter is None and scoring.sinks is None)
+    if not (queries > _FEW_QUERIES and scoring.softcap is None and visibility.is_causal and has_kernel):
         mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
         return _plain(query, key, value, mask, scoring, meter)
     reach = visibility.reach(queries)
     key, value = key[:, :, :reach], value[:, :, :reach]
-    is_square = visibility.is_square(queries, scoring.window)
-    mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
-    output, lse = _fused(query, key, value, mask, scoring.scale)
+    if kernel is not None:
+        output, lse = packed_attention(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
+    else:
+        is_square = visibility.is_square(queries, scoring.window)
+        mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
+        output, lse = _fused(query, key, value, mask, scoring.scale)
     if lse is not None and scoring.sinks is not None:
         with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
         output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
@@ -266,11 +308,6 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _S
         owner = _widened(spans.owner, key)
         meter.add(span_mass(query, key, lse, owner, spans.count, scale=scoring.scale, window=scoring.window))
     return output
-
-
-def _has_kernel(query: Tensor, is_measured: bool) -> bool:
-    """Whether a fused kernel gives what is needed here: for a measurement or sinks, the log-sum-exp."""
-    return query.device.type == "cpu" or not is_measured
 
 
 def _fused(

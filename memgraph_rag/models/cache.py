@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-__all__ = ["JoinedCaches", "RowCache"]
+__all__ = ["JoinedCaches", "RowCache", "StaticRows"]
 
 _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
@@ -127,6 +127,15 @@ class RowCache(Cache):
                     buffer[:, :, first : len(slots)] = buffer[:, :, moved.to(buffer.device)]
         self.lengths = [len(slots)]
 
+    @torch.inference_mode()
+    def make_room(self, rows: int, slots: int) -> None:
+        """Let its buffers hold so many rows of so many tokens, the ones that are there included."""
+        self._buffers = [self._with_room(buffers, rows, slots) for buffers in self._buffers]
+
+    def static(self, held: Tensor) -> StaticRows:
+        """Its first rows for passes that say by (rows,) int64 ``held`` how many tokens each holds before the pass."""
+        return StaticRows(self._buffers, held)
+
     def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
         """These buffers, or larger ones with the same content, for so many rows and slots."""
         held_rows, _, held_slots, _ = buffers[0].shape
@@ -142,6 +151,41 @@ class RowCache(Cache):
             bigger[:held_rows, :, :held_slots] = buffer
             grown.append(bigger)
         return grown[0], grown[1]
+
+
+class StaticRows(Cache):
+    """Rows of a ``RowCache`` for passes over one new token of each, in which nothing grows or moves.
+
+    The cache hears of the new tokens by its own ``advance``.
+
+    Args:
+        buffers: the cache's own.
+        held: (rows,) int64 on the device, tokens of each row before the pass; read anew by each pass.
+    """
+
+    def __init__(self, buffers: Sequence[tuple[Tensor, Tensor]], held: Tensor) -> None:
+        super().__init__(layers=[])
+        self._buffers = list(buffers)
+        self._held = held[:, None, None, None]
+        self.slots = buffers[0][0].shape[2]
+
+    def is_part_of(self, cache: RowCache) -> bool:
+        """Whether the cache still has these buffers, none of which it had to replace by a larger one."""
+        return all(mine is theirs for mine, theirs in zip(self._buffers, cache._buffers, strict=True))
+
+    def update(
+        self,
+        key_states: Tensor,
+        value_states: Tensor,
+        layer_idx: int,
+        *args: object,  # noqa: ARG002 - the base class's signature
+        **kwargs: object,  # noqa: ARG002
+    ) -> tuple[Tensor, Tensor]:
+        """Write (rows, H, 1, D) states of one layer; all slots of these rows, (rows, H, slots, D)."""
+        keys, values = (buffer[: len(self._held)] for buffer in self._buffers[layer_idx])
+        for buffer, states in ((keys, key_states), (values, value_states)):
+            buffer.scatter_(2, self._held.expand_as(states), states)
+        return keys, values
 
 
 class JoinedCaches(Cache):

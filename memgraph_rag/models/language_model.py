@@ -28,6 +28,7 @@ from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibilit
 from memgraph_rag.models.cache import JoinedCaches, RowCache
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
+from memgraph_rag.models.graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.prefixes import Prefixes
@@ -142,6 +143,7 @@ class TransformersModel:
         self._grammars = Grammars(self.tokens, config.get_text_config().vocab_size)
         self.device = find_device(device)
         self.dtype = best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
+        self._decoding = GraphedDecoding(capture_on_gpu) if self.device.type == "cuda" else None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens; needs no weights."""
@@ -397,14 +399,14 @@ class TransformersModel:
         started = time.perf_counter()
         longest = max(len(row.ids) + len(row.written) for row in active)
         more = max(0, min(_MOST_GUESSED, _FEW_TOKENS // len(active) - 1, self.window - longest))
+        more = more if self._decoding is None else 0  # a captured step has one shape
         guesses = [row.guess(more) for row in active]
         more = max(map(len, guesses))
         fed = [
             [row.written[-1], *guess, *[0] * (more - len(guess))] for row, guess in zip(active, guesses, strict=True)
         ]
-        meter = AttentionMeter(spans)
-        logits = self.forward(fed, past, meter=meter, logits_of=range(more + 1))
-        measured = meter.mean().cpu().numpy()
+        logits, paid = self._fed_back(fed, past, spans)
+        measured = paid.cpu().numpy()
         following = logits.argmax(dim=-1).tolist()
         unused = []
         for place, (row, guess, attended) in enumerate(zip(active, guesses, measured, strict=True)):
@@ -421,6 +423,15 @@ class TransformersModel:
         share = (time.perf_counter() - started) / len(active)
         for row in active:
             row.seconds += share
+
+    def _fed_back(self, fed: Sequence[Sequence[int]], past: RowCache, spans: Spans) -> tuple[Tensor, Tensor]:
+        """(B, t, V) logits after each token of B rows, and the (B, t, at least S) attention it pays to the spans."""
+        if self._decoding is None:
+            meter = AttentionMeter(spans)
+            return self.forward(fed, past, meter=meter, logits_of=range(len(fed[0]))), meter.mean()
+        network = self.network
+        with self._passes.turn:
+            return self._decoding(network, [token for (token,) in fed], past, spans)
 
     def _take(self, row: _Row, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> None:
         """Add the next token to what is written, or say why the row is finished."""

@@ -1,0 +1,181 @@
+"""The GPU's path of a prefill, on a CPU: with a double of its kernel, against the plain products and whole models.
+
+The double does what the documentation of ``torch.nn.attention.varlen.varlen_attn`` says, one sequence after another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from twins import PROMPTS, assert_same_generations
+
+from memgraph_rag.models import attention, varlen
+from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility, _attended, _plain, _Scoring
+from memgraph_rag.models.varlen import packed_attention, varlen_kernel
+
+QUESTION = "What did Peter eat?"
+NODES = ["Peter ate lettuces, French beans and radishes in Mr. McGregor's garden.", "Mrs. Rabbit bought five buns."]
+
+
+def double(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor,
+    max_q: int,
+    max_k: int,
+    *,
+    scale: float,
+    window_size: tuple[int, int],
+) -> tuple[Tensor, Tensor]:
+    """(T_q, H, D) output and (H, T_q) log-sum-exp of packed sequences."""
+    assert cu_seq_q.dtype == cu_seq_k.dtype == torch.int32
+    assert cu_seq_q is not cu_seq_k
+    left, right = window_size
+    outputs, denominators = [], []
+    for (q, to_q), (k, to_k) in zip(
+        *(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True) for ends in (cu_seq_q, cu_seq_k)), strict=True
+    ):
+        assert to_q - q <= max_q
+        assert to_k - k <= max_k
+        groups = query.shape[1] // key.shape[1]
+        keys, values = (states[k:to_k].double().repeat_interleave(groups, dim=1) for states in (key, value))
+        scores = scale * torch.einsum("qhd,khd->hqk", query[q:to_q].double(), keys)
+        place = torch.arange(to_k - k) - torch.arange(to_k - k - (to_q - q), to_k - k)[:, None]  # of a key to a query
+        hidden = (place > right) | ((place < -left) if left >= 0 else False)
+        scores = scores.masked_fill(hidden, -torch.inf)
+        denominators.append(scores.logsumexp(dim=-1))
+        outputs.append(torch.einsum("hqk,khd->qhd", scores.softmax(dim=-1), values))
+    return torch.cat(outputs).to(query.dtype), torch.cat(denominators, dim=1).float()
+
+
+@dataclass(frozen=True)
+class Case:
+    rows: int = 1
+    held: int = 0
+    queries: int = 20
+    groups: int = 1
+    window: int | None = None
+    has_sinks: bool = False
+    slots: int = 64
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        torch.manual_seed(0)
+        query = 3 * torch.randn(self.rows, self.queries, 2 * self.groups, 16).transpose(1, 2)
+        return query, torch.randn(self.rows, 2, self.slots, 16), torch.randn(self.rows, 2, self.slots, 16)
+
+    @property
+    def scoring(self) -> _Scoring:
+        sinks = torch.linspace(-1, 3, 2 * self.groups) if self.has_sinks else None
+        return _Scoring(scale=0.25, window=self.window, softcap=None, sinks=sinks)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(),
+        Case(held=30),
+        Case(held=30, groups=3),
+        Case(window=7, groups=2),
+        Case(held=30, window=7),
+        Case(held=5, window=40),
+        Case(held=30, window=1),
+        Case(has_sinks=True, held=11, window=9, groups=2),
+        Case(rows=3),
+        Case(rows=3, held=30, groups=2, window=12, has_sinks=True),
+        Case(rows=2, held=44),
+    ],
+    ids=str,
+)
+def test_a_pass_over_packed_rows_is_the_plain_products(case, monkeypatch):
+    monkeypatch.setattr(attention, "varlen_kernel", lambda *_: double)
+    monkeypatch.setattr(attention, "_FEW_QUERIES", 0)
+    monkeypatch.setattr(attention, "_fused", None)
+    end = case.held + 9
+    spans = Spans([[(0, 4), (4, end)], *[[(2, end)]] * (case.rows - 1)], length=end, device=torch.device("cpu"))
+    visibility = Visibility([case.held] * case.rows)
+    meter, expected_meter = AttentionMeter(spans, by_head=True), AttentionMeter(spans, by_head=True)
+    query, key, value = case.tensors
+    output = _attended(query, key, value, Look(case.queries, visibility, meter), case.scoring)
+    mask = visibility.mask(case.queries, case.slots, case.window, torch.device("cpu"))
+    expected = _plain(query, key, value, mask, case.scoring, expected_meter)
+    torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(meter.of_heads(), expected_meter.of_heads(), atol=1e-6, rtol=1e-4)
+    assert expected_meter.mean().abs().max() > 1e-3
+
+
+def test_the_log_sum_exp_is_each_rows_and_heads_own():
+    case = Case(rows=3, groups=2, held=44)
+    query, key, value = case.tensors
+    _, lse = packed_attention(query, key, value, scale=0.25, window=None, kernel=double)
+    scores = 0.25 * query @ key.repeat_interleave(2, dim=1).transpose(2, 3)
+    seen = torch.arange(64) <= torch.arange(44, 64)[:, None]
+    torch.testing.assert_close(lse, scores.masked_fill(~seen, -torch.inf).logsumexp(dim=-1))
+
+
+def test_whole_models_write_and_read_the_same(fast, twin, monkeypatch):
+    asked: list[tuple[int, int]] = []
+
+    def kernel(*packed, **more):
+        asked.append(packed[5:7])
+        return double(*packed, **more)
+
+    monkeypatch.setattr(attention, "varlen_kernel", lambda *_: kernel)
+    monkeypatch.setattr(attention, "_FEW_QUERIES", 4)
+    monkeypatch.setattr(fast, "_prefixes", type(fast._prefixes)())
+    assert_same_generations(fast, twin, PROMPTS, 12)
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        for nodes in (NODES, NODES[:1]):
+            np.testing.assert_allclose(session.append(nodes), plain.append(nodes), rtol=1e-4, atol=1e-8)
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+    layers = fast.network.config.num_hidden_layers
+    if fast.network.config.model_type == "gemma2":
+        assert not asked, "a soft cap is for the plain products"
+    else:
+        assert len(asked) >= 4 * layers
+        assert any(queries < keys for queries, keys in asked), "behind what was read before"
+
+
+@pytest.mark.parametrize("window", [None, 5])
+def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window, monkeypatch):
+    """Its operator on tensors of a GPU that is not there: arguments, shapes and types, no numbers."""
+    if varlen._loaded() is None:
+        pytest.skip("this torch has no varlen_attn with a window, a scale and shared key heads")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
+    with FakeTensorMode():
+        query = torch.empty(3, 20, 4, 64, device="cuda", dtype=torch.bfloat16).transpose(1, 2)
+        states = torch.empty(3, 2, 50, 64, device="cuda", dtype=torch.bfloat16)
+        kernel = varlen_kernel(query, states)
+        assert kernel is not None
+        output, lse = packed_attention(query, states, states, scale=0.3, window=window, kernel=kernel)
+    assert (output.shape, output.dtype, output.device.type) == (query.shape, torch.bfloat16, "cuda")
+    assert (lse.shape, lse.dtype) == (query.shape[:3], torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("width", "dtype", "capability", "is_there"),
+    [
+        (64, torch.bfloat16, (8, 0), True),
+        (256, torch.float16, (9, 0), True),
+        (64, torch.float32, (9, 0), False),
+        (20, torch.bfloat16, (9, 0), False),
+        (512, torch.bfloat16, (9, 0), False),
+        (64, torch.float16, (7, 5), False),
+    ],
+)
+def test_where_the_kernel_does_not_serve_it_is_not_taken(width, dtype, capability, is_there, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(varlen, "_loaded", lambda: double)
+    with FakeTensorMode():
+        states = torch.empty(1, 2, 100, width, dtype=dtype, device="cuda")
+        assert (varlen_kernel(states, states) is double) == is_there
+    on_cpu = torch.zeros(1, 2, 3, 64, dtype=torch.bfloat16)
+    assert varlen_kernel(on_cpu, on_cpu) is None
