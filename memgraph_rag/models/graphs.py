@@ -21,7 +21,7 @@ from memgraph_rag.models.cache import RowCache
 
 __all__ = ["GraphedDecoding", "capture_on_gpu"]
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _WARM_UPS = 2  # passes before the capture: libraries set themselves up, kernels are compiled
 _ROUNDED = 8  # rows, and spans: so many make one shape
 
@@ -95,7 +95,7 @@ class GraphedDecoding:
             except RuntimeError as error:
                 self._capture = None
                 name = type(network).__name__
-                _LOG.warning("A decoding step of %s could not be captured, so it is run from Python: %s", name, error)
+                logger.warning("A decoding step of %s could not be captured, so it is run from Python: %s", name, error)
         return step.run
 
 
