@@ -184,7 +184,7 @@ class Scorecard:
                 f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
                 f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {self._tera(built):.1f} TFLOP."
             )
-            paid = {method: self.questions_to_pay(method) for method in self.methods}
+            paid = {method: self.questions_to_pay(method) for method in self.methods if method in self._ours}
             parts += [
                 f"{method} has saved, against reading the whole, what building took after {count:.1f} questions on a "
                 "document."
