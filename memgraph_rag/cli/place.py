@@ -106,3 +106,4 @@ def _start_logging(*, verbose: bool) -> None:
     logging.getLogger("memgraph_rag").setLevel(ours)
     if not verbose:
         warnings.simplefilter("ignore")
+        logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # of each failed try; we say what came of them

@@ -136,10 +136,13 @@ def test_help_loads_nothing_heavy(tmp_path) -> None:
     assert not loaded & {"torch", "transformers", "neo4j", "ladybug", "numpy", "pydantic", "pyarrow"}
 
 
-def test_an_error_of_the_process_is_one_line_and_1(tmp_path) -> None:
-    done = run_process("documents", "--store", "http://localhost", cache=tmp_path)
+@pytest.mark.parametrize(
+    ("store", "error"), [("http://localhost", "SettingsError"), ("neo4j://localhost:1", "StoreUnavailable")]
+)
+def test_an_error_of_the_process_is_one_line_and_1(tmp_path, store, error) -> None:
+    done = run_process("documents", "--store", store, cache=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("SettingsError: ")
+    assert done.stderr.startswith(f"{error}: ")
     assert done.stderr.count("\n") == 1
 
 
