@@ -662,6 +662,6 @@ def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
     if isinstance(names, str) or not isinstance(names, Iterable) or not all(name in (*known,) for name in names):
-        raise SettingsError(f"Expected layers out of {tuple(known)}, got {names!r}.", layers=names)
+        raise SettingsError(f"Expected layers out of {', '.join(known)}, got {names!r}.", layers=names)
     wanted = {*names, *(["entities"] if "relations" in names else [])}
     return [make() for name, make in known.items() if name in wanted]
