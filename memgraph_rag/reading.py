@@ -18,13 +18,16 @@ from memgraph_rag.errors import SearchMemoryExceeded, StoreError
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import cite
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, Budget, Citation, Segment, Step, StopReason
+from memgraph_rag.types import Answer, Budget, Citation, Node, Segment, Step, StopReason
 
 __all__ = ["NOTHING_FOUND", "Reading"]
 
 logger = logging.getLogger(__name__)
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
+
+_MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
+_MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
 
 
 class Reading:
@@ -80,10 +83,10 @@ class Reading:
                     text += piece
                     yield piece
             text = text.strip()
-            support = segments_under(trace, self._store) if text else []
-            citations = self._cite(question, text, support) if text else ()
+            support = segments_under(trace, self._store, most=_MOST_SUPPORT) if text else []
+            citations = self._cite(question, text, support[:_MOST_CITED]) if text else ()
             if text:
-                self._remember(text, [segment for segment, _ in support])
+                self._remember(text, [segment for segment, _ in support], trace)
             yield Answer(
                 question=question,
                 text=text or (self._looked_for(question, trace) if trace else NOTHING_FOUND),
@@ -108,14 +111,25 @@ class Reading:
         nodes = "node" if len(trace) == 1 else "nodes"
         return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{missing}."
 
-    def _remember(self, text: str, support: Sequence[Segment]) -> None:
+    def _remember(self, text: str, support: Sequence[Segment], trace: Sequence[Step]) -> None:
         """Have the store know the answer's sentences again; an answer is worth telling where it cannot."""
         if self._store.read_only:
             return
         try:
-            self._store.remember(answered(self._store.namespace, text, support))
+            self._store.remember(answered(self._store.namespace, text, [*support, *self._own(trace)]))
         except StoreError as error:
             logger.warning("an answer will not be recognised when it is added: %s", type(error).__name__)
+
+    def _own(self, trace: Sequence[Step]) -> list[Node]:
+        """What speaks for itself of what was read: segments, and points that are gone, with all below them.
+
+        A point is the model's words as long as its segments are there to tell whose the sentence is. Of one whose
+        document went while it was read nothing else is left that could.
+        """
+        points = {step.node.id: step.node for step in trace if step.node.level}
+        there = {node.id: node for node in self._store.nodes(sorted(points))}
+        gone = (node for one, node in points.items() if there.get(one) != node)
+        return [*(step.node for step in trace if not step.node.level), *gone]
 
     def _cite(self, question: str, text: str, support: Sequence[tuple[Segment, float]]) -> tuple[Citation, ...]:
         records = self._store.documents(sorted({segment.document_id for segment, _ in support}))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memories import FOX, RIVER, graph_of, options
 
-from memgraph_rag import Memory
+from memgraph_rag import Answer, Memory
 from memgraph_rag.errors import StoreError
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeLanguageModel
@@ -84,6 +84,35 @@ def test_a_document_stays_evidence_when_its_sentences_were_answered(tmp_path: Pa
         memory.forget("fox, second edition")
         assert memory.add(FOX, key="fox").echoes == 0
         assert graph_of(memory) == before
+
+
+@pytest.mark.parametrize("strategy", ["top_k", "pecan"], ids=["its segment is read", "its point is read"])
+def test_a_document_that_goes_while_it_is_read_is_evidence_when_it_comes_again(tmp_path: Path, strategy: str) -> None:
+    text = "Tom built a wooden box for the fox."
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.add(RIVER, key="river")
+        memory.add(text, key="fox")
+        asked = memory.stream(QUESTION, strategy=strategy, documents=["fox"])
+        next(asked)  # read, and not answered yet
+        memory.forget("fox")
+        *_, answer = asked
+        assert isinstance(answer, Answer)
+        assert answer.text == text
+        assert memory.add(text, key="fox").echoes == 0
+
+
+@pytest.mark.parametrize("strategy", ["full_context", "pecan"])
+def test_what_was_read_far_down_a_long_document_is_its_own(tmp_path: Path, strategy: str) -> None:
+    text = " ".join(f"In year {number} the miller bought boat {number} in the city." for number in range(40))
+    last = "In year 39 the miller bought boat 39 in the city."
+    model = FakeLanguageModel(answer=last)
+    with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
+        memory.add(RIVER, key="river")
+        memory.add(text, key="boats")
+        answer = memory.ask("What did the miller buy?", strategy=strategy, documents=["boats"])
+        assert (answer.text, len(answer.trace) > 16) == (last, True)
+        memory.forget("boats")
+        assert memory.add(last, key="boats").echoes == 0
 
 
 def test_in_a_conversation_the_assistants_turn_is_an_echo(memory: Memory) -> None:

@@ -67,7 +67,6 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
     survey = _survey(run)
     found = _flaws(survey)
     if found:
-        run("write/advance_namespace")
         _mend_structure(run, create, survey, found)
         embed(run, create, find_near, _known(survey, found, vectors))
         _mend_entities(run, create)

@@ -28,7 +28,6 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
             "Use question_id(namespace, text).",
             question_id=question.id,
         )
-    run("write/advance_namespace")
     _check_still_there(run, question, namespace)
     run("write/delete_questions", question_ids=[question.id])
     create("write/create_questions", question_rows.question_columns(question))
@@ -59,7 +58,6 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
     Raises:
         QuestionNotFound: there is none.
     """
-    run("write/advance_namespace")
     if not run("read/find_questions", question_ids=[one_id]):
         raise QuestionNotFound(
             f"no kept question {one_id!r} in namespace {namespace!r}. questions() lists those that are there.",

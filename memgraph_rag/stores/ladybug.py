@@ -257,14 +257,19 @@ class LadybugStore(writing.WrittenGraph):
         work: Callable[[reading.Run, rows.Create], T],
         *,
         row_bytes: int = 0,
-        exclusive: bool = True,
+        first: str = writing.COUNTED,
     ) -> T:
         self._require_writable()
         with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
             self._require_open()
-            return self._file.transaction(
-                lambda execute: work(self._runner(execute), self._creator(execute)), row_bytes=row_bytes
-            )
+
+            def begun(execute: Execute) -> T:
+                run = self._runner(execute)
+                if first:
+                    run(first)
+                return work(run, self._creator(execute))
+
+            return self._file.transaction(begun, row_bytes=row_bytes)
 
     @override
     def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:

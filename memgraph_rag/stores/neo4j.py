@@ -295,16 +295,16 @@ class Neo4jStore(writing.WrittenGraph):
         work: Callable[[reading.Run, rows.Create], T],
         *,
         row_bytes: int = 0,
-        exclusive: bool = True,
+        first: str = writing.COUNTED,
     ) -> T:
         self._require_open()
         self._require_writable()
 
         def checked(execute: Execute) -> T:
             run = self._runner(execute)
-            if exclusive and self._embedder:
-                run("write/hold_namespace")  # what it waits for may be that all is embedded anew
-                self._check_embedder(run)
+            if first:
+                run(first)
+                self._check_embedder(run)  # what it waited for may have been that all is embedded anew
             return work(run, self._creator(execute))
 
         return self._connection.write(operation, checked)

@@ -30,6 +30,16 @@ MOST_ANSWERS = 20_000
 """Answered sentences that a namespace remembers."""
 
 
+COUNTED = "write/advance_namespace"
+"""Counts a write of the namespace; its other writers wait until the transaction ends.
+
+A transaction changes the namespace's node once, and first. To change a node Neo4j takes two locks, and gives one of
+them back at once: who waits for the node holds that one, so a second change in the same transaction is a deadlock."""
+
+HELD = "write/hold_namespace"
+"""The same, and counts nothing."""
+
+
 class WrittenGraph(StoredGraph):
     """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
 
@@ -39,13 +49,14 @@ class WrittenGraph(StoredGraph):
 
     @abstractmethod
     def _transaction(
-        self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, exclusive: bool = True
+        self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, first: str = COUNTED
     ) -> T:
         """What ``work`` returns, after all that it ran is committed; nothing of it where it raises.
 
         Args:
             row_bytes: about how many bytes it stores.
-            exclusive: it and the namespace's other writers wait for each other.
+            first: the statement that it begins with: ``COUNTED``, ``HELD``, or none where it waits for no writer. No
+                other statement of it may change the namespace's node: see ``COUNTED``.
         """
 
     def _require_writable(self) -> None:
@@ -120,16 +131,20 @@ class WrittenGraph(StoredGraph):
     def remember(self, answers: Sequence[Answered]) -> None:
         """Remember sentences that were answered, in one transaction that counts as no write."""
         if answers:
-            self._transaction("remember", lambda run, create: remember(run, create, answers), exclusive=False)
+            self._transaction("remember", lambda run, create: remember(run, create, answers), first="")
 
     def flaws(self) -> Flaws:
         """What is wrong with the graph, as of one moment."""
         if self._read_only:
             return damage.find(self._run)
-        return self._transaction("examine", lambda run, _: damage.find(run))
+        return self._transaction("examine", lambda run, _: damage.find(run), first=HELD)
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Put right what can be put right, in one transaction; what was wrong."""
+        self._require_writable()
+        found = self.flaws()  # before: where there are none, no write is counted
+        if not found:
+            return found
         return self._transaction("mend", lambda run, create: damage.mend(run, create, self._find_near, vectors))
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:
@@ -148,7 +163,6 @@ def size(graph: DocumentGraph) -> int:
 
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[Action]:
     """Store documents, each in place of what was stored under its id."""
-    run("write/advance_namespace")
     document_ids = [graph.document.id for graph in graphs]
     stored = [row["id"] for row in run("read/find_document_keys", document_ids=document_ids)]
     gone: rows.Writings = {}
@@ -227,7 +241,6 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
 
 def _begin_extending(run: Run, graph: DocumentGraph, namespace: str, *, of_some: bool = False) -> Mapping[str, Any]:
     """The stored row of the document that a graph is laid over; the graph has all its segments, or ``of_some``."""
-    run("write/advance_namespace")
     stored = run("read/find_documents", document_ids=[graph.document.id])
     if not stored or stored[0]["sha256"] != graph.document.sha256:
         raise DocumentNotFound(
@@ -260,7 +273,6 @@ def remove(
     Raises:
         DocumentNotFound: there is none.
     """
-    run("write/advance_namespace")
     known = run("read/find_document_keys", document_ids=[document_id])
     if not known:
         raise DocumentNotFound(

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memgraph_rag.text.splitting import sentences
-from memgraph_rag.types import Answered, Segment, make_id
+from memgraph_rag.types import Answered, Node, Segment, make_id
 
 __all__ = ["answered", "marked", "sentence_ids"]
 
@@ -31,13 +31,13 @@ Origins = Mapping[str, Collection[str]]
 """For each sentence that was answered, by its id: who said it before; see ``types.Answered``."""
 
 
-def answered(namespace: str, text: str, read: Sequence[Segment]) -> list[Answered]:
+def answered(namespace: str, text: str, read: Sequence[Node]) -> list[Answered]:
     """The sentences of an answer; of those that stand in what was read, whose they are."""
-    spoken = {segment: f" {_normal(segment.text)} " for segment in read}
+    spoken = {node: f" {_normal(node.text)} " for node in read}
     found = {}
     for forms in _sentences(text)[:_MOST_SENTENCES]:
-        said = [segment for segment, words in spoken.items() if f" {forms[-1]} " in words]
-        origins = tuple(sorted({_origin(namespace, segment) for segment in said}))
+        said = [node for node, words in spoken.items() if f" {forms[-1]} " in words]
+        origins = tuple(sorted({_origin(namespace, node) for node in said}))
         found |= {form: Answered(_id(namespace, form), origins) for form in forms}
     return list(found.values())
 
@@ -90,9 +90,11 @@ def _echoed(namespace: str, segment: Segment, whose: Origins) -> tuple[int, int,
     return characters, repeated, invented
 
 
-def _origin(namespace: str, segment: Segment) -> str:
-    """Whose a segment is: in a conversation its speaker's, else its document's."""
-    return make_id(namespace, "speaker", segment.speaker) if segment.speaker else segment.document_id
+def _origin(namespace: str, node: Node) -> str:
+    """Whose a node is: a segment of a conversation its speaker's, anything else its document's."""
+    if isinstance(node, Segment) and node.speaker:
+        return make_id(namespace, "speaker", node.speaker)
+    return node.document_id
 
 
 def _sentences(text: str) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, random_uni
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, SchemaMismatch, StoreError
+from memgraph_rag.stores.reading import counts
 from memgraph_rag.types import Action, Summarizes, make_id
 
 EVERYTHING = {
@@ -516,7 +517,7 @@ def test_an_interrupted_write_leaves_the_store_as_before(
     assert store.write(make_graph(store.namespace, texts=("other",))).action is Action.REPLACED
 
 
-def test_several_threads_use_one_store(store: GraphStore) -> None:
+def test_several_threads_use_one_store(store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:
     failures: list[Exception] = []
 
     def work(number: int) -> None:
@@ -538,6 +539,17 @@ def test_several_threads_use_one_store(store: GraphStore) -> None:
 
     assert not failures
     assert store.statistics()["Segment"] == 8
+    retried = [record.getMessage() for record in caplog.records if "will be retried" in record.getMessage()]
+    assert not retried, "writers of one namespace wait for each other, and do not lock each other out"
+
+
+def test_a_document_that_comes_while_it_is_counted_is_not_there_yet() -> None:
+    counted = [
+        {"name": "Document", "count": 0},
+        {"name": "Segment", "count": 0},
+        {"name": "InformationPoint", "count": 4},
+    ]
+    assert counts(lambda *_, **__: counted, "a document") == {}
 
 
 def test_a_closed_store_says_so(make_store: MakeStore) -> None:
