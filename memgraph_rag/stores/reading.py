@@ -295,12 +295,8 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
 
 
 def counts(run: Run, document_id: str) -> Mapping[str, int]:
-    """What the graph holds of a document, by label and by relationship type; nothing is not named.
-
-    Of one that comes while its parts are counted, Neo4j counts those that came later only: it was not there.
-    """
-    found = rows.counts(run("read/count_document", document_id=document_id))
-    return found if "Document" in found else {}
+    """What the graph holds of a document, by label and by relationship type; nothing is not named."""
+    return rows.counts_of_document(run("read/count_document", document_id=document_id))
 
 
 def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:

@@ -44,6 +44,7 @@ __all__ = [
     "caption",
     "counts",
     "counts_by_document",
+    "counts_of_document",
     "decode_document",
     "decode_entity",
     "decode_hits",
@@ -354,10 +355,18 @@ def counts(rows: Iterable[Row]) -> dict[str, int]:
     return {row["name"]: row["count"] for row in rows if row["count"]}
 
 
+def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
+    """Counts by name, of one document.
+
+    Of one that comes while its parts are counted, Neo4j counts those that came later only: it was not there.
+    """
+    found = counts(rows)
+    return found if "Document" in found else {}
+
+
 def counts_by_document(rows: Iterable[Row]) -> dict[str, Mapping[str, int]]:
-    """Counts by name, of each document."""
-    found: dict[str, dict[str, int]] = {}
+    """Counts by name, of each document that is there; see ``counts_of_document``."""
+    of_each: dict[str, list[Row]] = {}
     for row in rows:
-        if row["count"]:
-            found.setdefault(row["document_id"], {})[row["name"]] = row["count"]
-    return dict(found)
+        of_each.setdefault(row["document_id"], []).append(row)
+    return {one: found for one, of_one in of_each.items() if (found := counts_of_document(of_one))}

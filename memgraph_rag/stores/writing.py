@@ -137,12 +137,15 @@ class WrittenGraph(StoredGraph):
         """What is wrong with the graph, as of one moment."""
         if self._read_only:
             return damage.find(self._run)
+        return self._examined()
+
+    def _examined(self) -> Flaws:
+        """What is wrong with the graph, while no writer changes it."""
         return self._transaction("examine", lambda run, _: damage.find(run), first=HELD)
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Put right what can be put right, in one transaction; what was wrong."""
-        self._require_writable()
-        found = self.flaws()  # before: where there are none, no write is counted
+        found = self._examined()  # before: where there are none, no write is counted
         if not found:
             return found
         return self._transaction("mend", lambda run, create: damage.mend(run, create, self._find_near, vectors))
