@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import neo4j
@@ -199,7 +199,14 @@ class Neo4jConnection:
                 database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
             ) as session,
         ):
-            yield session
+            try:
+                yield session
+            except Exception:
+                raise
+            except BaseException:  # Ctrl-C: of half a request the server complains, which is nobody's business
+                with suppress(exceptions.Neo4jError, exceptions.DriverError):
+                    session.close()
+                raise
 
 
 class TornRead(Exception):

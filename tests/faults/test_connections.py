@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from fault_connections import breaks, gone, interrupted
@@ -28,6 +29,26 @@ def test_a_server_that_comes_back_in_time_is_waited_for(place: Place) -> None:
 def test_a_server_that_stays_away_is_told_of_in_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neo4j_connection, "RETRY_S", 1.0)
     assert gone(place, deadline_s=10.0, ways=["refuse"]) == Tally(tried=3)
+
+
+class Interrupted(list[str]):
+    """What Ctrl-C meets while the driver packs it into a request."""
+
+    def __iter__(self) -> Iterator[str]:
+        yield "packed"
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_ctrl_c_while_a_request_is_packed_stays_ctrl_c(place: Place, kind: str) -> None:
+    """And the connection, in which half a request was, serves the next call."""
+    auth = (place.address["user"], SecretStr(place.address["password"]))
+    given = {"given": Interrupted(["packed", "not packed"])}
+    with closing(connect(place.address["address"], auth=auth, database=None, timeout_s=10)) as connection:
+        with pytest.raises(KeyboardInterrupt):
+            getattr(connection, kind)("count", lambda execute: execute("RETURN size($given) AS size", given))
+        for _ in range(3):
+            assert connection.read("one", lambda execute: execute("RETURN 1 AS one", {})) == [{"one": 1}]
 
 
 MADE = "UNWIND ['a', 'b'] AS name CREATE (:Lock {namespace: $namespace, name: name, times: 0})"
