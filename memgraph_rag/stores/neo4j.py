@@ -38,6 +38,7 @@ Scored = TypeVar("Scored", Hit, Neighbour)
 
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
+MOST_COMPARED, NEAREST = 256, 512
 TRIES = 5
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
@@ -103,16 +104,25 @@ class Neo4jStore(writing.WrittenGraph):
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id."""
+        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
+
+        Of an entity with more than ``MOST_COMPARED``, those alone that are among the ``NEAREST`` by the index, where
+        these are k and no documents are named: to compare ten thousand takes 0.4 s.
+        """
         query = None if vector is None else reading.numbers(vector)
         if not entity_ids or k < 1 or reading.nowhere(documents):
             return []
-        asked = {"entity_ids": list(dict.fromkeys(entity_ids)), "k": k, **reading.within(documents)}
-        found = (
-            self._run("read/list_neighbours", **asked)
-            if query is None
-            else self._run("read/find_neighbours", **asked, vector=query)
-        )
+        asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids)), "k": k}
+        if query is not None and documents is None:
+            bounds = {"most": MOST_COMPARED, "width": NEAREST}
+            near = self._by_index("read/find_near_neighbours", **asked, **bounds, vector=query)
+            if len(near) == k or (near and near[0]["whole"]):
+                return relation_rows.decode_neighbours(near, k)
+        asked |= reading.within(documents)
+        if query is None:
+            found = self._run("read/list_neighbours", **asked)
+        else:
+            found = self._run("read/find_neighbours", **asked, vector=query)
         return relation_rows.decode_neighbours(found, k)
 
     def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
