@@ -61,7 +61,7 @@ $(STORE): | $(VENV)/.has-bench
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
 
-bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of three sizes
+bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of two sizes
 	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
 
 bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
