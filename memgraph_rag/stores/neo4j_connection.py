@@ -204,7 +204,7 @@ class Neo4jConnection:
             except Exception:
                 raise
             except BaseException:  # Ctrl-C: of half a request the server complains, which is nobody's business
-                with suppress(exceptions.Neo4jError, exceptions.DriverError):
+                with suppress(Exception):
                     session.close()
                 raise
 
