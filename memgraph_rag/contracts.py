@@ -383,9 +383,9 @@ class GraphReader(Protocol):
     ) -> list[Neighbour]:
         """The k relations with an end among these entities, or among those SIMILAR_TO one of them, that are nearest.
 
-        Best cosine first, ties by relation id; without a vector by relation id. One round trip, whatever the number
-        of entities and relations. Of an entity with hundreds of relations a store may compare only those that are
-        among the nearest of the whole namespace.
+        Best cosine first, ties by relation id; without a vector by relation id. At most two round trips, whatever the
+        number of entities and relations. Of an entity with hundreds of relations a store may compare only those that
+        are among the nearest of the whole namespace.
         """
         ...
 

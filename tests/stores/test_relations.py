@@ -459,9 +459,9 @@ def test_an_entity_in_very_many_segments(store: GraphStore) -> None:
     assert np.allclose([hit.score for hit in naming], np.sort(cosines)[::-1][:20], atol=1e-6)
     assert len(store.expand(everybody, vector=None, k=20)) == 20
 
-    few = ids(store, "name7")  # 250 relations, of which few are among the nearest of all
-    expected = sorted(one for graph in group for one in near(graph, vector, set(few)))
-    expected = sorted(expected, key=lambda pair: (-pair[1], pair[0]))[:20]
+    few = ids(store, "name7")  # 280 relations, of which few are among the nearest of all
+    told_of = [one for graph in group for one in near(graph, vector, set(few))]
+    expected = sorted(told_of, key=lambda pair: (-pair[1], pair[0]))[:20]
     assert told(store.expand(few, vector=vector, k=20)) == [one for one, _ in expected]
     assert {one.relation.id for one in found} == set(told(store.expand(everybody + few, vector=vector, k=20)))
 
