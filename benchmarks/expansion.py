@@ -17,8 +17,9 @@ entity alone. On the embedded store processor time is given beside wall time, fo
 little.
 
 Stores are by default a temporary Ladybug file; a Neo4j's password comes from NEO4J_PASSWORD. A namespace that is filled
-already is used as it is. 100,000 segments take nine minutes to write on Neo4j, and hours in a Ladybug file, which
-writes all relations again at each checkpoint (``docs/decisions.md``, Stores). --json writes the figures, of other
+already is used as it is. 100,000 segments take nine minutes to write on Neo4j, six in a Ladybug graph in memory
+(``--stores :memory:``), and hours in a Ladybug file, which writes all relations again at each checkpoint
+(``docs/decisions.md``, Stores). --json writes the figures, of other
 stores too where the file has them.
 """
 

@@ -1,9 +1,10 @@
 """A memory as a file of JSON Lines: from any store into any other, exactly.
 
 The first line says what it is, each further one holds a document with all that was built of it, the last one how many
-there were. It knows records and no database. Invariants: every line is checked, by its hash and by its form (whoever
-changes a line can hash it again), before anything of the file is stored; ids are not in it but made again, so that a
-document may go into another namespace; numbers come back bit for bit (embeddings as float32 in base64).
+there were. It knows records and no database. Invariants: every line is checked, by its hash, by its form and by whether
+it can be stored (whoever changes a line can hash it again), before anything of the file is stored; ids are not in it
+but made again, so that a document may go into another namespace; numbers come back bit for bit (embeddings as float32
+in base64).
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
-from memgraph_rag.errors import DocumentError, SchemaMismatch
+from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.types import (
     DocumentGraph,
     DocumentRecord,
@@ -43,6 +44,7 @@ __all__ = ["read", "verify", "write"]
 
 _FORMAT = "memgraph_rag archive"
 _VERSION = 1
+_HEAD_BYTES = 200  # in which the first line names the format
 _DOCUMENT_LINE = re.compile(r'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
 
 _Number = Annotated[int, Field(ge=0, lt=2**31)]
@@ -91,37 +93,65 @@ _FORM = TypeAdapter(_Encoded)
 
 
 def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:
-    """Write documents, one at a time; how many. The file is there whole or not at all, for its owner alone."""
+    """Write documents, one at a time; how many. The file is there whole or not at all, for its owner alone.
+
+    Raises:
+        DocumentError: it cannot be written, or holds something else than an archive.
+    """
     scratch = path.with_name(f"{path.name}.part")
     head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
-    number, hashes = 0, hashlib.sha256()
     try:
+        _require_replaceable(path)
         descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(_json(head) + "\n")
-            for graph in graphs:
-                document = _json(_encoded(graph))
-                own = hashlib.sha256(document.encode()).hexdigest()
-                hashes.update(own.encode())
-                number += 1
-                file.write(f'{{"sha256":"{own}","document":{document}}}\n')
-            file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + "\n")
-        scratch.replace(path)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                number = _write_lines(file, head, graphs)
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
     except OSError as exc:
         raise DocumentError(f"Expected a place where a file can be written, got {exc}: {path}.", path=path) from exc
-    finally:
-        scratch.unlink(missing_ok=True)
     return number
 
 
-def verify(path: Path, *, embedder: str, dimension: int) -> int:
+def _require_replaceable(path: Path) -> None:
+    """Refuse to replace a file that was not written here: it may be the memory itself."""
+    if not path.is_file() or not path.stat().st_size:
+        return
+    with path.open("rb") as file:
+        if f'"format":"{_FORMAT}"'.encode() not in file.read(_HEAD_BYTES):
+            raise DocumentError(
+                f"Expected a new file, or an archive to replace; {path} holds something else, and was left as it is. "
+                "Name another file.",
+                path=path,
+            )
+
+
+def _write_lines(file: TextIO, head: Mapping[str, Any], graphs: Iterable[DocumentGraph]) -> int:
+    number, hashes = 0, hashlib.sha256()
+    file.write(_json(head) + "\n")
+    for graph in graphs:
+        document = _json(_encoded(graph))
+        own = hashlib.sha256(document.encode()).hexdigest()
+        hashes.update(own.encode())
+        number += 1
+        file.write(f'{{"sha256":"{own}","document":{document}}}\n')
+    file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + "\n")
+    return number
+
+
+def verify(path: Path, *, embedder: str, dimension: int, check: Callable[[DocumentGraph], None]) -> int:
     """How many documents an archive holds, after every line of it was checked.
+
+    Args:
+        check: refuses a document that could not be stored, with the ids that it has in the namespace "".
 
     Raises:
         DocumentError: it is no archive, of a newer version, cut off, or damaged.
         SchemaMismatch: it was made with another embedder.
     """
     number, hashes, foot = 0, hashlib.sha256(), None
+    known: set[str] = set()
     for place, line in enumerate(_lines(path), 1):
         told = _DOCUMENT_LINE.fullmatch(line)
         if place == 1:
@@ -130,7 +160,11 @@ def verify(path: Path, *, embedder: str, dimension: int) -> int:
             own, document = told.groups()
             if own != hashlib.sha256(document.encode()).hexdigest():
                 raise _damaged(path, place, "its hash is another")
-            _document(path, place, document, "")
+            graph = _document(path, place, document, "")
+            _check(path, place, graph, check)
+            if graph.document.id in known:
+                raise _damaged(path, place, "its document comes twice")
+            known.add(graph.document.id)
             hashes.update(own.encode())
             number += 1
         else:
@@ -172,6 +206,13 @@ def _document(path: Path, place: int, text: str, namespace: str) -> DocumentGrap
         return _decoded(_FORM.validate_json(text), namespace)
     except (ValueError, IndexError) as exc:
         raise _damaged(path, place, "what it holds is no document") from exc
+
+
+def _check(path: Path, place: int, graph: DocumentGraph, check: Callable[[DocumentGraph], None]) -> None:
+    try:
+        check(graph)
+    except MemgraphRagError as exc:
+        raise _damaged(path, place, f"what it holds cannot be stored: {exc}") from exc
 
 
 def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:

@@ -81,8 +81,6 @@ Extract = Callable[[str, Sequence[Segment]], list[Relation]]
 
 SearchMode = Literal["graph", "hybrid", "keywords", "vector"]
 
-NodeKind = Literal["segment", "point"]
-
 
 class LanguageModel(Protocol):
     """A local model whose attention can be read. Loads its weights when first needed."""
@@ -383,9 +381,9 @@ class GraphReader(Protocol):
     ) -> list[Neighbour]:
         """The k relations with an end among these entities, or among those SIMILAR_TO one of them, that are nearest.
 
-        Best cosine first, ties by relation id; without a vector by relation id. At most two round trips, whatever the
-        number of entities and relations. Of an entity with hundreds of relations a store may compare only those that
-        are among the nearest of the whole namespace.
+        Best cosine first, ties by relation id; without a vector by relation id. One transaction, whatever the number
+        of entities and relations, and whether there are any; a second one where the k-th and the next tie. Of an
+        entity with hundreds of relations a store may compare only those that are among the nearest of all.
         """
         ...
 
@@ -499,7 +497,7 @@ class GraphWriter(Protocol):
         ...
 
     def extend(self, graph: DocumentGraph) -> Receipt:
-        """Store further layers of a document that is there: points, mentions and titles beside what it has.
+        """Store further layers of a document that is there: points, mentions, titles and relations beside what it has.
 
         ``graph.segments`` are those stored already, their embeddings may be empty; ``graph.document.layers`` names
         all layers that it has afterwards. What the store holds of a layer that is given is replaced.

@@ -1,9 +1,9 @@
 """What was done, for logs and traces: names, numbers and ids, never a text.
 
-Each call of ``Memory`` ends with one record of the logger ``memgraph_rag`` at level INFO: its message reads as a line,
-and ``record.event`` and ``record.facts`` say the same to a program. With the extra ``otel`` it is a span as well; who
-does not configure OpenTelemetry gets none. It knows the public records only. Invariant: no text, title, key, question,
-answer or name of a document or an entity is in either.
+Each call of ``Memory`` that writes, asks, searches or examines ends with one record of the logger ``memgraph_rag`` at
+level INFO: its message reads as a line, and ``record.event`` and ``record.facts`` say the same to a program. With the
+extra ``otel`` it is a span as well; who does not configure OpenTelemetry gets none. It knows the public records only.
+Invariant: no text, title, key, question, answer or name of a document or an entity is in either.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from memgraph_rag.types import Answer, Failure, Receipt, Step, Usage
 
 __all__ = ["each", "of_receipt", "over", "span"]
 
 Facts = dict[str, Any]
+Outcome = TypeVar("Outcome", Receipt, Receipt | Failure)
 
 _PREFIX = "memgraph_rag"
 
@@ -45,7 +46,7 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
             traced.end()
 
 
-def each(event: str, outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt | Failure]:
+def each(event: str, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
     """The outcomes, each told of as it comes."""
     for outcome in outcomes:
         _log(event, of_receipt(outcome) if isinstance(outcome, Receipt) else {"error": type(outcome.error).__name__})

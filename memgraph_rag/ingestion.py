@@ -214,9 +214,9 @@ class Ingestion:
                 return self._continued(document)
             held = known.get(self._id(document.key))
             if held is not None:
-                _check_same_source(held, document)
                 if held.sha256 == document.sha256:
                     return self._continued(held)
+                _check_same_source(held, document)
             return self._split(document)
         except MemgraphRagError as error:
             return Failure(document.key, error)
@@ -447,7 +447,7 @@ def _check_same_source(held: DocumentRecord, document: Document) -> None:
     if held.source and document.source and held.source != document.source:
         raise DocumentError(
             f"The key {document.key!r} is taken by another file: expected {held.source}, got {document.source}. "
-            "Give this one a key of its own: add(path, key=…), or --key.",
+            "Give this one a key of its own, add(path, key=…) or --key; or forget the other one first.",
             key=document.key,
         )
 

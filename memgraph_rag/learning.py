@@ -8,17 +8,21 @@ Source: QRMeM, update of the graph during navigation (``update_graph``).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
 
 from memgraph_rag.contracts import GraphStore, Models, SplitDocument
+from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.ingestion import with_relation_vectors
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.types import DocumentGraph, Relation, Segment
 
 __all__ = ["Learning"]
+
+logger = logging.getLogger(__name__)
 
 
 class Learning:
@@ -30,12 +34,13 @@ class Learning:
         self._layer = layer
 
     def __call__(self, question: str, segments: Sequence[Segment]) -> list[Relation]:
-        """The relations found in these segments, new ones and known ones.
+        """The relations found in these segments and stored, new ones and known ones.
 
-        Documents without the entities layer teach nothing: their relations would have no ends.
+        Documents without the entities layer teach nothing: their relations would have no ends. Nor does one that was
+        replaced or forgotten meanwhile, or whose relations the store refuses: the question goes on without them.
 
         Raises:
-            StoreError: they cannot be stored; those of documents stored before that one stay.
+            StoreError: the store cannot be read.
         """
         in_order = sorted(
             {segment.id: segment for segment in segments}.values(), key=lambda one: (one.document_id, one.index)
@@ -50,6 +55,14 @@ class Learning:
             for record, document, made in zip(records, documents, rows, strict=True)
             if made.mentions or made.relations
         ]
-        for graph in with_relation_vectors(graphs, self._store, self._models.embedder):
+        with_vectors = with_relation_vectors(graphs, self._store, self._models.embedder)
+        return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
+
+    def _is_stored(self, graph: DocumentGraph) -> bool:
+        """Whether what a document taught is stored now; an answer is worth telling where it cannot be."""
+        try:
             self._store.learn(graph)
-        return [relation for graph in graphs for relation in graph.relations]
+        except (DocumentNotFound, StoreError) as error:
+            logger.warning("what a question taught is not kept of one document: %s", type(error).__name__)
+            return False
+        return True

@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import date, datetime, timezone
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any
 
@@ -56,7 +56,7 @@ from memgraph_rag.models.journal import Journal
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
-from memgraph_rag.stores import open_store
+from memgraph_rag.stores import checking, open_store
 from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
@@ -105,7 +105,9 @@ class Memory:
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
-    May be used from several threads. Closing it closes the store that it opened.
+    May be used from several threads. Closing it closes the store that it opened. Beside what is said of a method, each
+    may raise ``StoreError`` where the database fails, each that writes ``StoreReadOnly``, and each that needs a model
+    ``ModelNotFound``, for models are looked for when they are first needed.
 
     Raises:
         SettingsError: a setting cannot work.
@@ -272,7 +274,15 @@ class Memory:
         """Store documents, telling of each in order; one that fails does not stop the others.
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each.
+
+        Raises:
+            SettingsError: a single text or path came, not several sources.
         """
+        if isinstance(sources, str | bytes | PurePath):
+            raise SettingsError(
+                f"Expected several sources, such as a list, got one {type(sources).__name__}. Give it as add(…), or in "
+                "a list."
+            )
         return events.each("add", self._ingestion(self._layers).run(Request(source) for source in sources))
 
     def deepen(
@@ -280,8 +290,9 @@ class Memory:
     ) -> Iterator[Receipt | Failure]:
         """Build the layers that documents still lack, telling of each in order.
 
-        Each document is written for itself as soon as it is built, so what is done stays done when this is interrupted;
-        the next call goes on from there. A document that lacks nothing is ``Action.UNCHANGED``.
+        Documents are built in groups, whose prompts the model reads together, and each of a group is then written for
+        itself. When this is interrupted, what is written stays, and of the rest what the model had finished is not
+        asked of it again by the next call. A document that lacks nothing is ``Action.UNCHANGED``.
 
         Args:
             documents: keys or ids; all by default.
@@ -325,6 +336,8 @@ class Memory:
             DocumentNotFound: a document is not in this memory.
             StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
             DocumentNotFound: with ``keep_trace``, also where what was read was replaced or forgotten meanwhile.
+            SettingsError: a budget that is none.
+            SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
             question,
@@ -602,10 +615,15 @@ class Memory:
         """
         self._require_writable()
         embedder = self.embedder
-        archive.verify(Path(path), embedder=embedder.name, dimension=embedder.dimension)
+        archive.verify(
+            Path(path),
+            embedder=embedder.name,
+            dimension=embedder.dimension,
+            check=lambda graph: checking.check(graph, embedder.dimension, namespace=""),
+        )
         found = archive.read(Path(path), namespace=self.namespace)
         groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
-        return (receipt for group in groups for receipt in self._store.write_many(group))
+        return events.each("import", (receipt for group in groups for receipt in self._store.write_many(group)))
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""

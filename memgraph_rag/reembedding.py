@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, GraphStore, Progress
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.text.context import in_context
 from memgraph_rag.types import DocumentGraph, Matrix
 
@@ -30,6 +32,9 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
 
     Args:
         folder: where vectors are kept until the store has them.
+
+    Raises:
+        SettingsError: nothing can be kept there.
     """
     kept = _Kept(embedder, folder)
     namespaces = [store.beside(namespace) for namespace in store.namespaces()]
@@ -63,6 +68,18 @@ def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
     )
 
 
+@contextmanager
+def _in_our_words(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise SettingsError(
+            f"Expected a folder where new embeddings can be kept, got {exc}: {folder}. Make room, or set "
+            "MEMGRAPH_RAG_CACHE_DIR to a folder that can be written.",
+            path=folder,
+        ) from exc
+
+
 class _Kept:
     """Vectors by the hashes of their texts, in memory and in a file of its owner alone."""
 
@@ -71,8 +88,9 @@ class _Kept:
         named = f"{embedder.name}, {embedder.dimension}"
         self.path = folder / f"{hashlib.sha256(named.encode()).hexdigest()[:16]}.vectors"
         self._row = np.dtype([("key", f"V{_KEY_BYTES}"), ("vector", "<f4", (embedder.dimension,))])
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._vectors = {row["key"].tobytes(): row["vector"] for row in self._read()}
+        with _in_our_words(folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._vectors = {row["key"].tobytes(): row["vector"] for row in self._read()}
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """(n, d) float32, in order."""
@@ -86,9 +104,10 @@ class _Kept:
         rows = np.zeros(len(texts), self._row)
         rows["key"] = [np.void(key) for key in texts]
         rows["vector"] = self._embedder.embed(list(texts.values()))
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "ab") as file:
-            file.write(rows.tobytes())
+        with _in_our_words(self.path.parent):
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(rows.tobytes())
         self._vectors |= {key: row["vector"] for key, row in zip(texts, rows, strict=True)}
 
     def _read(self) -> np.ndarray:

@@ -537,8 +537,8 @@ class Step:
         p_yes: probability that what was read so far answers the question, asked after this node; None where the
             strategy did not ask here.
         stop: set on the step with which the strategy itself decided to end.
-        sources: what each source of the score gave ("entry", "attention", "similarity", "relation"), weighted; they
-            sum to ``score``.
+        sources: what each source of the score gave ("entry", "attention", "similarity", "relation"), weighted; where
+            there are any, they sum to ``score``.
         via: the relation's description by which the node was found, where it was found by one.
         reason: what the model said was still missing after this node, where it was asked.
         dropped: ids of nodes that were let go, to make room, before this one was read.

@@ -40,9 +40,13 @@ def use(memory: Memory) -> None:
         memory.forget("Quixote")
     memory.forget("secret-key")
     memory.purge()
+    archive = Path(str(memory.settings.store)).with_name("Wellington.jsonl")
+    memory.export_to(archive)
+    list(memory.import_from(archive))
 
 
 EVENTS = ["add", "add", "add", "deepen", "deepen", "search", "ask", "ask", "forget", "forget", "purge"]
+EVENTS += ["export", "import"]
 
 
 def test_each_call_is_one_record_without_a_text(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
@@ -76,7 +80,7 @@ def test_calls_are_spans_of_opentelemetry(memory: Memory, monkeypatch: pytest.Mo
     use(memory)
 
     spans = kept.get_finished_spans()
-    calls = ["add", "search", "ask", "ask", "forget", "forget", "purge"]
+    calls = ["add", "search", "ask", "ask", "forget", "forget", "purge", "export"]
     assert [span.name for span in spans] == [f"memgraph_rag.{name}" for name in calls]
     assert spans[0].attributes is not None
     assert spans[0].attributes["memgraph_rag.action"] == "added"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.ingestion import with_relation_vectors
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.learning import Learning
@@ -76,6 +77,25 @@ def test_a_document_without_entities_is_left_alone(tmp_path):
         learn, store = learning(memory, REPLY)
         assert learn("Where?", memory._store.segments_of(receipt.document_id)) == []
         assert store.graphs == []
+
+
+@pytest.mark.parametrize("error", [DocumentNotFound, StoreError])
+def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, caplog, error):
+    ids = [memory.add(TEXT, key=key).document_id for key in ("a", "b")]
+    segments = [segment for one in ids for segment in memory._store.segments_of(one)]
+    learn, store = learning(memory, REPLY, REPLY)
+
+    def refusing(graph: DocumentGraph) -> None:
+        if graph.document.key == "a":
+            raise error("expected 64 MiB of free space; there are 3")
+        store.graphs.append(graph)
+
+    store.learn = refusing
+    told = learn("Where did Ann marry?", segments)
+
+    (graph,) = store.graphs
+    assert (graph.document.key, graph.relations) == ("b", tuple(told))
+    assert [(record.levelname, error.__name__ in record.message) for record in caplog.records] == [("WARNING", True)]
 
 
 def test_the_vectors_of_no_relation_are_none(memory):

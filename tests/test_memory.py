@@ -278,6 +278,15 @@ def test_a_key_taken_by_another_file_is_refused(memory: Memory, tmp_path: Path, 
     assert memory.add(files[1], key="notes of two").action is Action.ADDED
 
 
+def test_the_same_content_from_another_place_changes_nothing(memory: Memory, tmp_path: Path) -> None:
+    files = [tmp_path / folder / "notes.txt" for folder in ("one", "two")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(FOX, "utf-8")
+    assert memory.add(files[0], key="notes").action is Action.ADDED
+    assert memory.add(files[1], key="notes").action is Action.UNCHANGED
+
+
 def built_at_once(open_memory: OpenMemory) -> dict[str, Any]:
     """The graph with all layers, of a document that is then forgotten."""
     memory = open_memory()

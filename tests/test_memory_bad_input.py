@@ -58,6 +58,12 @@ NO_SOURCES: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("sources", ["notes.txt", Path("notes.txt"), b"notes"])
+def test_one_source_in_place_of_several_is_refused(unchanged: Memory, sources: Any) -> None:
+    with pytest.raises(SettingsError, match="Expected several sources"):
+        unchanged.add_many(sources)
+
+
 @pytest.mark.parametrize("source", NO_SOURCES.values(), ids=NO_SOURCES)
 def test_what_is_no_text_is_refused(unchanged: Memory, source: object) -> None:
     with pytest.raises(DocumentError) as raised:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from memories import FOX, RIVER, graph_of, options
 
-from memgraph_rag import Memory
-from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
+from memgraph_rag import Memory, reembedding
+from memgraph_rag.contracts import SearchMode
+from memgraph_rag.errors import SchemaMismatch, SettingsError, StoreError, StoreReadOnly
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Matrix
 
@@ -65,6 +66,22 @@ def test_lost_embeddings_are_made_again_as_they_were(memory: Memory) -> None:
     assert memory.examine() == []
     assert graph_of(memory)["counts"] == graph["counts"]
     assert memory.search("red fox")
+
+
+def test_a_lost_embedding_of_a_segment_breaks_nothing(memory: Memory, tmp_path: Path) -> None:
+    harm(memory, "MATCH (d:Document {key: 'fox'})-[:HAS_SEGMENT]->(n:Segment {`index`: 0}) SET n.embedding = NULL")
+    (damage,) = memory.examine()
+    assert damage.what == "segments without embedding"
+    for mode in get_args(SearchMode):
+        assert memory.search("red fox", mode=mode)
+    assert memory.search("red fox", mode="keywords", k=1)[0].document_key == "fox"
+    for strategy in ("walk", "pecan", "qrmem", "top_k_vector"):
+        assert memory.ask("Who built a wooden box?", strategy=strategy).text
+    with pytest.raises(StoreError, match=r"'fox'.*memgraph-rag doctor --repair"):
+        memory.export_to(tmp_path / "all.jsonl")
+    assert not list(tmp_path.glob("all.jsonl*"))
+    memory.repair()
+    assert memory.export_to(tmp_path / "all.jsonl") == 2
 
 
 def test_a_search_sees_what_was_mended(memory: Memory) -> None:
@@ -193,6 +210,22 @@ def test_forgetting_leaves_no_vector_of_an_unfinished_try(memory: Memory, tmp_pa
         assert list((tmp_path / "cache" / "reembedding").iterdir())
         other.forget("fox")
         assert not list((tmp_path / "cache" / "reembedding").iterdir())
+
+
+def test_a_cache_that_cannot_be_used_is_named(memory: Memory, tmp_path: Path) -> None:
+    before, other = graph_of(memory), FakeEmbedder(24, name="other")
+    (tmp_path / "file").touch()
+    told = rf"{tmp_path}.*MEMGRAPH_RAG_CACHE_DIR"
+    with (
+        Memory(memory._store, cache_dir=tmp_path / "file", **options()) as opened,
+        pytest.raises(SettingsError, match=told),
+    ):
+        opened.reembed(other)
+    kept = reembedding._Kept(other, tmp_path / "cache")
+    (tmp_path / "cache").rmdir()
+    with pytest.raises(SettingsError, match=told):
+        kept.embed([FOX])
+    assert graph_of(memory) == before
 
 
 def test_all_namespaces_get_the_new_embeddings(memory: Memory, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// The entities that these segments mention, each once.
+// The entities that these segments mention, each once; of a segment that mentions none a row of none.
 // params: namespace, segment_ids
 // returns: segment_id, entity_id
 // needs: Segment.id
@@ -6,5 +6,5 @@ UNWIND $segment_ids AS one_id
 MATCH (s:Segment {id: one_id})
 WHERE s.namespace = $namespace
 OPTIONAL MATCH (s)-[:MENTIONS]->(e:Entity)
-RETURN DISTINCT s.id AS segment_id, e.id AS entity_id
+RETURN DISTINCT s.id AS segment_id, coalesce(e.id, '') AS entity_id
 ORDER BY segment_id, entity_id

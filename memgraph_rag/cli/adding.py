@@ -56,10 +56,12 @@ def add(
 def deepen(
     place: Place,
     documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
-    layers: Annotated[str | None, typer.Option(help="Which layers, with commas between; all by default.")] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="Which layers, with commas between; entities and points by default.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the layers that documents still lack. What is done stays done when this is interrupted."""
+    """Build the layers that documents still lack. After Ctrl-C what the model has written is not written again."""
     from memgraph_rag.cli.progress import Bars
 
     with Bars() as bars, place.open(progress=bars) as memory:

@@ -20,7 +20,7 @@ import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
-from memgraph_rag.errors import MemgraphRagError, ModelError
+from memgraph_rag.errors import ModelError
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
@@ -85,7 +85,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     for part, check in checks.items():
         try:
             yield check()
-        except MemgraphRagError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the parts after it are tried
             yield Finding(part, "fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 

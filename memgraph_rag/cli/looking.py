@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["documents", "questions", "search", "show", "status"]
 
+_PAGE = b"<!doctype html"
+
 
 def search(
     place: Place,
@@ -137,15 +139,26 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _write_page(path: Path, found: Neighbourhood) -> None:
-    """For its owner alone: it holds what the documents say."""
+    """For its owner alone: it holds what the documents say. What is no page is not replaced."""
     from memgraph_rag.cli.page import page
 
     written = page(found).encode("utf-8", "replace")
     try:
+        if path.is_file() and path.stat().st_size and not _is_page(path):
+            raise SettingsError(
+                f"Expected a new file, or a page to replace; {path} holds something else, and was left as it is. Name "
+                "another file.",
+                path=path,
+            )
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(written)
     except OSError as exc:
         raise SettingsError(f"Expected a place where a page can be written, got {exc}: {path}.", path=path) from exc
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_PAGE)).lower() == _PAGE
 
 
 def questions(place: Place, as_json: Json = False) -> None:

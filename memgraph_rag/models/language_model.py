@@ -40,7 +40,7 @@ from memgraph_rag.types import Generation, Prompt, Usage
 __all__ = ["TransformersModel"]
 
 _ROUNDED = 16  # tokens: a CPU's products are compiled for each length and kept, 200 MB after 128 prompts of all lengths
-_MOST_ROWS = 48  # on two cores 95 tokens a second, 33 with 16
+_MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
 _MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
 _FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
 _MOST_GUESSED = 6

@@ -2,7 +2,8 @@
 
 It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store
 held at some moment since the call began, whoever wrote it; it reads only documents written since the last time;
-what a forgotten document left here is never found and is dropped when it makes up half.
+what a forgotten document left here is never found and is dropped when it makes up half; after an error it holds
+nothing, or what it held before.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class NamespaceIndex:
         """Take in what was written since the last time, by this process or another.
 
         Raises:
-            SearchMemoryExceeded: the namespace does not fit ``most_bytes``.
+            SearchMemoryExceeded: the namespace does not fit ``most_bytes``, or has outgrown it; nothing is held then.
         """
         version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
         if version == self._version:
@@ -169,19 +170,30 @@ class NamespaceIndex:
         if self._version < 0:
             self._check_memory()
         changed = self._graph.indexed_segments(since=self._version)
-        self._append(changed)
-        if len(self._places) != self._graph.count_documents():
-            kept = set(self._graph.document_ids())
-            self._drop([document for document in self._places if document not in kept])
+        if self._version >= 0 and self._bytes_of(len(self._ids) + len(changed)) > self._most_bytes:
+            self._clear()  # without what was dropped it may fit
+            self.refresh()
+            return
+        try:
+            self._append(changed)
+            if len(self._places) != self._graph.count_documents():
+                kept = set(self._graph.document_ids())
+                self._drop([document for document in self._places if document not in kept])
+        except BaseException:  # interrupted between two of the lists, which are out of step
+            self._clear()
+            raise
         self._version = version
         self._whole = None
         if len(self) < len(self._ids) // 2:
             self._clear()
             self.refresh()
 
+    def _bytes_of(self, segments: int) -> int:
+        return segments * (4 * self._dimension + _BYTES_BESIDE)
+
     def _check_memory(self) -> None:
         segments = self._graph.statistics().get("Segment", 0)
-        needed = segments * (4 * self._dimension + _BYTES_BESIDE)
+        needed = self._bytes_of(segments)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
                 f"Expected a namespace whose graph search fits {self._most_bytes / 2**20:,.0f} MiB of memory; "

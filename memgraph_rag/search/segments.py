@@ -65,8 +65,10 @@ class SegmentSearch:
     ) -> list[Evidence]:
         """The k best segments, best first; ``documents`` are ids.
 
-        The score is fused reciprocal ranks (graph, hybrid), BM25 (keywords) or the cosine (vector); ``why`` holds the
-        rank in each list that found the segment, ``path`` the entities through which a graph search came to it.
+        The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
+        where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
+        ranks (hybrid), BM25 (keywords) or the cosine (vector). ``why`` holds the rank in each list that found the
+        segment, ``path`` the entities through which a graph search came to it.
 
         Raises:
             SettingsError: no such mode, or a time in a mode that the database answers.

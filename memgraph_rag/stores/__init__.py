@@ -78,4 +78,8 @@ def open_store(
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
     connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
-    return Neo4jStore(connection, namespace=namespace, read_only=read_only)
+    try:
+        return Neo4jStore(connection, namespace=namespace, read_only=read_only)
+    except BaseException:
+        connection.close()
+        raise

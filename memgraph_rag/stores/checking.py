@@ -23,20 +23,13 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     """Refuse a graph that could only be stored in part. ``extending``: its segments are stored, and not embedded again.
 
     Raises:
-        StoreError: an edge leads to a node outside the graph, or embeddings have another shape than the nodes, or no
-            direction; a mention does not stand where it says; a relation's segment does not mention its ends.
+        StoreError: an edge leads to a node outside the graph, or to none below its source; embeddings have another
+            shape than the nodes, or no direction; a mention does not stand where it says; a relation's segment does not
+            mention its ends.
         DocumentError: a text holds half a surrogate pair, which no database can store.
     """
     _check_text(graph)
-    points = {point.id for point in graph.points}
-    known = points | {segment.id for segment in graph.segments}
-    for edge in graph.summarizes:
-        if edge.source_id not in points or edge.target_id not in known:
-            raise StoreError(
-                f"expected SUMMARIZES edges from points of document {graph.document.key!r} to its nodes; came "
-                f"{edge.source_id} -> {edge.target_id}. Give both ends with the document.",
-                edge=edge,
-            )
+    _check_edges(graph)
     _check_names(graph, namespace)
     _check_relations(graph)
     _check_echoes(graph)
@@ -50,6 +43,26 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
         (graph.ends, graph.end_embeddings),
     ):
         _check_embeddings(graph, nodes, matrix, dimension)
+
+
+def _check_edges(graph: DocumentGraph) -> None:
+    """Refuse edges out of the document, and edges that do not lead down: whoever follows these comes to no end."""
+    points = {point.id for point in graph.points}
+    levels = {node.id: node.level for node in (*graph.segments, *graph.points)}
+    for edge in graph.summarizes:
+        if edge.source_id not in points or edge.target_id not in levels:
+            raise StoreError(
+                f"expected SUMMARIZES edges from points of document {graph.document.key!r} to its nodes; came "
+                f"{edge.source_id} -> {edge.target_id}. Give both ends with the document.",
+                edge=edge,
+            )
+        if levels[edge.target_id] >= levels[edge.source_id]:
+            raise StoreError(
+                f"expected SUMMARIZES edges from points of document {graph.document.key!r} to nodes of a lower level; "
+                f"came {edge.source_id} (level {levels[edge.source_id]}) -> {edge.target_id} (level "
+                f"{levels[edge.target_id]}). Leave it out.",
+                edge=edge,
+            )
 
 
 def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Matrix, dimension: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.embedding import Vectors, embed
 from memgraph_rag.stores.reading import Run
@@ -100,7 +101,10 @@ def _flaws(survey: _Survey) -> Flaws:
             held[owner][pair] = number
     lone = survey.entities.keys() - survey.writings.keys()
     kept = {one for one, row in segments.items() if row["document_id"] in documents}
-    sound = [row for row in survey.relations if row["segment_id"] in kept and not _ends([row]) & lone]
+    lost_relations = {
+        row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_ends([row]))
+    }
+    sound = [row for row in survey.relations if row["id"] not in lost_relations]
     joined, embedded = _ends(sound), {one for one, row in survey.entities.items() if row["is_embedded"]}
     tied = {one for pair in survey.similar for one in pair}
     return Flaws(
@@ -116,12 +120,12 @@ def _flaws(survey: _Survey) -> Flaws:
         loose_points=_sorted(
             {row["document_id"] for row in survey.points if not row["targets"]} & documents.keys()
         ),
-        lost_relations=_sorted(row["id"] for row in survey.relations if row not in sound),
+        lost_relations=_sorted(lost_relations),
         lone_entities=_sorted(lone),
         miswritten=_sorted(
             one
             for one, writing in survey.writings.items()
-            if rows.decode_surfaces(survey.entities[one]["surfaces"] or "[]") != writing
+            if _said(survey.entities[one]) != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
         torn_questions=_torn(survey.questions),
@@ -132,6 +136,14 @@ def _flaws(survey: _Survey) -> Flaws:
         unembedded_relations=_sorted(row["id"] for row in sound if not row["is_embedded"]),
         unembedded_entities=_sorted(joined - embedded),
     )  # fmt: skip
+
+
+def _said(entity: Row) -> Counter[tuple[str, str]] | None:
+    """How an entity's node says that it is written; None where that cannot be read."""
+    try:
+        return rows.decode_surfaces(entity)
+    except StoreError:
+        return None
 
 
 def _torn(questions: Iterable[Row]) -> tuple[str, ...]:
@@ -167,8 +179,12 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, found: Flaws) -> 
 
 def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
     lost = set(flaws.lost_relations)
-    for document_id in sorted({row["document_id"] for row in survey.relations if row["id"] in lost}):
-        run("write/delete_relations", document_id=document_id, relation_ids=sorted(lost))
+    of_each: dict[str, set[str]] = {}
+    for row in survey.relations:
+        if row["id"] in lost:
+            of_each.setdefault(row["document_id"], set()).add(row["id"])
+    for document_id, ids in sorted(of_each.items()):
+        run("write/delete_relations", document_id=document_id, relation_ids=sorted(ids))
 
 
 def _shed_points(run: Run, document: Row) -> None:

@@ -18,7 +18,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import ladybug_rewriting, queries, reading, relating, relation_rows, rows, schema, writing
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
-from memgraph_rag.types import DocumentGraph, Hit, IndexedSegment, Neighbour, Similar, Vector
+from memgraph_rag.types import DocumentGraph, Hit, IndexedSegment, Matrix, Neighbour, Similar, Vector
 
 __all__ = ["LadybugStore"]
 
@@ -134,7 +134,7 @@ class LadybugStore(writing.WrittenGraph):
             return reading.counts_of(self._runner(self._file.look_up), document_ids)
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored."""
+        """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""
         with self._file.lock:  # no write between the two
             self._require_open()
             table = self._table("read/list_indexed_segments", since=since)
@@ -142,9 +142,7 @@ class LadybugStore(writing.WrittenGraph):
         entities: dict[str, list[str]] = {}
         for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
             entities.setdefault(node_id, []).append(entity_id)
-        vectors = np.zeros((0, self._dimension), np.float32)
-        if table.num_rows:
-            vectors = np.asarray(table["embedding"].combine_chunks().flatten(), np.float32).reshape(table.num_rows, -1)
+        vectors = _matrix(table["embedding"]) if table.num_rows else ()
         listed = table.drop_columns("embedding").to_pylist()
         found = (
             rows.decode_indexed(
@@ -303,6 +301,7 @@ class LadybugStore(writing.WrittenGraph):
             version = self.version()
             since, words = self._words.get(stemming, (-1, SegmentWords(stemming=stemming)))
             if since != version:
+                self._words.pop(stemming, None)  # until they are whole: of what is interrupted here nothing is used
                 self._words[stemming] = version, self._renewed_words(words, since, stemming)
             return self._words[stemming][1]
 
@@ -326,6 +325,14 @@ class LadybugStore(writing.WrittenGraph):
 def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
     """What documents contribute that does not depend on embeddings."""
     return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
+
+
+def _matrix(column: pa.ChunkedArray) -> Matrix:
+    """(n, d) float32, 0 where an embedding is missing: ``flatten`` leaves such a one out."""
+    joined = column.combine_chunks()
+    matrix = np.zeros((len(joined), joined.type.list_size), np.float32)
+    matrix[np.asarray(joined.is_valid())] = np.asarray(joined.flatten(), np.float32).reshape(-1, matrix.shape[1])
+    return matrix
 
 
 def _arrow(columns: rows.Columns) -> pa.Table:

@@ -17,7 +17,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,13 +70,18 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
         StoreLocked: another process has it open.
         StoreReadOnly: it is to be read and is not there, or to be written and is open here for reading only.
         StoreAccessDenied: it must not be read or written.
-        StoreError: it is a folder, or no Ladybug file, or the disk is full.
+        StoreError: it is a folder, or no Ladybug file, or the disk is full, or no file can be made there.
+        SettingsError: it is no path.
     """
     if path == IN_MEMORY and not read_only:
         return LadybugFile(path)
     if "\0" in path:
         raise SettingsError(f"expected the path of a file; came {path!r}, with a NUL in it.", path=path)
-    place = os.path.realpath(Path(path).expanduser())
+    try:
+        place = os.path.realpath(Path(path).expanduser())
+        os.fsencode(place)
+    except (RuntimeError, UnicodeEncodeError) as exc:  # no such user; half a surrogate pair
+        raise SettingsError(f"expected the path of a file; came {path!r} ({exc}). Name another.", path=path) from exc
     with _opening:
         if place not in _open_files:
             _open_files[place] = LadybugFile(place, read_only=read_only)
@@ -157,15 +162,17 @@ class LadybugFile:
     def _renewed_writer(self) -> ladybug.Connection:
         """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
-            self._writer.close()
-            self._writer = ladybug.Connection(self._database, ONE_THREAD)
+            with _in_our_words(self.place):
+                old, self._writer = self._writer, ladybug.Connection(self._database, ONE_THREAD)
+                old.close()
         self._writes += 1
         return self._writer
 
     def rewrite(self, fill: Callable[[LadybugFile], None]) -> None:
         """Put another file in place of this one: what ``fill`` makes of an empty one beside it.
 
-        The old file stays until the new one is whole on the disk, so that whatever ends this leaves one of the two.
+        The old file stays until the new one is whole on the disk, so that whatever ends this leaves one of the two, and
+        that one open.
 
         Raises:
             StoreLocked: another process took the file at that moment; it is as it was.
@@ -176,34 +183,39 @@ class LadybugFile:
             scratch = Path(f"{self.place}.rewriting")
             _remove(scratch)
             try:
-                _require_space(self.place, Path(self.place).stat().st_size)
+                with _in_our_words(self.place):
+                    old_bytes = Path(self.place).stat().st_size
+                _require_space(self.place, old_bytes)
                 fresh = LadybugFile(str(scratch))
                 fill(fresh)
                 fresh._close_engine()
-                self._reader.execute("CHECKPOINT")
-                self._close_engine()
                 try:
+                    with _in_our_words(self.place):
+                        self._reader.execute("CHECKPOINT")
+                    self._close_engine()
                     _replace(self.place, scratch)
                 finally:
+                    self._close_engine()  # if it was not, or was in part
                     self._open_engine()
             finally:
                 _remove(scratch)
 
     def _open_engine(self) -> None:
-        try:
-            self._database = _opened(self.place, read_only=self.read_only)
-        except MemgraphRagError:
-            self._let_go()
-            raise
-        self._reader = ladybug.Connection(self._database)
-        self._writer = ladybug.Connection(self._database, ONE_THREAD)
+        with ExitStack() as undone:
+            undone.callback(self._let_go)
+            self._database = undone.enter_context(_opened(self.place, read_only=self.read_only))
+            with _in_our_words(self.place):
+                self._reader = ladybug.Connection(self._database)
+                self._writer = ladybug.Connection(self._database, ONE_THREAD)
+            undone.pop_all()
         self._writes = 0
 
     def _close_engine(self) -> None:
-        with _in_our_words(self.place):
-            self._reader.close()
-            self._writer.close()
-            self._database.close()
+        """Close all three, whatever happens at one of them; what is closed stays so."""
+        with _in_our_words(self.place), ExitStack() as closing:
+            closing.callback(self._database.close)
+            closing.callback(self._writer.close)
+            closing.callback(self._reader.close)
 
     def _let_go(self) -> None:
         shared, self._shared = self._shared, None
@@ -232,27 +244,28 @@ def _opened(place: str, *, read_only: bool) -> ladybug.Database:
 
 def _create(place: str) -> None:
     """Make the file and its folder where they are missing; only its owner may read it."""
-    if Path(place).is_dir():
-        raise StoreError(f"expected a file; {place} is a folder. Name a file in it: {place}/notes.lbug.", path=place)
-    if Path(place).exists():
-        return
-    try:
+    with _in_our_words(place):
+        if Path(place).is_dir():
+            raise StoreError(
+                f"expected a file; {place} is a folder. Name a file in it: {place}/notes.lbug.", path=place
+            )
+        if Path(place).exists():
+            return
         Path(place).parent.mkdir(parents=True, exist_ok=True)
-        _require_space(place, 0)
-        _touch_private(place)
-    except OSError as exc:
-        raise _error(str(exc), place) from exc
+    _require_space(place, 0)
+    _touch_private(place)
 
 
 def _touch_private(place: str) -> None:
-    with suppress(FileExistsError):
+    with _in_our_words(place), suppress(FileExistsError):
         os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _remove(file: Path) -> None:
     """Remove a Ladybug file with all that the engine keeps beside it: log, shadow pages."""
-    for path in file.parent.glob(f"{glob.escape(file.name)}*"):
-        path.unlink(missing_ok=True)
+    with _in_our_words(str(file)):
+        for path in file.parent.glob(f"{glob.escape(file.name)}*"):
+            path.unlink(missing_ok=True)
 
 
 def _replace(place: str, scratch: Path) -> None:
@@ -269,7 +282,7 @@ def _replace(place: str, scratch: Path) -> None:
                 path=place,
             )
     _flush(scratch)
-    with old.open("rb+") as held:
+    with _in_our_words(place), old.open("rb+") as held:
         if not _lock(held.fileno()):
             raise StoreLocked(f"another process opened {place} meanwhile. Close it there, then try again.", path=place)
         scratch.replace(old)
@@ -337,16 +350,18 @@ def _writer_of(descriptor: int) -> str:
 
 def _flush(path: Path) -> None:
     """See to it that a file, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with _in_our_words(str(path)):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _require_space(place: str, row_bytes: int) -> None:
     needed = SPARE_BYTES + 4 * row_bytes
-    free = shutil.disk_usage(Path(place).parent).free
+    with _in_our_words(place):
+        free = shutil.disk_usage(Path(place).parent).free
     if free < needed:
         raise StoreError(
             f"expected {needed >> 20} MiB of free space beside {place}; there are {free >> 20} MiB. Nothing was "
@@ -375,7 +390,9 @@ class TornLog(StoreError):
 def _in_our_words(place: str) -> Iterator[None]:
     try:
         yield
-    except RuntimeError as exc:  # the engine's only exception
+    except (RuntimeError, OSError) as exc:  # the engine's only exception; what the system refuses
+        if str(exc).startswith("KeyboardInterrupt"):  # Ctrl-C, in Python code that the engine called
+            raise KeyboardInterrupt from exc
         raise _error(str(exc), place) from exc
 
 
@@ -420,6 +437,21 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
         "Permission denied|Read-only file system|Operation not permitted",
         StoreAccessDenied,
         "expected a file that may be read and written; {place} may not ({reason}). Change its rights, or use another.",
+    ),
+    (
+        "File name too long",
+        StoreError,
+        "expected a path as short as the system wants it; {place} is too long ({reason}). Use a shorter one.",
+    ),
+    (
+        "File exists|Not a directory",
+        StoreError,
+        "expected {place} in a folder; something above it is a file ({reason}). Name another place.",
+    ),
+    (
+        r"^\[Errno 2\]",
+        StoreError,
+        "expected the folder of {place} where it was; it is not there ({reason}). Put it back, or use another file.",
     ),
     (
         r"Table \w+ does not exist",

@@ -1,6 +1,6 @@
 """A graph in a Neo4j server, 5.26 or 2026.
 
-It knows no model and no other engine. The invariant: every statement it runs has its namespace bound; an index is
+It knows no model and no other engine. The invariant: every statement on documents has its namespace bound; an index is
 trusted only where what it answers cannot differ from the exact answer by a tie or by another namespace's nodes.
 """
 
@@ -82,8 +82,8 @@ class Neo4jStore(writing.WrittenGraph):
         if documents is not None:
             return reading.score(self._run, vector, documents=documents, k=k)
         query = reading.numbers(vector)
-        hits = rows.decode_hits(self._by_index("read/find_nearest_segments", vector=query, width=_width(k)))
-        return _trusted(hits, k) or self._hits("read/score_namespace", vector=query, k=k)
+        found = self._by_index("read/find_nearest_segments", vector=query, width=_width(k))
+        return _trusted(rows.decode_hits(found or []), k) or self._hits("read/score_namespace", vector=query, k=k)
 
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
@@ -106,19 +106,20 @@ class Neo4jStore(writing.WrittenGraph):
     ) -> list[Neighbour]:
         """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
 
-        Of an entity with more than ``MOST_COMPARED``, those alone that are among the ``NEAREST`` by the index, where
-        these are k and no documents are named: to compare ten thousand takes 0.4 s.
+        By the index, or exactly where documents are named or it cannot be trusted. In Neo4j 5, whose index finds
+        among all relations only, it is asked for the ``NEAREST``, for entities with more than ``MOST_COMPARED``.
         """
         query = None if vector is None else reading.numbers(vector)
         if not entity_ids or k < 1 or reading.nowhere(documents):
             return []
-        asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids)), "k": k}
+        asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None:
-            bounds = {"most": MOST_COMPARED, "width": NEAREST}
-            near = self._by_index("read/find_near_neighbours", **asked, **bounds, vector=query)
-            if len(near) == k or (near and near[0]["whole"]):
-                return relation_rows.decode_neighbours(near, k)
-        asked |= reading.within(documents)
+            bounds = {"k": k + 1, "width": _width(k), "most": MOST_COMPARED, "nearest": NEAREST}
+            found = self._by_index("read/find_near_neighbours", **asked, **bounds, vector=query)
+            near = relation_rows.decode_neighbours(found or [], k + 1)
+            if found is not None and (len(near) <= k or _trusted(near, k)):
+                return near[:k]
+        asked |= {"k": k} | reading.within(documents)
         if query is None:
             found = self._run("read/list_neighbours", **asked)
         else:
@@ -133,7 +134,7 @@ class Neo4jStore(writing.WrittenGraph):
         if documents is None:
             width = _width(k)
             found = self._by_index("read/find_nearest_relations", vector=query, width=width)
-            if trusted := _trusted(relation_rows.decode_neighbours(found, width), k):
+            if trusted := _trusted(relation_rows.decode_neighbours(found or [], width), k):
                 return trusted
         found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
         return relation_rows.decode_neighbours(found, k)
@@ -143,9 +144,13 @@ class Neo4jStore(writing.WrittenGraph):
         self._require_open()
         statement = queries.statement("read/list_indexed_segments", self._dialect)
         found = self._connection.stream(
-            statement.name, statement.text, statement.bind(self._bound, {"since": since}), rows.decode_indexed
+            statement.name, statement.text, statement.bind(self._bound, {"since": since}), self._indexed
         )
         return sorted(found, key=lambda segment: (segment.document_id, segment.index))
+
+    def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:
+        """An embedding that is missing is 0, so that words still find the segment."""
+        return rows.decode_indexed({**row, "embedding": row["embedding"] or [0.0] * self._dimension})
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -170,7 +175,7 @@ class Neo4jStore(writing.WrittenGraph):
                 "migrate",
                 lambda execute: self._runner(execute)("write/save_schema", schema_id=schema.SCHEMA_ID, **parameters),
             )
-        elif not self._read_only:
+        if not self._read_only:
             self._remake(self._misfits(dimension), dimension)
         self._dimension, self._embedder = dimension, embedder
 
@@ -283,14 +288,14 @@ class Neo4jStore(writing.WrittenGraph):
 
         return self._connection.read(name, work)
 
-    def _by_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """By an index of embeddings; nothing where it is not there, or for vectors of another length, at the moment."""
+    def _by_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]] | None:
+        """By an index of embeddings; None where it is not there, or for vectors of another length, at the moment."""
         try:
             return self._run(name, **parameters)
         except StoreError as error:
             if error.retryable or not self._unusable():
                 raise
-            return []
+            return None
 
     def _check_embedder(self, run: reading.Run) -> None:
         """Refuse vectors of an embedder that the store has no more."""
@@ -390,13 +395,15 @@ class Neo4jStore(writing.WrittenGraph):
             self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
 
     def _misfits(self, dimension: int) -> tuple[str, ...]:
-        """The indexes of embeddings that are for vectors of another length."""
-        found = self._run("read/list_vector_indexes")
-        made = {step.made for step in queries.migrations(self._dialect).values()}
-        return tuple(row["name"] for row in found if row["name"] in made and row["dimension"] != dimension)
+        """The indexes of embeddings that are for vectors of another length, or on other properties."""
+        made = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
+        found = [row for row in self._run("read/list_vector_indexes") if row["name"] in made]
+        return tuple(
+            row["name"] for row in found if (row["dimension"], row["properties"]) != (dimension, made[row["name"]])
+        )
 
     def _remake(self, broken: Sequence[str], dimension: int) -> None:
-        """Make these indexes and constraints anew."""
+        """Make these indexes and constraints anew; over much data they get ready after this only."""
         if not broken:
             return
         for name in broken:
@@ -407,7 +414,7 @@ class Neo4jStore(writing.WrittenGraph):
         for step in queries.migrations(self._dialect).values():
             if step.made in broken:
                 self._step(step, dimension)
-        self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+        self._await_indexes()
 
     def _require_open(self) -> None:
         if self._closed:

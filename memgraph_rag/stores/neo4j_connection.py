@@ -2,7 +2,7 @@
 
 It knows neither documents nor namespaces. The invariants: every transaction is managed, has a timeout, and says by
 its metadata which operation it serves, never a text or a password; a read sees every write made before it through
-the same connection.
+the same connection; no transaction is begun later than ``RETRY_S`` after the first try of it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,21 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import neo4j
 from neo4j import exceptions
 from pydantic import SecretStr
-from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_before_delay,
+    wait_exponential,
+    wait_random_exponential,
+)
 
 from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores import queries
@@ -32,10 +40,10 @@ APPLICATION = "memgraph_rag"
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 600.0
 RETRY_S = 30.0  # in which a transaction is tried again, after a lost connection or a deadlock
-
+SHORTEST_WAIT_S, LONGEST_WAIT_S = 0.02, 4.0  # between two tries, doubled each time, of which a random part is waited
 TORN_READS = 5  # tries after which a null is taken for what it says
-TORN_READ_S = 0.01  # a commit is applied in less
 
+LOGGER = logging.getLogger(__name__)
 DRIVER_LOGGER = logging.getLogger("neo4j")
 
 DENIED = ("Neo.ClientError.Security.", "Neo.ClientError.Database.DatabaseNotFound")
@@ -81,7 +89,7 @@ def _connect_once(
         auth=None if auth is None else neo4j.basic_auth(auth[0], auth[1].get_secret_value()),
         connection_timeout=timeout_s,
         connection_acquisition_timeout=timeout_s,
-        max_transaction_retry_time=RETRY_S,
+        max_transaction_retry_time=0,  # it counts from the first failure, and may then wait for longer than that
         notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
         telemetry_disabled=True,
         user_agent=APPLICATION,
@@ -89,7 +97,7 @@ def _connect_once(
     answered = False
     try:
         statement = queries.statement("read/list_components", "neo4j_5")
-        # Not a managed transaction: that one would try again by itself, for half a minute.
+        # Not a managed transaction, which may be tried again when it fails.
         with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
             result = session.run(_query(statement.text, statement.name))
             version = result.single(strict=True)["version"]
@@ -134,25 +142,22 @@ class Neo4jConnection:
         work: Callable[[Callable[[str, Mapping[str, Any]], list[R]]], T],
         row: Callable[[dict[str, Any]], R],
     ) -> T:
-        """Read again what was deleted while it was read, and what broke off at the end of the transaction.
+        """Read again what was deleted while it was read.
 
         Neo4j isolates little: a node that somebody deletes after a statement found it has null in place of what it
-        said. No statement of ours gives null otherwise; should one, its rows are taken after some tries. And the driver
-        does not try again where the end of a transaction was not answered, not even of a reading one.
+        said. No statement of ours gives null otherwise; should one, its rows are taken after some tries.
         """
-        began = time.monotonic()
         torn = 0
-        while True:
-            unit_of_work = _unit_of_work(operation, timeout_s, work, row, whole=torn < TORN_READS)
+
+        def once(session: neo4j.Session) -> T:
+            nonlocal torn
             try:
-                with self._session(neo4j.READ_ACCESS, began) as session:
-                    return session.execute_read(unit_of_work)
+                return session.execute_read(_unit_of_work(operation, timeout_s, work, row, whole=torn < TORN_READS))
             except TornRead:
                 torn += 1
-                time.sleep(TORN_READ_S)
-            except StoreUnavailable as error:
-                if not _is_unanswered(error) or time.monotonic() > began + RETRY_S:
-                    raise
+                raise
+
+        return self._until_done(neo4j.READ_ACCESS, operation, once)
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """What ``work`` returns, after all of it is committed; nothing of it where it raises.
@@ -171,51 +176,86 @@ class Neo4jConnection:
             finished[:] = [work(execute)]
             return finished[0]
 
-        began = time.monotonic()
-        while True:
+        def once(session: neo4j.Session) -> T:
             try:
-                with self._session(neo4j.WRITE_ACCESS, began) as session:
-                    done = session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
-            except StoreUnavailable as error:
-                if not _is_unanswered(error) or time.monotonic() > began + RETRY_S:
-                    raise
-                unanswered = unanswered or finished[:]
-            except MemgraphRagError as error:
-                if not unanswered or isinstance(error, StoreError):
-                    raise
-                return unanswered[0]
-            else:
-                return unanswered[0] if unanswered else done
+                return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
+            except exceptions.IncompleteCommit:
+                unanswered.extend(finished)
+                raise
+
+        try:
+            done = self._until_done(neo4j.WRITE_ACCESS, operation, once)
+        except MemgraphRagError as error:
+            if not unanswered or isinstance(error, StoreError):
+                raise
+            return unanswered[0]
+        return unanswered[0] if unanswered else done
 
     def close(self) -> None:
         """Let go of the server."""
         self._driver.close()
 
-    @contextmanager
-    def _session(self, access: str, began: float) -> Iterator[neo4j.Session]:
-        with (
-            _in_our_words(self.address, self._database, began),
-            self._driver.session(
-                database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
-            ) as session,
-        ):
+    def _until_done(self, access: str, operation: str, once: Callable[[neo4j.Session], T]) -> T:
+        """What one transaction gives, begun again after what passes: a lost connection, a deadlock, a torn read.
+
+        Not by the driver, which counts its time from the first failure on, may wait half a minute after it is over,
+        and gives up where the end of a transaction was not answered, even of a reading one.
+        """
+        retrying = Retrying(
+            retry=retry_if_exception(_passes),
+            stop=_is_late,
+            wait=wait_random_exponential(multiplier=SHORTEST_WAIT_S, max=LONGEST_WAIT_S),
+            before_sleep=lambda state: _tell(operation, state),
+            reraise=True,
+        )
+        with _in_our_words(self.address, self._database, time.monotonic()):
+            return retrying(self._once, access, once)
+
+    def _once(self, access: str, once: Callable[[neo4j.Session], T]) -> T:
+        with self._driver.session(
+            database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
+        ) as session:
             try:
-                yield session
+                return once(session)
             except Exception:
                 raise
-            except BaseException:  # Ctrl-C: of half a request the server complains, which is nobody's business
-                with suppress(Exception):
-                    session.close()
+            except BaseException:
+                _abandon(session)
                 raise
+
+
+def _abandon(session: neo4j.Session) -> None:
+    """Break the session's connection off, without a farewell: Ctrl-C came, perhaps in the middle of a message.
+
+    With half a message in it the connection would let whoever uses it next wait for the other half; and to end the
+    transaction in good order is to wait for all of its answer. For a task that is cancelled the driver does this
+    itself; threads are given no public way to it.
+    """
+    session._handle_cancellation(message="interrupted")
 
 
 class TornRead(Exception):
     """What was read was deleted meanwhile."""
 
 
-def _is_unanswered(error: StoreUnavailable) -> bool:
-    """Whether the connection broke between the request to commit and its answer."""
-    return isinstance(error.__cause__, exceptions.IncompleteCommit)
+def _passes(error: BaseException) -> bool:
+    """Whether it may go well the next time; all of our transactions may be repeated."""
+    if isinstance(error, exceptions.Neo4jError | exceptions.DriverError):
+        return isinstance(error, exceptions.IncompleteCommit) or error.is_retryable()
+    return isinstance(error, TornRead)
+
+
+def _is_late(state: RetryCallState) -> bool:
+    """Whether the time for another try is over; a torn read needs few, and always gets them."""
+    torn = state.outcome is not None and isinstance(state.outcome.exception(), TornRead)
+    return not torn and stop_before_delay(RETRY_S)(state)
+
+
+def _tell(operation: str, state: RetryCallState) -> None:
+    """Log why a transaction is begun again, without the server's words, in which a text may be."""
+    error = state.outcome.exception() if state.outcome else None
+    reason = getattr(error, "code", None) or type(error).__name__
+    LOGGER.debug("%s will be retried, for the %s. time: %s", operation, state.attempt_number, reason)
 
 
 def _unit_of_work(

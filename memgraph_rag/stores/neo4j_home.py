@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from memgraph_rag.errors import SettingsError
 __all__ = ["LOCALHOST", "Home"]
 
 LOCALHOST = "127.0.0.1"
+
+_TRIES, _PROBED_S = 10, 0.01  # who asks whether the lock is held shares it for a moment
 
 _CONF = """\
 # Written by memgraph_rag at each start.
@@ -90,22 +93,25 @@ class Home:
         import fcntl  # there is none on Windows
 
         descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        return descriptor
+        for _ in range(_TRIES):
+            if _taken(descriptor, fcntl.LOCK_EX):
+                return descriptor
+            time.sleep(_PROBED_S)
+        os.close(descriptor)
+        return None
 
     @property
     def is_locked(self) -> bool:
         """True while a server lives here, or is being started."""
         if not self._lock_file.exists():
             return False
-        descriptor = self.lock()
-        if descriptor is not None:
+        import fcntl
+
+        descriptor = os.open(self._lock_file, os.O_RDWR)
+        try:
+            return not _taken(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
+        finally:
             os.close(descriptor)
-        return descriptor is None
 
     @property
     def _lock_file(self) -> Path:
@@ -137,7 +143,7 @@ class Home:
 
     def forget_generated_password(self) -> None:
         """After the user chose another."""
-        (self.path / "credentials.json").unlink()
+        (self.path / "credentials.json").unlink(missing_ok=True)
 
     def log_tail(self, lines: int) -> str:
         """The last lines of the console, as one line."""
@@ -156,3 +162,13 @@ class Home:
             return json.loads((self.path / name).read_text(encoding="utf-8"))
         except (FileNotFoundError, json.JSONDecodeError):  # absent, or being written this moment
             return {}
+
+
+def _taken(descriptor: int, kind: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

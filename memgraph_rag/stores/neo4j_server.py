@@ -284,23 +284,32 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
     generated = home.generated_password
     if password is None or password == generated:
         return generated
+    refused: ClientError | None = None
+    for known in (password,) if generated is None else (generated, password):  # it may have been changed in Browser
+        try:
+            _take_over(server, known, password)
+        except ClientError as exc:
+            refused = exc
+        except DriverError as exc:
+            raise StoreUnavailable(f"Neo4j at {server.bolt_uri} stopped answering: {exc}", uri=server.bolt_uri) from exc
+        else:
+            home.forget_generated_password()
+            return password
+    message = (
+        f"Neo4j runs at {server.bolt_uri} and refuses the password ({refused and refused.message}). Give the one that "
+        "was chosen for this folder before."
+    )
+    raise StoreAccessDenied(message, uri=server.bolt_uri) from refused
+
+
+def _take_over(server: RunningServer, known: str, password: str) -> None:
+    """Enter by the password that is known, and put the other one in its place."""
     address = f"bolt://{LOCALHOST}:{server.bolt_port}"
-    try:
-        with GraphDatabase.driver(address, auth=(server.user, generated or password)) as driver:
-            driver.verify_connectivity()
-            if generated is not None:
-                change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
-                driver.execute_query(change, old=generated, new=password, database_="system")
-                home.forget_generated_password()
-    except ClientError as exc:
-        message = (
-            f"Neo4j runs at {server.bolt_uri} and refuses the password ({exc.message}). Give the one that was chosen "
-            "for this folder before."
-        )
-        raise StoreAccessDenied(message, uri=server.bolt_uri) from exc
-    except DriverError as exc:
-        raise StoreUnavailable(f"Neo4j at {server.bolt_uri} stopped answering: {exc}", uri=server.bolt_uri) from exc
-    return password
+    with GraphDatabase.driver(address, auth=(server.user, known)) as driver:
+        driver.verify_connectivity()
+        if known != password:
+            change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
+            driver.execute_query(change, old=known, new=password, database_="system")
 
 
 # ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -29,6 +29,8 @@ DIALECTS: dict[Dialect, tuple[str, ...]] = {
 
 MADE = re.compile(r"CREATE (?:CONSTRAINT|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 
+INDEXED = re.compile(r"\b[a-z]\.(\w+)")
+
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
 
 
@@ -48,6 +50,11 @@ class Statement:
         """The name of the index or constraint that it makes; empty where it makes none."""
         found = MADE.search(self.text)
         return found[1] if found else ""
+
+    @property
+    def indexed(self) -> list[str]:
+        """The properties that the index is on that it makes, in their order."""
+        return INDEXED.findall(self.text)
 
     def bind(self, bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of one call: what is given, and of what is bound for good that which this takes."""

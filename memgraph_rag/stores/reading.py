@@ -159,7 +159,7 @@ class StoredGraph(ABC):
         mentioned: dict[str, list[str]] = {}
         for row in self._run("read/list_entities_of", segment_ids=wanted) if wanted else []:
             named = mentioned.setdefault(row["segment_id"], [])
-            if row["entity_id"] is not None:
+            if row["entity_id"]:
                 named.append(row["entity_id"])
         return {segment_id: sorted(mentioned[segment_id]) for segment_id in wanted if segment_id in mentioned}
 

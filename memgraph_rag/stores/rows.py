@@ -1,7 +1,8 @@
 """Records of the library to rows of a database, and back.
 
 It knows no engine: a row that comes is a mapping by column name; rows that go are columns, which each engine takes
-in its own way. The invariant: what is decoded equals what was encoded, field by field.
+in its own way. The invariant: what is decoded equals what was encoded, field by field; damaged JSON is a StoreError
+that names its node.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from memgraph_rag.errors import StoreError
 from memgraph_rag.types import (
     Answered,
     DocumentGraph,
@@ -258,16 +260,27 @@ def add_writings(written: Writings, further: Writings) -> None:
         written.setdefault(entity_id, Counter()).update(writing)
 
 
-def decode_surfaces(text: str) -> Counter[tuple[str, str]]:
-    """How an entity is written, from what its node says."""
-    return Counter({(surface, kind): count for surface, kind, count in json.loads(text)})
+def decode_surfaces(row: Row) -> Counter[tuple[str, str]]:
+    """How an entity is written, from what its node says.
+
+    Raises:
+        StoreError: what it says cannot be read.
+    """
+    try:
+        return Counter({(str(surface), str(kind)): int(count) for surface, kind, count in json.loads(row["surfaces"])})
+    except (TypeError, ValueError) as exc:
+        raise StoreError(
+            f"expected how entity {row['id']} is written, as lists of surface, kind and count; came "
+            f"{_in_short(row['surfaces'])}. The graph is damaged: memgraph-rag doctor --repair.",
+            entity_id=row["id"],
+        ) from exc
 
 
 def edge_counts(written: Iterable[Row], related: Iterable[Row]) -> dict[str, int]:
     """How many edges an entity has, from what its node says and from the count of its relations; none is not named."""
     counted: Counter[str] = Counter()
     for row in written:
-        for (_, kind), count in decode_surfaces(row["surfaces"]).items():
+        for (_, kind), count in decode_surfaces(row).items():
             counted["TITLED" if kind == TITLE_KIND else "MENTIONS"] += count
     for row in related:
         counted["RELATES_TO"] += row["count"]
@@ -310,8 +323,26 @@ def as_dicts(columns: Columns) -> list[dict[str, Any]]:
 
 
 def decode_document(row: Row) -> DocumentRecord:
-    """A document's record."""
-    return DocumentRecord(**{**row, "layers": tuple(row["layers"]), "metadata": json.loads(row["metadata"])})
+    """A document's record.
+
+    Raises:
+        StoreError: its metadata cannot be read.
+    """
+    try:
+        metadata = dict(json.loads(row["metadata"]))
+    except (TypeError, ValueError) as exc:
+        raise StoreError(
+            f"expected the metadata of document {row['key']!r} as a JSON object; came {_in_short(row['metadata'])}. "
+            "The graph is damaged: use a copy of it, or remove the document by open_store(…).forget("
+            f"{row['id']!r}) and add it again.",
+            document_id=row["id"],
+            key=row["key"],
+        ) from exc
+    return DocumentRecord(**{**row, "layers": tuple(row["layers"]), "metadata": metadata})
+
+
+def _in_short(value: object) -> str:
+    return repr(value)[:CAPTION_CHARACTERS]
 
 
 def decode_segment(row: Row) -> Segment:

@@ -46,6 +46,8 @@ class SegmentWords:
 
         Args:
             rows: with ``id``, ``document_id``, ``title`` and ``text``; all of each document.
+
+        Where this is interrupted, let go of the whole: it is half-built.
         """
         first = len(self._index)
         self._index.append((row["title"], row["text"]) for row in rows)

@@ -14,7 +14,7 @@ import numpy as np
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import relation_rows, rows
 from memgraph_rag.stores.reading import Run, counts
-from memgraph_rag.types import DocumentGraph, Matrix, Title, ends_of
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Title, ends_of
 
 __all__ = ["document_graph"]
 
@@ -25,7 +25,8 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
     """The graph of one document; None where there is none.
 
     Raises:
-        StoreError: it is written again and again while it is read, or holds rows of a kind that is not known here.
+        StoreError: it is written again and again while it is read, holds rows of a kind that is not known here, or an
+            embedding of it is missing.
     """
     for _ in range(_TRIES):
         found = run("read/find_documents", document_ids=[document_id])
@@ -42,17 +43,29 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
 
 
 def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
-    """The graph, if it is all that the store counts."""
+    """The graph, if it is all that the store counts, and everything in it has an embedding."""
     if _counted(graph) != held:
         raise StoreError(
             f"expected all of document {graph.document.key!r}, {dict(held)}; came {_counted(graph)}. This version of "
             "memgraph_rag cannot read all that is stored of it, or the graph is damaged.",
             document_id=graph.document.id,
         )
+    for kind, parts, matrix in (
+        ("segments", graph.segments, graph.segment_embeddings),
+        ("points", graph.points, graph.point_embeddings),
+        ("relations", graph.relations, graph.relation_embeddings),
+        ("names of relations' ends", graph.ends, graph.end_embeddings),
+    ):
+        if len(matrix) != len(parts):
+            raise StoreError(
+                f"expected an embedding of each of the {len(parts)} {kind} of document {graph.document.key!r}; came "
+                f"{len(matrix)}. The graph is damaged: memgraph-rag doctor --repair.",
+                document_id=graph.document.id,
+            )
     return graph
 
 
-def _read(run: Run, record: Any) -> DocumentGraph:
+def _read(run: Run, record: DocumentRecord) -> DocumentGraph:
     segments = [rows.decode_segment(row) for row in run("read/list_segments", document_ids=[record.id])]
     points = run("read/list_points", document_id=record.id)
     point_ids = [row["id"] for row in points]
@@ -80,7 +93,9 @@ def _without_embedding(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matrix(found: Sequence[Mapping[str, Any]]) -> Matrix:
-    return np.array([row["embedding"] for row in found], np.float32) if found else np.zeros((0, 0), np.float32)
+    """The embeddings that there are."""
+    vectors = [row["embedding"] for row in found if row["embedding"] is not None]
+    return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
 
 
 def _counted(graph: DocumentGraph) -> dict[str, int]:

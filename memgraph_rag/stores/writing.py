@@ -112,11 +112,9 @@ class WrittenGraph(StoredGraph):
 
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports, in one transaction."""
-        key, held = self._transaction(
+        key, gone = self._transaction(
             "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
         )
-        left = self.counts(document_id)
-        gone = {name: number - left.get(name, 0) for name, number in held.items()}
         return Receipt(document_id, key, Action.FORGOTTEN, gone)
 
     def keep(self, question: Question) -> None:
@@ -378,7 +376,7 @@ def _create_names(run: Run, create: Create, graphs: Sequence[DocumentGraph], gon
     found = run("read/find_surfaces", entity_ids=touched) if touched else []
     normals = {named.entity_id: named.normal for graph in graphs for named in (*graph.mentions, *graph.titles)}
     normals |= {row["id"]: row["normal"] for row in found}
-    held = {row["id"]: rows.decode_surfaces(row["surfaces"]) for row in found}
+    held = {row["id"]: rows.decode_surfaces(row) for row in found}
     none: Counter[tuple[str, str]] = Counter()
     now = {one: held.get(one, none) - gone.get(one, none) + came.get(one, none) for one in touched}
     new = {one: writing for one, writing in now.items() if writing and one not in held}

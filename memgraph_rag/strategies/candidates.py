@@ -1,8 +1,9 @@
 """All nodes that a walk can read next, each with the sources of its score, kept from step to step.
 
 It knows the graph by its contract, and neither session nor model. Invariants: a node that was read is no candidate any
-more; a score is the sum of its sources and depends only on what was read before; per step each kind of read of the
-graph is made once, and its work is bounded.
+more, nor is one that was found to be forgotten; a score is the sum of its sources and depends only on what was read
+before; per step each kind of read of the graph is made once (nodes: again, where the best ones are gone), and its work
+is bounded.
 
 Sources: PECAN, section 3.2 (what is passed down); QRMeM, section 3.6 (relations of the current entities).
 """
@@ -180,11 +181,20 @@ class Candidates:
         return self._via.get(node_id, "")
 
     def ranked(self, most: int) -> list[Node]:
-        """The unread nodes of the highest scores, best first, ties by id."""
+        """The unread nodes of the highest scores, best first, ties by id; of these, those that are still there."""
         scores = ((node_id, sum(self.sources(node_id).values())) for node_id in self._unread)
-        best = nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
-        return self._graph.nodes([node_id for node_id, _ in best])
+        best = [node_id for node_id, _ in nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))]
+        found = self._graph.nodes(best)
+        for node_id in set(best).difference(node.id for node in found):
+            del self._unread[node_id]
+        return found
 
     def best(self) -> Node | None:
-        """The unread node of the highest score; None where all are read."""
-        return next(iter(self.ranked(1)), None)
+        """The unread node of the highest score; None where all are read or forgotten."""
+        most = 1
+        while self._unread:
+            found = self.ranked(most)
+            if found:
+                return found[0]
+            most *= 2  # a whole document went: few reads, however long it was
+        return None

@@ -1,7 +1,8 @@
 """What can be gone to next from a set of entities: along relations, and along mentions.
 
 It knows the graph by its contract. Invariants: an edge is followed at most once; what is found was not read before;
-the work of one step is bounded, whatever the number of segments that name an entity.
+the work of one step is bounded, whatever the number of segments that name an entity; what was forgotten between two
+reads of the graph is passed over.
 
 Source: QRMeM, algorithm 1, lines 8 to 13, from the current entities (``docs/decisions.md``).
 """
@@ -56,8 +57,9 @@ class MentionFrontier:
         hits = self._graph.segments_naming(entities, vector=vector, k=len(read) + 1, documents=self._documents)
         for hit in hits:
             if hit.node_id not in read:
-                (segment,) = self._graph.nodes([hit.node_id])
-                assert isinstance(segment, Segment)
+                segment = _segment(self._graph, hit.node_id)
+                if segment is None:
+                    return self._nearest(entities, vector, {*read, hit.node_id})
                 return Found(segment, hit.score)
         return None
 
@@ -120,7 +122,13 @@ class RelationFrontier:
             if edge is None:
                 break
             if edge.relation.segment_id not in read:
-                (segment,) = self._graph.nodes([edge.relation.segment_id])
-                assert isinstance(segment, Segment)
-                return Found(segment, edge.score, edge.relation.description)
+                segment = _segment(self._graph, edge.relation.segment_id)
+                if segment is not None:
+                    return Found(segment, edge.score, edge.relation.description)
         return self._mentions.next(vector, read)
+
+
+def _segment(graph: GraphReader, segment_id: str) -> Segment | None:
+    """The segment of that id; None where it was forgotten since it was found."""
+    node = next(iter(graph.nodes([segment_id])), None)
+    return node if isinstance(node, Segment) else None

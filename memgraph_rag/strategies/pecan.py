@@ -97,8 +97,8 @@ class Pecan:
         reflection.hear(p_yes)
         walk.read(start, attention)
         while True:
-            ranked = walk.ranked(self._most_ahead(walk, budget))
-            ahead = fitting(graph.nodes([node_id for node_id, _ in ranked]), session.tokens_left)
+            ranked, nodes = walk.best(self._most_ahead(walk, budget))
+            ahead = fitting(nodes, session.tokens_left)
             stop = _stop(reflection, ranked, ahead)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
@@ -174,6 +174,20 @@ class _Walk:
         shares = self._shares()
         scores = ((node_id, sum(self._weighted(node_id, shares))) for node_id in self._similarity)
         return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
+
+    def best(self, most: int) -> tuple[list[tuple[str, float]], list[Node]]:
+        """``ranked``, and these nodes; one that was forgotten meanwhile is no candidate any more."""
+        asked = most
+        while True:
+            ranked = self.ranked(asked)
+            nodes = self._graph.nodes([node_id for node_id, _ in ranked])
+            gone = {node_id for node_id, _ in ranked}.difference(node.id for node in nodes)
+            if not gone:
+                return ranked[:most], nodes[:most]
+            for node_id in gone:
+                del self._similarity[node_id]
+                self._z.pop(node_id, None)
+            asked *= 2  # a whole document went: few reads, however long it was
 
     def sources(self, node_id: str) -> dict[str, float]:
         """What attention and similarity give an unread node, weighted; they sum to its score."""

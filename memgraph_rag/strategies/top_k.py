@@ -32,7 +32,7 @@ class TopK:
 
     @property
     def name(self) -> str:
-        """``top_k``, or ``top_k_keywords`` and ``top_k_vector``."""
+        """``top_k``, or ``top_k_graph``, ``top_k_keywords`` and ``top_k_vector``."""
         return "top_k" if self._mode == "hybrid" else f"top_k_{self._mode}"
 
     def read(

@@ -118,6 +118,7 @@ def _checked(document: Document) -> Document:
     return replace(
         document,
         text=storable(document.text),
+        key=storable(document.key),  # it is; but what a subclass of str brings becomes a str, as everywhere here
         title=storable(document.title),
         source=storable(document.source),
         metadata=_checked_metadata(document.metadata),
@@ -172,7 +173,7 @@ def is_storable(text: str) -> bool:
 
 
 def storable(text: str) -> str:
-    """The text with U+FFFD for each character that no store takes."""
+    """The text, as a plain str, with U+FFFD for each character that no store takes."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 

@@ -101,6 +101,27 @@ def test_what_cannot_be_repaired_stays_a_failure_with_its_remedy(cli, weights, f
         assert "forget KEY" in found["advice"]
 
 
+def test_what_an_entity_says_that_cannot_be_read_is_repaired(cli, weights, fox, tmp_path) -> None:
+    harm(tmp_path / "notes.lbug", "MATCH (e:Entity) SET e.surfaces = '[['")
+    assert "say another thing" in graph(cli.json("doctor", status=1))["found"]
+    assert graph(cli.json("doctor", "--repair"))["state"] == "ok"
+
+
+def test_metadata_that_cannot_be_read_is_told_of_its_document(cli, weights, fox, tmp_path) -> None:
+    harm(tmp_path / "notes.lbug", "MATCH (d:Document) SET d.metadata = '{'")
+    harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
+    told = cli.json("doctor", "--repair", status=1)
+    assert list(states(told)) == PARTS
+    assert "'fox'" in graph(told)["found"]
+
+
+@pytest.mark.parametrize("store", ["~nosuchuser/notes.lbug", f"{'a' * 300}.lbug"])
+def test_a_part_that_fails_never_hides_the_next(cli, weights, store) -> None:
+    told = cli.json("doctor", "--store", store, status=1)
+    assert list(states(told)) == PARTS
+    assert states(told)["store"] == states(told)["graph"] == "fail"
+
+
 def test_a_full_disk_is_a_warning(cli, weights, monkeypatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**10, 9 * 10**9, 10**9))

@@ -44,6 +44,24 @@ def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
     assert cli("import", file, status=1).stderr.startswith("DocumentError: ")
 
 
+def test_an_export_replaces_nothing_but_an_archive(cli, fox, tmp_path) -> None:
+    cli("add", fox, "--key", "fox")
+    store, text = tmp_path / "notes.lbug", tmp_path / "mine.txt"
+    text.write_text("Something of mine.")
+    for other in (store, text):
+        before = other.read_bytes()
+        assert "holds something else" in cli("export", other, status=1).stderr
+        assert other.read_bytes() == before
+    (tmp_path / "mine.txt.part").write_text("Mine too.")
+    cli("export", text, status=1)
+    assert (tmp_path / "mine.txt.part").read_text() == "Mine too."
+    assert cli("export", tmp_path / ("x" * 300), status=1).stderr.startswith("DocumentError: ")
+    (tmp_path / "empty.jsonl").touch()
+    for _ in range(2):
+        cli("export", tmp_path / "empty.jsonl")
+    assert cli.json("search", "red fox")[0]["document_key"] == "fox"
+
+
 def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
     other = FakeEmbedder(12, name="other")
     for module in ("memory", "found_models"):

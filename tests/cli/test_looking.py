@@ -257,6 +257,17 @@ def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
     assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["node_id"]).read_bytes()
 
 
+def test_a_page_replaces_nothing_but_a_page(cli, fox, tmp_path) -> None:
+    for other in (tmp_path / "notes.lbug", tmp_path / "mine.txt"):
+        other.touch()
+        if not other.stat().st_size:
+            other.write_text("Something of mine.")
+        assert "holds something else" in cli("show", "fox", "--html", other, status=1).stderr
+    assert (tmp_path / "mine.txt").read_text() == "Something of mine."
+    cli("show", "fox", "--html", tmp_path / "page.html")
+    cli("show", "fox", "--html", tmp_path / "page.html")
+
+
 def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
     evil = '"><img src=x onerror=alert(1)> </script><script>alert(2)</script> {{ 7*7 }} &lt; \u2028 <!-- Ann'
     usual = None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
@@ -121,6 +124,47 @@ def test_of_a_file_that_was_touched_nothing_is_stored(place: Place, tmp_path: Pa
     place = Place({"address": tmp_path / "other.lbug"}, "n", tmp_path)
     with Memory(tmp_path / "other.lbug", **{**_options(), **other}) as memory, pytest.raises(SchemaMismatch):
         memory.import_from(file)
+
+
+def changed(lines: list[str], change: Callable[[list[dict[str, Any]]], None]) -> str:
+    """The archive of these lines with its documents changed, and everything hashed again."""
+    documents = [json.loads(line)["document"] for line in lines[1:-1]]
+    change(documents)
+    written = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in documents]
+    hashes = [hashlib.sha256(one.encode()).hexdigest() for one in written]
+    whole = hashlib.sha256("".join(hashes).encode()).hexdigest()
+    middle = [f'{{"sha256":"{own}","document":{one}}}' for own, one in zip(hashes, written, strict=True)]
+    return "\n".join([lines[0], *middle, json.dumps({"documents": len(hashes), "sha256": whole}), ""])
+
+
+@embedded
+def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memgraph_rag.memory._IMPORTED_TOGETHER", 1)
+    memory, _ = open_journaled(place)
+    file = tmp_path / "all.jsonl"
+
+    def move_a_mention(documents: list[dict[str, Any]]) -> None:
+        mention = next(document["mentions"][0] for document in reversed(documents) if document["mentions"])
+        mention[1] += 1
+
+    def repeat_a_document(documents: list[dict[str, Any]]) -> None:
+        documents.append(documents[0])
+
+    with memory:
+        fill(memory)
+        memory.export_to(file)
+        lines = file.read_text("utf-8").split("\n")[:-1]
+        for record in memory.documents():
+            memory.forget(record.id)
+        for change in (move_a_mention, repeat_a_document):
+            file.write_text(changed(lines, change), "utf-8", newline="\n")
+            with pytest.raises(DocumentError, match=r"a damaged line \d+ .*Nothing was stored"):
+                list(memory.import_from(file))
+            assert memory.documents() == []
+        file.write_text(changed(lines, lambda _: None), "utf-8", newline="\n")
+        assert len(list(memory.import_from(file))) == len(KEYS) + 2
 
 
 def _options() -> dict[str, object]:

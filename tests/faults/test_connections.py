@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from fault_connections import breaks, gone, interrupted
+from fault_connections import breaks, gone, interrupted, proxy_to
 from fault_tally import Tally
 from fault_world import Place
 from pydantic import SecretStr
@@ -49,6 +51,53 @@ def test_ctrl_c_while_a_request_is_packed_stays_ctrl_c(place: Place, kind: str) 
             getattr(connection, kind)("count", lambda execute: execute("RETURN size($given) AS size", given))
         for _ in range(3):
             assert connection.read("one", lambda execute: execute("RETURN 1 AS one", {})) == [{"one": 1}]
+
+
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """As in a terminal: a process that was started in the background may have been told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_ctrl_c_while_an_answer_arrives_waits_for_nothing(place: Place, kind: str) -> None:
+    """Not for the rest of the answer; and no later call meets the half that came."""
+    auth = (place.address["user"], SecretStr(place.address["password"]))
+    many = "UNWIND range(1, 20000) AS number RETURN number, 'of very many' AS text"
+    proxy = proxy_to(place)
+    address = f"bolt://127.0.0.1:{proxy.port}"
+    with closing(proxy), closing(connect(address, auth=auth, database=None, timeout_s=10)) as connection:
+        for after in range(4):
+            connection.read("one", lambda execute: execute("RETURN 1 AS one", {}))
+            proxy.plan("stall", "down", 3 + after)
+            press = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+            press.start()
+            began = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                getattr(connection, kind)("many", lambda execute: execute(many, {}))
+            assert time.monotonic() - began < 10
+            assert proxy.struck == after + 1
+            press.join()
+            for _ in range(3):
+                assert connection.read("one", lambda execute: execute("RETURN 1 AS one", {})) == [{"one": 1}]
+
+
+def test_a_null_is_taken_for_what_it_says_after_some_tries(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no time is left to try anything else again."""
+    monkeypatch.setattr(neo4j_connection, "RETRY_S", 0.0)
+    tries: list[str] = []
+
+    def work(execute: Execute) -> object:
+        tries.append("try")
+        return execute("RETURN NULL AS one", {})
+
+    auth = (place.address["user"], SecretStr(place.address["password"]))
+    with closing(connect(place.address["address"], auth=auth, database=None, timeout_s=10)) as connection:
+        assert connection.read("one", work) == [{"one": None}]
+    assert len(tries) == neo4j_connection.TORN_READS + 1
 
 
 MADE = "UNWIND ['a', 'b'] AS name CREATE (:Lock {namespace: $namespace, name: name, times: 0})"

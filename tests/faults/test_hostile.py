@@ -171,13 +171,13 @@ def seconds(work: Callable[[], object]) -> float:
 def test_the_time_for_a_page_grows_with_its_length(kind: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(f"text {PAGES[kind](200_000)}")
-    assert seconds(lambda: load(page)) < 5  # 16 s and more where it was quadratic
+    assert seconds(lambda: load(page)) < 10  # 16 s and more where it was quadratic
 
 
 @pytest.mark.parametrize("kind", LINES)
 def test_the_time_for_a_line_grows_with_its_length(kind: str) -> None:
     text = LINES[kind](200_000)
-    assert seconds(lambda: split(text, count_tokens=lambda texts: [len(one) // 4 + 1 for one in texts])) < 5
+    assert seconds(lambda: split(text, count_tokens=lambda texts: [len(one) // 4 + 1 for one in texts])) < 10
 
 
 def packed(content: bytes, pages: int) -> bytes:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models import catalogue
-from memgraph_rag.models.catalogue import CATALOGUE, PackagedModel, find_language_model
+from memgraph_rag.models.catalogue import CATALOGUE, PackagedModel, find_language_model, fingerprint
 
 
 @pytest.fixture
@@ -54,6 +56,39 @@ def test_a_failed_conversion_leaves_nothing_behind(packaged, tmp_path):
     assert not list((tmp_path / "cache" / "models").iterdir())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.parametrize("is_there", [False, True], ids=["a conversion", "a start"])
+def test_what_a_killed_process_left_is_removed(packaged, tmp_path, is_there):
+    models = tmp_path / "cache" / "models"
+    left, other = models / ".making-1-left", models / ".making-1-other"
+    for folder in (left, other):
+        (folder / "model").mkdir(parents=True)
+    if is_there:
+        done = models / f"made-up-{packaged.sha256[:12]}"
+        done.mkdir()
+        (done / "config.json").touch()
+    import fcntl
+
+    descriptor = os.open(other, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)  # as the process does that is at work there
+    with suppress(ModelError):  # these bytes are no checkpoint
+        find_language_model("made-up", cache_dir=tmp_path / "cache")
+    assert (left.exists(), other.exists()) == (False, True)
+    os.close(descriptor)
+    with suppress(ModelError):
+        find_language_model("made-up", cache_dir=tmp_path / "cache")
+    assert not list(models.glob(".*"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_what_is_being_made_is_not_removed(tmp_path):
+    with catalogue._scratch_folder(tmp_path) as outer, catalogue._scratch_folder(tmp_path) as inner:
+        catalogue._remove_abandoned(tmp_path)
+        assert outer.is_dir()
+        assert inner.is_dir()
+    assert not list(tmp_path.iterdir())
+
+
 def test_missing_packages_name_the_extra(packaged, tmp_path):
     (tmp_path / "made_up_part1" / "data" / "part01.bin").unlink()
     with pytest.raises(ModelNotFound, match=r'pip install "memgraph_rag\[extra\]"'):
@@ -77,3 +112,8 @@ def test_a_hubs_name_is_passed_on_with_a_word(tmp_path, caplog):
 def test_unknown_names_tell_the_known_ones(name, tmp_path):
     with pytest.raises(ModelNotFound, match=r"Known names: qwen2\.5-coder-1\.5b-instruct"):
         find_language_model(name, cache_dir=tmp_path)
+
+
+def test_a_folder_without_a_model_has_no_fingerprint(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"has no config\.json"):
+        fingerprint("mine", str(tmp_path))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
-from memgraph_rag.models.recognizers import find_recognizer, spacy_model, stanza_model
+from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_process, stanza_model
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
 from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, pieces, readable
@@ -296,6 +296,47 @@ def test_the_process_for_names_ends_with_its_owner() -> None:
     assert process.recognize(TEXTS) == SpacyRecognizer(PACKAGE, version="1").recognize_here(TEXTS)
     del process
     assert child.wait(timeout=20) == 0
+
+
+WHOLE = "[[0, len(text), 'NAME']]"
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, rows: str = f"[{WHOLE} for text in texts]") -> None:
+    """Have processes for names answer with these rows; by default each text is one name."""
+    served = (
+        f"import json, sys\nfor line in sys.stdin:\n texts = json.loads(line)\n print(json.dumps({rows}), flush=True)"
+    )
+    start = subprocess.Popen
+    monkeypatch.setattr(
+        spacy_process.subprocess, "Popen", lambda _, **options: start([sys.executable, "-c", served], **options)
+    )
+
+
+def test_an_answer_that_was_not_waited_for_is_never_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch)
+    spacy = SpacyRecognizer("none", version="1")
+    some, others = ["Ann"] * 200, ["Boris"] * 200
+    assert spacy.recognize(some) == [[Named(0, 3, "NAME")]] * 200
+    assert spacy._process is not None
+    child = spacy._process._child
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(child.stdout, "readline", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            spacy.recognize(some)
+    assert spacy.recognize(others) == [[Named(0, 5, "NAME")]] * 200
+    assert child.returncode is not None, "it has ended, and another one was asked"
+
+
+def test_answers_to_more_or_fewer_texts_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, f"[{WHOLE} for text in texts[1:]]")
+    process = SpacyProcess.started("none")
+    assert process is not None
+    assert process.recognize(["Ann", "Boris"]) is None
+    assert process._child.returncode is not None
 
 
 def test_a_program_that_is_no_python_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,8 +81,8 @@ def entity_ids(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({make_id("tests", "entity", normalise(name)) for name in names}))
 
 
-def search_of(shelf: Shelf) -> GraphSearch:
-    index = NamespaceIndex(shelf, dimension=256)  # pyright: ignore[reportArgumentType]
+def search_of(shelf: Shelf, **limits: int) -> GraphSearch:
+    index = NamespaceIndex(shelf, dimension=256, **limits)  # pyright: ignore[reportArgumentType]
     return GraphSearch(index, namespace="tests", embedder=EMBEDDER, recognizer=RECOGNIZER)
 
 
@@ -291,6 +291,52 @@ def test_a_namespace_beyond_the_limit_is_refused_with_the_way_out() -> None:
     index = NamespaceIndex(films(), dimension=256, most_bytes=10_000)  # pyright: ignore[reportArgumentType]
     with pytest.raises(SearchMemoryExceeded, match="hybrid"):
         index.refresh()
+
+
+def test_a_namespace_that_grows_beyond_the_limit_is_refused_until_it_fits_again() -> None:
+    shelf = films()
+    shelf.put("late", ["It rained in Oslo."])
+    most_bytes = len(shelf.indexed_segments(since=0)) * (4 * 256 + 700)
+    shelf.take("late")
+    search = search_of(shelf, most_bytes=most_bytes)
+    expected = find(search, "Otto")
+    for number in range(40):
+        shelf.put(f"late{number}", ["It rained in Oslo."])
+
+    for _ in range(2):
+        with pytest.raises(SearchMemoryExceeded, match="hybrid"):
+            search.index.refresh()
+        assert len(search.index) == 0
+    for number in range(40):
+        shelf.take(f"late{number}")
+    assert find(search, "Otto") == expected
+
+
+def test_what_was_replaced_does_not_count_to_the_limit() -> None:
+    shelf = films()
+    search = search_of(shelf, most_bytes=len(shelf.indexed_segments(since=0)) * (4 * 256 + 700))
+    find(search, "Otto")
+    for _ in range(5):
+        shelf.put("other0", ["Tale 0 of Oslo."])
+        assert find(search, "Oslo")[0].id == "other0-0"
+
+
+@pytest.mark.parametrize("place", ["_words_of", "_seconds", "_below", "unaccented"])
+def test_what_is_interrupted_is_read_anew(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = films()
+    search = search_of(shelf)
+    find(search, "Otto")
+    shelf.put("late", ["Otto met Zoe in Oslo."])
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"memgraph_rag.search.index.{place}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            search.index.refresh()
+    for question in ("Otto", "Zoe in Oslo"):
+        assert find(search, question) == find(search_of(shelf), question)
 
 
 # ── PageRank ─────────────────────────────────────────────────────────────────────────────────────────────

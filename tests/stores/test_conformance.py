@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import replace
 from typing import Any
@@ -221,6 +222,25 @@ def test_forgetting_leaves_nothing(store: GraphStore) -> None:
     assert store.statistics() == NOTHING
 
 
+def test_what_is_forgotten_is_told_though_it_was_added_again(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = (make_graph(store.namespace, texts=("Alice was tired.",) * number) for number in (1, 9))
+    written = store.write(small)
+    writing: Any = store
+    transaction = writing._transaction
+
+    def added_again(operation: str, work: Any, **options: Any) -> Any:
+        done = transaction(operation, work, **options)
+        monkeypatch.undo()
+        store.write(large)
+        return done
+
+    monkeypatch.setattr(store, "_transaction", added_again)
+    assert store.forget(small.document.id).counts == written.counts
+    assert store.documents() == [large.document]
+
+
 def test_forgetting_what_is_not_there(store: GraphStore) -> None:
     store.write(make_graph(store.namespace))
 
@@ -235,6 +255,17 @@ def test_an_edge_out_of_the_document_is_refused(store: GraphStore) -> None:
 
     with pytest.raises(StoreError, match="both ends"):
         store.write(replace(graph, summarizes=(*graph.summarizes, loose)))
+    assert store.statistics() == NOTHING
+
+
+@pytest.mark.parametrize("target", [0, 1, 2], ids=["itself", "beside it", "above it"])
+def test_an_edge_that_does_not_lead_down_is_refused(store: GraphStore, target: int) -> None:
+    graph = make_graph(store.namespace, levels=(2, 1))
+    edge = Summarizes(graph.points[0].id, graph.points[target].id, 0.5)
+
+    with pytest.raises(StoreError, match="lower level") as refused:
+        store.write(replace(graph, summarizes=(*graph.summarizes, edge)))
+    assert refused.value.edge == edge
     assert store.statistics() == NOTHING
 
 
@@ -518,6 +549,7 @@ def test_an_interrupted_write_leaves_the_store_as_before(
 
 
 def test_several_threads_use_one_store(store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "memgraph_rag")
     failures: list[Exception] = []
 
     def work(number: int) -> None:

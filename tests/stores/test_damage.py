@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -21,7 +22,8 @@ from store_samples import (
 from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores import queries
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import damage, queries
 from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import DocumentGraph, Flaws, Vector
 
@@ -153,6 +155,16 @@ HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[st
         {"id": entity_id(world.store.namespace, "bob"), "surfaces": '[["Bobby", "NAME", 9]]'},
         {"miswritten": (entity_id(world.store.namespace, "bob"),)},
     ),
+    "an entity of which it cannot be read what it says": lambda world: (
+        "MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces",
+        {"id": entity_id(world.store.namespace, "carol"), "surfaces": '[["Carol'},
+        {"miswritten": (entity_id(world.store.namespace, "carol"),)},
+    ),
+    "an entity that says nothing": lambda world: (
+        "MATCH (e:Entity {id: $id}) SET e.surfaces = NULL",
+        {"id": entity_id(world.store.namespace, "eve")},
+        {"miswritten": (entity_id(world.store.namespace, "eve"),)},
+    ),
     "a segment of no document": lambda world: (
         "CREATE (:Segment {id: $id, namespace: $namespace, document_id: 'gone', `index`: 0, text: 'x', echo: false, "
         "embedding: $vector})",
@@ -278,6 +290,78 @@ def test_without_vectors_what_has_none_stays_found(world: World) -> None:
     assert named(world.store.flaws()) == {"unembedded_segments": (world.first.segments[0].id,)}
 
 
+def test_a_segment_without_embedding_is_found_by_words_only(world: World) -> None:
+    store, gone = world.store, world.first.segments[1]
+    everywhere, vector = [world.first.document.id, world.second.document.id], world.first.segment_embeddings[1]
+    there = {one.id for graph in (world.first, world.second) for one in graph.segments} - {gone.id}
+    points = {one.id for graph in (world.first, world.second) for one in graph.points} - {world.first.points[1].id}
+    world.harm(SET_NULL.format(label="Segment"), id=gone.id)
+    world.harm(SET_NULL.format(label="InformationPoint"), id=world.first.points[1].id)
+
+    for documents in (None, everywhere):
+        assert {hit.node_id for hit in store.nearest(vector, k=99, documents=documents)} == there
+    assert {hit.node_id for hit in store.similarities(vector, documents=everywhere)} == there | points
+    bob = entity_id(store.namespace, "bob")
+    naming = [hit.node_id for hit in store.segments_naming([bob], vector=vector, k=1)]
+    assert naming == [world.first.segments[0].id]
+    assert gone.id in {hit.node_id for hit in store.matching("Carol", k=9)}
+    indexed = {one.id: one.embedding for one in store.indexed_segments(since=-1)}
+    assert indexed.keys() == there | {gone.id}
+    for one, embedding in indexed.items():
+        np.testing.assert_allclose(embedding, world.vectors[one] if one in there else np.zeros(DIMENSION), atol=1e-6)
+
+
+def test_a_relation_without_embedding_is_found_without_a_vector_only(world: World) -> None:
+    store, (gone, *others) = world.store, world.first.relations
+    there = {one.id for one in (*others, *world.second.relations)}
+    ends, vector = [*world.first.ends, *world.second.ends], world.first.relation_embeddings[0]
+    everywhere = [world.first.document.id, world.second.document.id]
+    text = "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = NULL"
+    world.harm(text, id=gone.id)
+
+    for documents in (None, everywhere):
+        near = store.expand(ends, vector=vector, k=99, documents=documents)
+        nearest = store.nearest_relations(vector, k=99, documents=documents)
+        listed = store.expand(ends, vector=None, k=99, documents=documents)
+        for found, expected in ((near, there), (nearest, there), (listed, there | {gone.id})):
+            assert {one.relation.id for one in found} == expected
+
+
+@pytest.mark.parametrize("kind", [one for one in HARMS if one.endswith("without embedding")])
+def test_a_document_without_an_embedding_is_not_given(world: World, kind: str) -> None:
+    text, parameters, _ = HARMS[kind](world)
+    world.harm(text, **parameters)
+    with pytest.raises(StoreError, match=r"'first'.*memgraph-rag doctor --repair"):
+        world.store.graph_of(world.first.document.id)
+    world.store.mend(world.vectors)
+    assert world.store.graph_of(world.first.document.id)
+
+
+@pytest.mark.parametrize("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])
+def test_who_needs_what_a_damaged_entity_says_is_told(world: World, surfaces: str) -> None:
+    alice = entity_id(world.store.namespace, "alice")
+    world.harm("MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces", id=alice, surfaces=surfaces)
+    assert named(world.store.flaws()) == {"miswritten": (alice,)}
+    for ask in (lambda: world.store.forget(world.first.document.id), lambda: world.store.entity_counts(alice)):
+        with pytest.raises(StoreError, match=rf"{alice}.*memgraph-rag doctor --repair"):
+            ask()
+    world.store.mend({})
+    assert world.store.entity_counts(alice)
+    world.store.forget(world.first.document.id)
+
+
+@pytest.mark.parametrize("metadata", ["{", "7", "[1]"])
+def test_a_document_whose_metadata_is_damaged_is_named(world: World, metadata: str) -> None:
+    document = world.second.document
+    world.harm("MATCH (d:Document {id: $id}) SET d.metadata = $metadata", id=document.id, metadata=metadata)
+    with pytest.raises(StoreError, match=r"'second'.*forget") as caught:
+        world.store.documents()
+    assert caught.value.document_id == document.id
+    assert not world.store.flaws()
+    world.store.forget(document.id)
+    assert [record.key for record in world.store.documents()] == ["first"]
+
+
 def test_another_namespace_is_left_alone(world: World, make_store: MakeStore) -> None:
     other = make_store()
     theirs = make_graph(other.namespace, "theirs", levels=(1,))
@@ -286,6 +370,59 @@ def test_another_namespace_is_left_alone(world: World, make_store: MakeStore) ->
     assert not world.store.flaws()
     world.store.mend({theirs.segments[0].id: theirs.segment_embeddings[0]})
     assert other.flaws().unembedded_segments == (theirs.segments[0].id,)
+
+
+class Lonely(dict[str, Any]):
+    """A row that is never compared with another one: to compare all with all is quadratic."""
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("rows were compared")
+
+
+def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
+    """A namespace of two documents, each of one segment of its id, and of entities a and b."""
+    entities = {
+        one: {"id": one, "normal": one, "surfaces": f'[["{one}", "NAME", 1]]', "is_embedded": True} for one in "ab"
+    }
+    return damage._Survey(
+        documents={one: {"id": one, "segments": 1} for one in ("first", "second")},
+        segments={one: {"id": one, "document_id": one, "index": 0, "is_embedded": True} for one in ("first", "second")},
+        owned=frozenset({("first", "first"), ("second", "second")}),
+        next=Counter(),
+        points=[],
+        entities=entities,
+        writings={one: Counter({(one, "NAME"): 1}) for one in "ab"},
+        relations=relations,
+        similar=[],
+        questions=[],
+    )
+
+
+def relation(one: str, document_id: str, segment_id: str) -> Lonely:
+    ends = {"source_id": "a", "target_id": "b", "is_embedded": True}
+    return Lonely(id=one, document_id=document_id, segment_id=segment_id, **ends)
+
+
+def test_relations_are_looked_through_once() -> None:
+    survey = survey_of([
+        *(relation(f"{one}", "first", "first") for one in range(9)),
+        relation("lost-1", "first", "gone"),
+        relation("lost-2", "second", "gone"),
+        relation("lost-3", "gone", "gone"),
+    ])  # fmt: skip
+    found = damage._flaws(survey)
+    assert named(found) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
+
+    deleted: dict[str, list[str]] = {}
+
+    def run(_: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        deleted[parameters["document_id"]] = parameters["relation_ids"]
+        return []
+
+    damage._delete_relations(run, survey, found)
+    assert deleted == {"first": ["lost-1"], "second": ["lost-2"], "gone": ["lost-3"]}
 
 
 def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None:

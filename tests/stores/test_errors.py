@@ -91,6 +91,19 @@ def test_nobody_answers(scheme: str) -> None:
     assert caught.value.retryable
 
 
+def test_a_store_that_cannot_be_made_leaves_no_connection_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+
+    def read(*_: Any) -> None:
+        raise StoreError("SHOW INDEXES was refused")
+
+    made = SimpleNamespace(read=read, close=lambda: closed.append("closed"))
+    monkeypatch.setattr(neo4j_connection, "connect", lambda *_, **__: made)
+    with pytest.raises(StoreError, match="refused"):
+        open_store("neo4j://host", namespace="n", user="neo4j", password="a-password")
+    assert closed == ["closed"]
+
+
 def test_a_listener_that_is_no_neo4j() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -331,6 +344,41 @@ for number in itertools.count():
     store.write(make_graph("n", str(number % 7), tuple(f"{number} {i}" for i in range(40)), levels=(4, 1)))
     print(number, flush=True)
 """
+
+
+INTERRUPTED = """
+import importlib.util, sys
+from store_samples import make_graph
+from memgraph_rag.stores import open_store
+
+def find_spec(*arguments, found=importlib.util.find_spec):
+    calls.append(arguments)
+    if len(calls) == pressed:
+        raise KeyboardInterrupt
+    return found(*arguments)
+
+importlib.util.find_spec = find_spec  # the engine asks for libraries whose tables the rows may be
+calls, pressed = [], 0
+store = open_store(sys.argv[1], namespace="n")
+store.migrate(embedder="fake", dimension=8)
+for pressed in range(1, 99):
+    calls.clear()
+    before = store.documents()
+    try:
+        store.write(make_graph("n", str(pressed)))
+    except KeyboardInterrupt:
+        assert store.documents() == before
+    else:
+        break
+print(pressed, len(store.documents()))
+"""
+
+
+def test_ctrl_c_in_python_code_that_the_engine_calls_stays_ctrl_c(file: Path) -> None:
+    done = run_python(INTERRUPTED, str(file))
+    assert done.returncode == 0, done.stderr
+    pressed, documents = map(int, done.stdout.split())
+    assert (pressed > 3, documents) == (True, 1)
 
 
 def test_a_killed_process_leaves_whole_documents(file: Path) -> None:

@@ -185,3 +185,46 @@ ENTITY = """
 CREATE (:Entity {id: $id, namespace: $namespace, normal: 'alice', name: 'Alice', kinds: ['NAME'],
   surfaces: '[["Alice", "NAME", 1]]'})
 """
+
+
+BEFORE_ENDS = 25
+"""The last step of Neo4j's schema whose relations did not say their ends."""
+
+OLD_INDEX = {
+    "neo4j_5": "CREATE VECTOR INDEX relation_embedding FOR ()-[r:RELATES_TO]-() ON (r.embedding)",
+    "neo4j_2026": "CYPHER 25 CREATE VECTOR INDEX relation_embedding FOR ()-[r:RELATES_TO]-() ON r.embedding "
+    "WITH [r.namespace]",
+}
+
+
+@pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
+def test_relations_come_to_say_their_ends(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
+    dialect = dialect_of(engine)
+    store = make_store(namespace := f"ends-{engine}")
+    graph = make_relations(namespace, make_graph(namespace, "b", ("Alice met Bob.", "Bob met Eve.")))
+    store.write(graph)
+    run_cypher(place, "MATCH ()-[r:RELATES_TO]->() REMOVE r.source_id, r.target_id")
+    run_cypher(place, "DROP INDEX relation_embedding")
+    config = f"`vector.dimensions`: {DIMENSION}, `vector.similarity_function`: 'cosine'"
+    exact = "`vector.quantization.enabled`: false"
+    run_cypher(place, f"{OLD_INDEX[dialect]} OPTIONS {{indexConfig: {{{config}, {exact}}}}}")
+    run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=BEFORE_ENDS)
+
+    make_store(namespace)
+
+    ends = run_cypher(place, ENDS, namespace=namespace)
+    assert {(row["id"], row["source_id"], row["target_id"]) for row in ends} == {
+        (one.id, one.source_id, one.target_id) for one in graph.relations
+    }
+    steps = [step for step in queries.migrations(dialect).values() if step.made == "relation_embedding"]
+    indexes = run_cypher(place, "SHOW VECTOR INDEXES YIELD name, properties, state WHERE name = 'relation_embedding'")
+    assert [(row["properties"], row["state"]) for row in indexes] == [(steps[0].indexed, "ONLINE")]
+    found = store.expand([entity_id(namespace, "bob")], vector=graph.relation_embeddings[0], k=1)
+    assert [one.relation for one in found] == [graph.relations[0]]
+
+
+ENDS = """
+MATCH ()-[r:RELATES_TO]->()
+WHERE r.namespace = $namespace
+RETURN r.id AS id, r.source_id AS source_id, r.target_id AS target_id
+"""

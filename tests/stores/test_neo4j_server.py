@@ -4,6 +4,8 @@ import os
 import socket
 import stat
 import sys
+import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from memgraph_rag.cli.app import app
 from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError
 from memgraph_rag.stores import neo4j_distribution, neo4j_server
 from memgraph_rag.stores.neo4j_distribution import NEWEST
+from memgraph_rag.stores.neo4j_home import Home
 from memgraph_rag.stores.neo4j_server import RunningServer, credentials_for, start, status, stop
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs on Linux and macOS")
@@ -118,6 +121,12 @@ def test_data_and_a_chosen_password_outlive_a_stop(first: RunningServer, home: P
         start(home, password="not-the-password")
 
 
+def test_a_password_that_was_changed_elsewhere_is_taken(first: RunningServer, home: Path) -> None:
+    Home(home).write_generated_password("one-that-was-generated-before")
+    assert start(home, password=CHOSEN).password == CHOSEN
+    assert not (home / "credentials.json").exists()
+
+
 def test_ends_cleanly(first: RunningServer, home: Path) -> None:
     assert stop(home)
     assert not stop(home)
@@ -131,6 +140,34 @@ def test_a_process_id_without_its_server_is_not_believed(tmp_path: Path) -> None
     (tmp_path / "server.json").write_text(f'{{"pid": {os.getpid()}, "version": "5", "bolt_port": 1, "http_port": 2}}')
     assert status(tmp_path) is None
     assert not stop(tmp_path)
+
+
+def test_who_asks_whether_a_server_lives_here_is_not_taken_for_one(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.make()
+    os.close(home.lock() or 0)
+    over = threading.Event()
+    seen: list[bool] = []
+
+    def ask() -> None:
+        while not over.is_set():
+            seen.append(home.is_locked)
+            time.sleep(0.001)
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    time.sleep(0.5)
+    alone, held = list(seen), home.lock()
+    over.set()
+    for asker in askers:
+        asker.join()
+
+    assert alone
+    assert not any(alone)
+    assert held is not None
+    assert home.is_locked
+    os.close(held)
 
 
 def test_a_start_that_fails_ends_with_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
@@ -15,6 +17,7 @@ from store_snapshot import is_as_written_once, whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
+from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
 from memgraph_rag.synonyms import least_cosine
 from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Neighbour, make_id
 
@@ -464,6 +467,40 @@ def test_an_entity_in_very_many_segments(store: GraphStore) -> None:
     expected = sorted(told_of, key=lambda pair: (-pair[1], pair[0]))[:20]
     assert told(store.expand(few, vector=vector, k=20)) == [one for one, _ in expected]
     assert {one.relation.id for one in found} == set(told(store.expand(everybody + few, vector=vector, k=20)))
+
+
+@pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
+def test_an_expansion_is_one_transaction(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = (*(f"Everybody met Name{n}." for n in range(300)), *("Everybody met Somebody." for _ in range(300)))
+    store.write(related(store.namespace, texts=texts))
+    store.write(make_graph(store.namespace, "b", ("Zoe left.",)))
+    asked: list[str] = []
+    read = Neo4jConnection.read
+
+    def noted(connection: Neo4jConnection, operation: str, work: Callable[[Execute], object]) -> object:
+        asked.append(operation)
+        return read(connection, operation, work)
+
+    monkeypatch.setattr(Neo4jConnection, "read", noted)
+    for names, count in ((["zoe"], 0), (["nobody"], 0), (["name7"], 1), (["everybody", "name7"], 9), (["somebody"], 9)):
+        for vector in (unit(1), None):
+            asked.clear()
+            assert len(store.expand(ids(store, *names), vector=vector, k=9)) == count
+            assert len(asked) == 1
+
+
+@pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
+def test_what_has_no_edge_is_not_taken_for_torn(store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:
+    """A null is what a statement gives of something that was deleted under it, and is asked for again."""
+    caplog.set_level(logging.DEBUG, "memgraph_rag")
+    graph = make_graph(store.namespace, "b", ("nobody left.", "Zoe left."))
+    store.write(graph)
+
+    named = store.entities_of([one.id for one in graph.segments])
+
+    assert list(named.values()) == [[], ids(store, "zoe")]
+    assert store.similar(ids(store, "zoe")) == []
+    assert not [record for record in caplog.records if "will be retried" in record.getMessage()]
 
 
 # ── the decisive property ────────────────────────────────────────────────────────────────────────────────────

@@ -90,3 +90,22 @@ def test_a_worn_index_is_made_anew(store: GraphStore, monkeypatch: pytest.Monkey
         store.write(graph)
         assert [hit.node_id for hit in store.matching("rabbit", k=9)] == [graph.segments[1].id]
         assert not store._segment_words(False).is_worn  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_what_is_interrupted_is_read_anew(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write(make_graph(store.namespace, "a"))
+    assert len(store.matching("rabbit", k=9)) == 1
+    late = make_graph(store.namespace, "b", ("A fox.", "A hare."))
+    store.write(late)
+    append = segment_words.KeywordIndex.append
+
+    def interrupted(self: segment_words.KeywordIndex, texts: Any) -> None:
+        append(self, texts)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(segment_words.KeywordIndex, "append", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.matching("fox", k=9)
+    for word, segment in zip(("fox", "hare"), late.segments, strict=True):
+        assert [hit.node_id for hit in store.matching(word, k=9)] == [segment.id]

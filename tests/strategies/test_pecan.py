@@ -386,3 +386,24 @@ def test_each_signal_can_be_taken_away() -> None:
 
     assert third("pecan_without_attention") == "far", "the most similar of what is not read"
     assert third("pecan_without_similarity") == "low", "what the node below which it stands attended to"
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+@pytest.mark.parametrize("gone", [{"s1"}, {"s2"}, {"s1", "s2", "s3"}])
+def test_what_was_forgotten_gives_way_to_the_next_best(
+    ahead: int, gone: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One top-level point is read; the segments under it fall from the first to the last."""
+    segments = [segment(f"s{number}", "d", index=number) for number in range(6)]
+    cosines = {one.id: 1 - number / 10 for number, one in enumerate(segments)}
+    top = point("p", "d")
+    world = World([*segments, top], [Summarizes("p", one.id, 1 / 6) for one in segments], {"p": 1.0, **cosines})
+    nodes = HandMadeGraph.nodes
+    monkeypatch.setattr(
+        HandMadeGraph, "nodes", lambda graph, asked: [one for one in nodes(graph, asked) if one.id not in gone]
+    )
+
+    steps = world.walk(Pecan(ahead=ahead))
+
+    assert ids(steps) == ["p", *(one.id for one in segments if one.id not in gone)]
+    assert steps[-1].stop is StopReason.EXHAUSTED

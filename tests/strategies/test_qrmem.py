@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
-from memgraph_rag.types import OPEN_KIND, Budget, Relation, Segment, Step, StopReason
+from memgraph_rag.types import OPEN_KIND, Budget, Node, Relation, Segment, Step, StopReason
 
 QUESTION = "Where does the sister of Ann live?"
 WAY = [
@@ -110,6 +110,32 @@ def test_a_circle_ends_and_each_segment_is_read_once() -> None:
     steps = read(Qrmem(start_tokens=14), graph=world(relations=circle, mentions={}))
     assert sorted(ids(steps)) == ["s0", "s1", "s2"]
     assert steps[-1].stop is StopReason.EXHAUSTED
+
+
+class Fading(HandMadeGraph):
+    """A graph of which what is ``gone`` is still found, and not there any more when it is read."""
+
+    gone: frozenset[str] = frozenset()
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        return [node for node in super().nodes(node_ids) if node.id not in self.gone]
+
+
+def test_what_was_forgotten_since_it_was_found_gives_way_to_the_next() -> None:
+    mentions = {f"s{number}": ["Ann"] for number in range(4)}
+    graph = Fading(shelf(6), relations=[], mentions=mentions, similarity=COSINES)
+    steps = read(Qrmem(start_tokens=14, rounds=1), graph=graph)
+    assert ids(steps) == ["s0", "s1"]
+    graph.gone = frozenset({"s1", "s2"})
+    steps = read(Qrmem(start_tokens=14), graph=graph)
+    assert ids(steps) == ["s0", "s3"]
+
+
+def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
+    graph = Fading(shelf(6), relations=WAY, mentions={"s0": ["Ann"]}, similarity=COSINES)
+    graph.gone = frozenset({"s1"})
+    steps = read(Qrmem(start_tokens=14), graph=graph)
+    assert ids(steps) == ["s0", "s2", "s3", "s4"]
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,23 @@ def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -
     assert world.graph.calls["segments_naming"] == 0
 
 
+@pytest.mark.parametrize("gone", [["s01"], ["s01", "s02", "s03", "s04", "s05"]], ids=len)
+def test_what_was_forgotten_gives_way_to_the_next_best(gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(shelf(8), [f"s{number:02}" for number in range(8)])
+    nodes = world.graph.nodes
+    reads: list[Sequence[str]] = []
+
+    def reading(node_ids: Sequence[str]) -> list[Node]:
+        reads.append(node_ids)
+        return [node for node in nodes(node_ids) if len(reads) == 1 or node.id not in gone]
+
+    monkeypatch.setattr(world.graph, "nodes", reading)
+    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=1))
+    assert ids(steps) == ["s00", *(f"s{number:02}" for number in range(1, 8) if f"s{number:02}" not in gone)]
+    assert steps[-1].stop is StopReason.EXHAUSTED
+    assert len(reads) <= len(steps) + 3, "what is gone is asked for once"
+
+
 def test_only_the_documents_asked_for_are_read() -> None:
     way = relation("Ann", "Ben", "s03")
     world = World(shelf(4), ["s00", "s01", "s02"], relations=[way], mentions={"s00": ["Ann"]},

@@ -350,6 +350,28 @@ def test_plain_metadata_is_copied():
     assert document.metadata is not given
 
 
+class Name(str):
+    """What another library may take its strings for."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "another"
+
+
+def test_what_is_a_str_of_some_kind_becomes_a_str():
+    text, key, title = (Name(value) for value in ("Ann left.", "k", "T"))
+    for document in (
+        load(text, key=key, title=title, metadata={Name("a"): Name("b")}),
+        load(Document(text, key, title=title, source=Name("s"), metadata={Name("a"): Name("b")})),
+        load([{"role": Name("Ann"), "content": text}], key=key),
+    ):
+        texts = [document.text, document.key, document.title, document.source, *document.metadata]
+        texts += [*document.metadata.values(), *(turn.speaker for turn in document.turns)]
+        assert {type(one) for one in texts} == {str}
+        assert document.key == "k"
+
+
 def test_title_is_a_str():
     assert "title" in refusal("text", title=3)
 

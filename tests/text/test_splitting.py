@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.text import splitting
 from memgraph_rag.text.splitting import Span, sentences, split
 
 PETER = Path(__file__).parents[2] / "examples" / "peter_rabbit.txt"
@@ -181,19 +183,23 @@ def test_the_counter_is_called_seldom():
     assert calls == [2_000, 2_000]
 
 
-def test_thousands_of_turns_take_no_time():
+def test_a_turn_is_looked_at_once_however_many_there_are(monkeypatch: pytest.MonkeyPatch):
     turn = "user (2024-05-01T10:00): Is it raining? Dr. Smith would like to know. Well, perhaps not.\n\n"
-    lengths = []
+    counted, searched = [], []
 
     def known(texts: Sequence[str]) -> list[int]:
-        lengths.extend(map(len, texts))
+        counted.extend(map(len, texts))
         return [1] * len(texts)
 
-    began = time.perf_counter()
+    def boundaries(language: str, text: str) -> list[dict[str, object]]:
+        searched.append(len(text))
+        return get_sentence_boundaries(language, text)
+
+    monkeypatch.setattr(splitting, "get_sentence_boundaries", boundaries)
     spans = split(turn * 3_000, count_tokens=known, max_tokens=100, cuts=range(0, len(turn) * 3_000, len(turn)))
-    assert time.perf_counter() - began < 1
     assert len(spans) == 3_000
-    assert sum(lengths) <= 2 * len(turn) * 3_000
+    assert sum(counted) <= 2 * len(turn) * 3_000
+    assert sum(searched) == len(turn) * 3_000
 
 
 @pytest.mark.parametrize(
@@ -210,8 +216,8 @@ def test_thousands_of_turns_take_no_time():
     ids=["prose", "one sentence", "dots", "newlines", "brackets", "accents", "blanks"],
 )
 def test_time_is_linear(text: str):
-    began = time.perf_counter()
+    began = time.process_time()
     spans = split(text, count_tokens=lambda texts: [-(-len(text) // 4) for text in texts], max_tokens=300)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 20  # hours where it is quadratic
     assert spans[-1].end == len(text)
     assert max(span.tokens for span in spans) <= 300

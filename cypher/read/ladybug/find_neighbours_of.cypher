@@ -3,7 +3,11 @@
 // returns: id, source_id, target_id, description, segment_id, score
 // needs: -
 MATCH (e:Entity)-[r:RELATES_TO]-(:Entity)
-WHERE offset(id(e)) IN $places AND e.namespace = $namespace AND r.document_id IN $document_ids
+WHERE
+  offset(id(e)) IN $places
+  AND e.namespace = $namespace
+  AND r.document_id IN $document_ids
+  AND r.embedding IS NOT NULL
 RETURN
   r.id AS id,
   r.source_id AS source_id,

@@ -1,9 +1,9 @@
-// The exact cosine of the namespace's segments, best first.
+// The exact cosine of the namespace's segments that have an embedding, best first.
 // params: namespace, vector, k
 // returns: id, score
 // needs: Segment.namespace and document_id
 MATCH (n:Segment)
-WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND NOT n.echo
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND n.embedding IS NOT NULL AND NOT n.echo
 RETURN n.id AS id, array_cosine_similarity(n.embedding, $vector) AS score
 ORDER BY score DESC, id
 LIMIT $k

@@ -1,5 +1,5 @@
-// The segments that mention one of these entities, by their exact cosine; possibly one row of none. Optional, because
-// the engine then goes from the entities to their edges, and else through all edges.
+// The segments that mention one of these entities, by their exact cosine, where they have an embedding; possibly one
+// row of none. Optional, because the engine then goes from the entities to their edges, and else through all edges.
 // params: namespace, entity_ids, vector, k, everywhere, document_ids
 // returns: id, score
 // needs: Entity.id
@@ -7,7 +7,7 @@ UNWIND $entity_ids AS entity_id
 MATCH (e:Entity {id: entity_id})
 WHERE e.namespace = $namespace
 OPTIONAL MATCH (e)<-[:MENTIONS]-(s:Segment)
-WHERE NOT s.echo AND ($everywhere OR s.document_id IN $document_ids)
+WHERE NOT s.echo AND s.embedding IS NOT NULL AND ($everywhere OR s.document_id IN $document_ids)
 RETURN DISTINCT s.id AS id, array_cosine_similarity(s.embedding, $vector) AS score
 ORDER BY score DESC, id
 LIMIT $k

@@ -1,5 +1,5 @@
-// The relations at these entities and at their near-synonyms, by the cosine of what they say. Neo4j answers
-// (1 + cosine) / 2.
+// The relations at these entities and at their near-synonyms, by the cosine of what they say, where they have an
+// embedding. Neo4j answers (1 + cosine) / 2.
 // params: namespace, entity_ids, vector, k, everywhere, document_ids
 // returns: id, source_id, target_id, source, target, description, segment_id, score
 // needs: Entity.id
@@ -10,6 +10,7 @@ WITH DISTINCT a
 MATCH (a)-[r:RELATES_TO]-(:Entity)
 WHERE $everywhere OR r.document_id IN $document_ids
 WITH DISTINCT r
+WHERE r.embedding IS NOT NULL
 WITH r, 2 * vector.similarity.cosine(r.embedding, $vector) - 1 AS score
 ORDER BY score DESC, r.id
 LIMIT $k

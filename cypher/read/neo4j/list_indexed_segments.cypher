@@ -1,5 +1,5 @@
-// The segments of documents that were written after a version, with the entities that they or their titles name. The
-// reader sorts: to sort rows with embeddings costs the engines more.
+// The segments of documents that were written after a version, with the entities that they or their titles name, and
+// nothing for an embedding that is missing. The reader sorts: to sort rows with embeddings costs the engines more.
 // params: namespace, since
 // returns: id, document_id, index, title, text, speaker, time, echo, embedding, entities, titles
 // needs: Document.namespace and version
@@ -18,6 +18,6 @@ RETURN
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
   s.echo AS echo,
-  s.embedding AS embedding,
+  coalesce(s.embedding, []) AS embedding,
   mentioned AS entities,
   titled AS titles

@@ -1,8 +1,8 @@
-// How long the vectors of each index of embeddings are.
+// How long the vectors of each index of embeddings are, and which properties it is on.
 // params: -
-// returns: name, dimension
+// returns: name, dimension, properties
 // needs: -
 SHOW VECTOR INDEXES
-YIELD name, options
-RETURN name AS name, options.indexConfig.`vector.dimensions` AS dimension
+YIELD name, options, properties
+RETURN name AS name, options.indexConfig.`vector.dimensions` AS dimension, properties AS properties
 ORDER BY name

@@ -1,37 +1,33 @@
-// The relations at these entities and at their near-synonyms, by the cosine of what they say; of an entity that has more
-// than most, those that are among the nearest of the namespace by the index. whole: there is no such entity. For Neo4j
-// reads an embedding in 15 microseconds, and an entity may have ten thousand relations.
-// params: namespace, entity_ids, vector, k, most, width
-// returns: id, source_id, target_id, source, target, description, segment_id, score, whole
-// needs: Entity.id, index relation_embedding with namespace
+// The relations at these entities and at their near-synonyms, by the cosine of what they say, by the index.
+// params: namespace, entity_ids, vector, k, width
+// returns: id, source_id, target_id, source, target, description, segment_id, score
+// needs: Entity.id, index relation_embedding with namespace and ends
 CYPHER 25
 UNWIND $entity_ids AS entity_id
 MATCH (e:Entity {id: entity_id})-[:SIMILAR_TO*0..1]-(a:Entity)
 WHERE e.namespace = $namespace
-WITH DISTINCT a
-WITH a, COUNT { (a)-[:RELATES_TO]-() } <= $most AS is_rare
-WITH collect(CASE WHEN is_rare THEN a END) AS rare, collect(CASE WHEN NOT is_rare THEN a END) AS common
-CALL (rare, common) {
-  UNWIND rare AS a
-  MATCH (a)-[r:RELATES_TO]-()
-  WITH DISTINCT r
-  RETURN r, 2 * vector.similarity.cosine(r.embedding, $vector) - 1 AS score
-  UNION
-  WITH common
-  WHERE size(common) > 0
+WITH collect(DISTINCT a.id) AS ids
+CALL (ids) {
   MATCH ()-[r:RELATES_TO]->()
     SEARCH r IN (
       VECTOR INDEX relation_embedding
       FOR $vector
-      WHERE r.namespace = $namespace
+      WHERE r.namespace = $namespace AND r.source_id IN ids
       LIMIT $width
     ) SCORE AS similarity
-  WITH common, r, similarity
-  WHERE startNode(r) IN common OR endNode(r) IN common
-  RETURN r, 2 * similarity - 1 AS score
+  RETURN r, similarity
+  UNION
+  MATCH ()-[r:RELATES_TO]->()
+    SEARCH r IN (
+      VECTOR INDEX relation_embedding
+      FOR $vector
+      WHERE r.namespace = $namespace AND r.target_id IN ids
+      LIMIT $width
+    ) SCORE AS similarity
+  RETURN r, similarity
 }
-WITH r, max(score) AS score, size(common) = 0 AS whole
-ORDER BY score DESC, r.id
+WITH r, max(similarity) AS similarity
+ORDER BY similarity DESC, r.id
 LIMIT $k
 RETURN
   r.id AS id,
@@ -41,6 +37,5 @@ RETURN
   endNode(r).name AS target,
   r.description AS description,
   r.segment_id AS segment_id,
-  score AS score,
-  whole AS whole
+  2 * similarity - 1 AS score
 ORDER BY score DESC, id

@@ -1,4 +1,4 @@
-// Tie entities by what segments state of both.
+// Tie entities by what segments state of both. The ends are said too, because an index knows properties only.
 // params: namespace, rows
 // returns: -
 // needs: Entity.id
@@ -10,6 +10,8 @@ CREATE (a)-[:RELATES_TO {
   id: row.id,
   namespace: $namespace,
   document_id: row.document_id,
+  source_id: row.source_id,
+  target_id: row.target_id,
   segment_id: row.segment_id,
   description: row.description,
   embedding: row.embedding

@@ -72,7 +72,11 @@ class SpacyRecognizer:
         with self._beside:
             if self._process is None and self._may_have_process:
                 self._process = SpacyProcess.started(self._package)
-            found = self._process.recognize(texts) if self._process is not None else None
+            try:
+                found = self._process.recognize(texts) if self._process is not None else None
+            except BaseException:  # it has ended; the next call starts another one
+                self._process = None
+                raise
             if found is None:
                 self._process, self._may_have_process = None, False
             return found

@@ -1,8 +1,9 @@
 """A spaCy recognizer in a process of its own, so that it and the embedder do not wait for one lock.
 
 spaCy holds Python's lock most of the time; an embedder in another thread waits for it after each product. It knows the
-recognizer by its package only. Invariants: it finds what the recognizer finds in this process; it ends with its owner,
-however that ends; where it cannot run, its owner is told so and goes on without it.
+recognizer by its package only. Invariants: it finds what the recognizer finds in this process; an answer is taken by
+who asked for it, or by nobody; it ends with its owner, however that ends; where it cannot run, its owner is told so and
+goes on without it.
 
     python -m memgraph_rag.models.recognizers.spacy_process en_core_web_sm
 """
@@ -15,7 +16,7 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -60,7 +61,10 @@ class SpacyProcess:
             return None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]] | None:
-        """The names in each text, by start; None where the process has ended, and will not come back."""
+        """The names in each text, by start; None where the process has ended, and will not come back.
+
+        What interrupts it, such as Ctrl-C, ends the process: an answer is still to come, and would be the next one's.
+        """
         found: list[list[Named]] = []
         try:
             for start in range(0, len(texts), _TEXTS_A_LINE):
@@ -69,16 +73,22 @@ class SpacyProcess:
             _log.warning("The process for names has ended (%s); they are looked for in this one.", error)
             _end(self._child)
             return None
+        except BaseException:
+            self._child.kill()
+            _end(self._child)
+            raise
         return found
 
-    def _asked(self, texts: Sequence[str]) -> Iterator[list[Named]]:
+    def _asked(self, texts: Sequence[str]) -> list[list[Named]]:
         asking, answering = self._child.stdin, self._child.stdout
         assert asking is not None
         assert answering is not None
         asking.write(json.dumps(texts) + "\n")
         asking.flush()
-        for of_text in json.loads(answering.readline()):
-            yield [Named(*named) for named in of_text]
+        answer = json.loads(answering.readline())
+        if len(answer) != len(texts):
+            raise ValueError(f"it answered {len(answer)} texts of {len(texts)}")
+        return [[Named(*named) for named in of_text] for of_text in answer]
 
 
 def _end(child: subprocess.Popen[str]) -> None:

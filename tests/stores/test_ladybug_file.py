@@ -1,0 +1,161 @@
+"""An open Ladybug file that is interrupted, or that the system refuses: it stays of use, and the error is ours."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NoReturn
+
+import ladybug
+import pytest
+from store_samples import DIMENSION, EMBEDDER, make_graph
+
+from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError
+from memgraph_rag.stores import ladybug_file, open_store
+from memgraph_rag.stores.ladybug import LadybugStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "notes.lbug"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[LadybugStore]:
+    with closing(opened(path)) as store:
+        store.write(make_graph("n"))
+        yield store
+
+
+def opened(path: Path) -> LadybugStore:
+    store = open_store(path, namespace="n")
+    assert isinstance(store, LadybugStore)
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    return store
+
+
+def pressed(*_: object, **__: object) -> NoReturn:
+    """What is called when Ctrl-C is pressed."""
+    raise KeyboardInterrupt
+
+
+class Reader:
+    """A connection with something wrong at one call, the first time."""
+
+    def __init__(self, connection: ladybug.Connection, wrong: str, error: BaseException) -> None:
+        self._connection = connection
+        self._wrong: str | None = wrong
+        self._error = error
+
+    def execute(self, text: str, *parameters: Any) -> Any:
+        self._fail_at(text)
+        return self._connection.execute(text, *parameters)
+
+    def close(self) -> None:
+        self._connection.close()
+        self._fail_at("close")
+
+    def _fail_at(self, call: str) -> None:
+        if call == self._wrong:
+            self._wrong = None
+            raise self._error
+
+
+# ── interrupted ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("call", ["CHECKPOINT", "close"])
+def test_ctrl_c_while_a_file_is_put_in_place_leaves_it_open(store: LadybugStore, path: Path, call: str) -> None:
+    file: Any = store._file
+    before = store.documents()
+    file._reader = Reader(file._reader, call, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        store.purge()
+
+    assert store.documents() == before
+    with closing(opened(path)) as other:
+        assert other.documents() == before
+    store.write(make_graph("n", "other"))
+    store.purge()
+    assert len(store.documents()) == 2
+    assert not list(path.parent.glob("*.rewriting*"))
+
+
+def test_a_disk_that_is_full_at_the_checkpoint(store: LadybugStore) -> None:
+    file: Any = store._file
+    full = RuntimeError("IO exception: Cannot write to file. path: /x. Error: No space left on device")
+    file._reader = Reader(file._reader, "CHECKPOINT", full)
+    with pytest.raises(StoreError, match="no space to write"):
+        store.purge()
+    assert len(store.documents()) == 1
+
+
+@pytest.mark.parametrize("made", ["Database", "Connection"])
+def test_ctrl_c_while_a_file_is_opened_for_reading_lets_go_of_it(
+    path: Path, made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(path).close()
+    with monkeypatch.context() as patch:
+        patch.setattr(ladybug, made, pressed)
+        with pytest.raises(KeyboardInterrupt):
+            open_store(path, namespace="n", read_only=True)
+
+    with closing(opened(path)) as store:
+        store.write(make_graph("n"))
+
+
+def test_ctrl_c_while_the_writer_is_renewed_leaves_the_old_one(
+    store: LadybugStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (record,) = store.documents()
+    store._file._writes = ladybug_file.WRITES_PER_CONNECTION
+    with monkeypatch.context() as patch:
+        patch.setattr(ladybug, "Connection", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            store.write(make_graph("n", "other"))
+
+    assert store.expand(["e"], vector=None, k=1) == []
+    assert store._counts([record.id])
+    store.write(make_graph("n", "other"))
+    assert len(store.documents()) == 2
+
+
+# ── refused by the system ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [
+        ("~nosuchuser/notes.lbug", SettingsError, "nosuchuser"),
+        ("half-\ud800.lbug", SettingsError, "half-"),
+        (f"{'a' * 300}.lbug", StoreError, "too long"),
+        ("a-file/notes.lbug", StoreError, "folder"),
+        ("a-file/deeper/notes.lbug", StoreError, "folder"),
+    ],
+)
+def test_a_path_that_cannot_be(
+    name: str, kind: type[MemgraphRagError], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a-file").touch()
+    with pytest.raises(kind, match=told):
+        open_store(name, namespace="n")
+
+
+@pytest.mark.parametrize("asked", ["is_dir", "mkdir"])
+def test_a_folder_that_may_not_be_entered(path: Path, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> NoReturn:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, asked, denied)
+    with pytest.raises(StoreAccessDenied, match="rights"):
+        open_store(path, namespace="n")
+
+
+def test_a_folder_that_went_away(store: LadybugStore, path: Path) -> None:
+    shutil.rmtree(path.parent)
+    for write in (lambda: store.write(make_graph("n", "other")), store.purge):
+        with pytest.raises(StoreError, match="not there"):
+            write()
