@@ -40,7 +40,7 @@ from memgraph_rag.types import (
     relation_id,
 )
 
-__all__ = ["read", "verify", "write"]
+__all__ = ["read", "same", "verify", "write"]
 
 _FORMAT = "memgraph_rag archive"
 _VERSION = 1
@@ -180,6 +180,11 @@ def read(path: Path, *, namespace: str) -> Iterator[DocumentGraph]:
         told = _DOCUMENT_LINE.fullmatch(line)
         if told:
             yield _document(path, place, told[2], namespace)
+
+
+def same(one: DocumentGraph, other: DocumentGraph) -> bool:
+    """Whether two documents of one namespace are the same, number for number."""
+    return _encoded(one) == _encoded(other)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -507,6 +507,17 @@ class GraphWriter(Protocol):
         """
         ...
 
+    def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
+        """Give documents these records' metadata and ``sha256``; nothing else of them changes.
+
+        Args:
+            before: for each the ``sha256`` that it is to have until then.
+
+        Returns:
+            The ids of those that were there with that content, sorted. Of the others nothing is changed.
+        """
+        ...
+
     def learn(self, graph: DocumentGraph) -> None:
         """Store mentions and relations beside all that a stored document has; what is there already stays as it is.
 

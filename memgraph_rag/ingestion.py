@@ -70,6 +70,26 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A document to be added, and which parts of it the user gave."""
+
+    document: Document
+    has_title: bool
+    has_metadata: bool
+
+    @property
+    def key(self) -> str:
+        return self.document.key
+
+    def over(self, held: DocumentRecord) -> Document:
+        """The document with what was not given as it is stored: metadata, and the title of the same text."""
+        metadata = self.document.metadata if self.has_metadata else held.metadata
+        is_same = _hash(self.document, held.title, held.metadata) == held.sha256
+        title = held.title if is_same and not self.has_title else self.document.title
+        return replace(self.document, title=title, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
 class _Pending:
     """A document that waits for layers.
 
@@ -147,7 +167,7 @@ class Ingestion:
         """Build the layers that these documents do not have; what became of each, in order."""
         return self._grouped(records)
 
-    def _grouped(self, documents: Iterable[Document | DocumentRecord | Failure]) -> Iterator[Receipt | Failure]:
+    def _grouped(self, documents: Iterable[_Loaded | DocumentRecord | Failure]) -> Iterator[Receipt | Failure]:
         """Group after group. Where no language model works, one is built while the one before is written."""
         with ThreadPoolExecutor(1) as beside:
             building: _Building | None = None
@@ -174,12 +194,39 @@ class Ingestion:
             return _Building(group, partial(self._built, pending))
         return _Building(group, beside.submit(self._built, pending).result)
 
-    def _prepared(self, gathered: Sequence[Document | DocumentRecord | Failure]) -> list[_Pending | Receipt | Failure]:
+    def _prepared(self, gathered: Sequence[_Loaded | DocumentRecord | Failure]) -> list[_Pending | Receipt | Failure]:
         """What is to be done for each of these documents; a receipt where nothing is. One look into the store."""
-        ids = [self._id(item.key) for item in gathered if isinstance(item, Document)]
+        ids = [self._id(item.key) for item in gathered if isinstance(item, _Loaded)]
         held = {record.id: record for record in self._store.documents(ids)}
-        prepared = [self._prepare(item, held) for item in gathered]
+        documents = [self._completed(item, held) if isinstance(item, _Loaded) else item for item in gathered]
+        described = self._described([item for item in documents if isinstance(item, Document)], held)
+        prepared = [self._prepare(item, held | described) for item in documents]
+        prepared = [
+            replace(item, action=Action.DESCRIBED)
+            if isinstance(item, Receipt) and item.document_id in described
+            else item
+            for item in prepared
+        ]
         return self._marked(prepared, held) if self._store.has_answers() else prepared
+
+    def _completed(self, item: _Loaded, held: Mapping[str, DocumentRecord]) -> Document:
+        record = held.get(self._id(item.key))
+        return item.document if record is None else item.over(record)
+
+    def _described(
+        self, documents: Sequence[Document], held: Mapping[str, DocumentRecord]
+    ) -> dict[str, DocumentRecord]:
+        """Store other metadata of what is stored otherwise as it came; the records of those, by id."""
+        pairs = [(document, held[one]) for document in documents if (one := self._id(document.key)) in held]
+        others = {
+            record.id: replace(record, metadata=document.metadata, sha256=document.sha256)
+            for document, record in pairs
+            if _differ_in_metadata(document, record) and not _is_elsewhere(record, document)
+        }
+        if not others:
+            return {}
+        before = [held[one].sha256 for one in others]
+        return {one: others[one] for one in self._store.describe(list(others.values()), before=before)}
 
     def _marked(
         self, prepared: Sequence[_Pending | Receipt | Failure], held: Mapping[str, DocumentRecord]
@@ -413,18 +460,21 @@ def _embedded(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix
     return np.split(vectors, ends[:-1]) if len(ends) else []
 
 
-def _load(request: Request) -> Document | Failure:
+def _load(request: Request) -> _Loaded | Failure:
+    """The document of a request; one that comes as a ``Document`` has all its parts from the user."""
     try:
-        return load(request.source, key=request.key, title=request.title, metadata=request.metadata)
+        document = load(request.source, key=request.key, title=request.title, metadata=request.metadata)
     except MemgraphRagError as error:
         return Failure(_describe(request.source), error)
+    is_whole = isinstance(request.source, Document)
+    return _Loaded(document, is_whole or request.title is not None, is_whole or request.metadata is not None)
 
 
 def _gathered(
-    documents: Iterable[Document | DocumentRecord | Failure],
-) -> Iterator[list[Document | DocumentRecord | Failure]]:
+    documents: Iterable[_Loaded | DocumentRecord | Failure],
+) -> Iterator[list[_Loaded | DocumentRecord | Failure]]:
     """Consecutive documents whose layers are built together: of bounded size, no two of one key."""
-    group: list[Document | DocumentRecord | Failure] = []
+    group: list[_Loaded | DocumentRecord | Failure] = []
     keys: set[str] = set()
     characters = 0
     for item in documents:
@@ -434,7 +484,7 @@ def _gathered(
         group.append(item)
         if not isinstance(item, Failure):
             keys.add(item.key)
-            characters += len(item.text) if isinstance(item, Document) else item.characters
+            characters += len(item.document.text) if isinstance(item, _Loaded) else item.characters
         if characters >= _GROUP_CHARACTERS or len(group) >= _GROUP_DOCUMENTS:
             yield group
             group, keys, characters = [], set(), 0
@@ -442,9 +492,28 @@ def _gathered(
         yield group
 
 
+def _hash(document: Document, title: str, metadata: Mapping[str, MetadataValue]) -> str:
+    """Its hash if it had that title and metadata."""
+    return replace(document, title=title, metadata=metadata).sha256
+
+
+def _differ_in_metadata(document: Document, held: DocumentRecord) -> bool:
+    """Whether they differ in metadata, and in none of those that segments are made with."""
+    return (
+        document.sha256 != held.sha256
+        and moments.named_in(document.metadata) == moments.named_in(held.metadata)
+        and document.metadata.get(ECHO) == held.metadata.get(ECHO)
+        and _hash(document, document.title, held.metadata) == held.sha256
+    )
+
+
+def _is_elsewhere(held: DocumentRecord, document: Document) -> bool:
+    return bool(held.source and document.source and held.source != document.source)
+
+
 def _check_same_source(held: DocumentRecord, document: Document) -> None:
     """Two files of one name in two folders must not replace each other unnoticed."""
-    if held.source and document.source and held.source != document.source:
+    if _is_elsewhere(held, document):
         raise DocumentError(
             f"The key {document.key!r} is taken by another file: expected {held.source}, got {document.source}. "
             "Give this one a key of its own, add(path, key=…) or --key; or forget the other one first.",

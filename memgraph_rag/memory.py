@@ -43,6 +43,7 @@ from memgraph_rag.errors import (
     DocumentNotFound,
     QuestionNotFound,
     SettingsError,
+    StoreError,
     StoreReadOnly,
     StrategyError,
 )
@@ -60,8 +61,10 @@ from memgraph_rag.stores import checking, open_store
 from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
+    Action,
     Answer,
     Damage,
+    DocumentGraph,
     DocumentRecord,
     Evidence,
     Failure,
@@ -246,15 +249,17 @@ class Memory:
     ) -> Receipt:
         """Store one document and return what the database then holds of it.
 
-        The same content again changes nothing (``Action.UNCHANGED``); other content under the same key takes its
-        place. All or nothing: an error or a crash leaves the store as it was.
+        The same content again changes nothing (``Action.UNCHANGED``); other metadata are stored, and all that was
+        built stays (``Action.DESCRIBED``); another text or title under the same key takes its place
+        (``Action.REPLACED``). All or nothing: an error or a crash leaves the store as it was.
 
         Args:
             source: a str is always text; a Path is a file (text, Markdown, HTML, PDF); a Document; chat messages.
             key: the user's name for it; by default the path as given, or a hash of the text.
-            title: by default the file's own.
-            metadata: kept with the document. ``{"echo": True}`` says that all of it is something that the memory
-                answered, ``{"echo": False}`` that none is, whatever it looks like.
+            title: by default the one stored with the same text, else the file's own.
+            metadata: kept with the document; by default those stored under the key stay. Another "time" or "date" (see
+                ``search``) or "echo" replaces the document. ``{"echo": True}`` says that all of it is something that
+                the memory answered, ``{"echo": False}`` that none is, whatever it looks like.
 
         What ``ask`` answered before and is added again is recognised: such segments are marked (``Segment.echo``),
         counted (``Receipt.echoes``), and never are evidence.
@@ -606,8 +611,9 @@ class Memory:
     def import_from(self, path: str | Path) -> Iterator[Receipt]:
         """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
 
-        The whole file is checked before the first is stored. A document of the same key is replaced. Each group of some
-        dozens is one transaction; after an interruption the same call goes through them again and changes nothing.
+        The whole file is checked before the first is stored. Another document of the same key is replaced; one that is
+        stored just so stays as it is, with the questions that were kept of it (``Action.UNCHANGED``). Each group of
+        some dozens is one transaction; after an interruption the same call goes through them again.
 
         Raises:
             DocumentError: the file is no such file, is cut off or damaged.
@@ -623,7 +629,24 @@ class Memory:
         )
         found = archive.read(Path(path), namespace=self.namespace)
         groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
-        return events.each("import", (receipt for group in groups for receipt in self._store.write_many(group)))
+        return events.each("import", (receipt for group in groups for receipt in self._imported(group)))
+
+    def _imported(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+        """Store those of these documents that are not stored just so; what became of each."""
+        try:
+            held = self._store.documents([graph.document.id for graph in graphs])
+            same = {graph.document.id for graph in graphs if graph.document in held and self._holds(graph)}
+        except StoreError:  # what is damaged is replaced
+            same = set()
+        written = iter(self._store.write_many([graph for graph in graphs if graph.document.id not in same]))
+        return [self._unchanged(graph.document) if graph.document.id in same else next(written) for graph in graphs]
+
+    def _holds(self, graph: DocumentGraph) -> bool:
+        stored = self._store.graph_of(graph.document.id)
+        return stored is not None and archive.same(stored, graph)
+
+    def _unchanged(self, held: DocumentRecord) -> Receipt:
+        return Receipt(held.id, held.key, Action.UNCHANGED, self._store.counts(held.id), echoes=held.echoes)
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""

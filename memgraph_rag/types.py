@@ -662,6 +662,8 @@ class Action(str, Enum):
 
     ADDED = "added"
     REPLACED = "replaced"
+    DESCRIBED = "described"
+    """Its metadata are others; all that was built of it stayed."""
     UNCHANGED = "unchanged"
     DEEPENED = "deepened"
     FORGOTTEN = "forgotten"

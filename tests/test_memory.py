@@ -46,7 +46,7 @@ from memgraph_rag.errors import (
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-from memgraph_rag.types import Generation
+from memgraph_rag.types import Generation, MetadataValue
 
 OpenMemory = Callable[..., Memory]
 
@@ -120,12 +120,55 @@ def test_the_same_content_again_changes_nothing(memory: Memory) -> None:
 
 def test_other_content_under_the_same_key_takes_its_place(memory: Memory) -> None:
     memory.add(FOX, key="story", metadata={"year": 1900})
-    receipt = memory.add(RIVER, key="story")
+    receipt = memory.add(RIVER, key="story", metadata={})
     assert receipt.action is Action.REPLACED
     replaced = graph_of(memory)
     memory.forget("story")
     assert memory.add(RIVER, key="story").action is Action.ADDED
     assert graph_of(memory) == replaced
+
+
+def test_other_metadata_leave_all_that_was_built(memory: Memory) -> None:
+    memory.add(FOX, key="fox", title="The Fox", metadata={"year": 1900})
+    before = {**graph_of(memory), "documents": None}
+
+    receipt = memory.add(FOX, key="fox", metadata={"year": 1901, "shelf": "Ä"})
+
+    assert (receipt.action, receipt.usage) == (Action.DESCRIBED, Usage())
+    assert {**graph_of(memory), "documents": None} == before
+    (held,) = memory.documents()
+    assert (held.title, held.metadata) == ("The Fox", {"year": 1901, "shelf": "Ä"})
+    assert memory.add(FOX, key="fox", title="The Fox", metadata=held.metadata).action is Action.UNCHANGED
+    assert memory.add(FOX, key="fox", metadata={}).action is Action.DESCRIBED
+    assert memory.documents()[0].metadata == {}
+    outcomes = list(memory.add_many([Document(FOX, "fox", title="The Fox", metadata={"shelf": 1}), RIVER]))
+    assert [outcome.action for outcome in outcomes if isinstance(outcome, Receipt)] == [
+        Action.DESCRIBED,
+        Action.ADDED,
+    ]
+
+
+def test_what_is_not_given_again_stays(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "fox.txt"
+    path.write_text(FOX)
+    memory.add(path, key="fox", title="The Fox", metadata={"year": 1900})
+    assert memory.add(path, key="fox").action is Action.UNCHANGED
+    path.write_text(RIVER)
+    assert memory.add(path, key="fox").action is Action.REPLACED
+    (held,) = memory.documents()
+    assert (held.title, held.metadata) == ("fox", {"year": 1900}), "another text may have another title"
+
+
+@pytest.mark.parametrize("metadata", [{"date": "1900-01-02"}, {"echo": True}])
+def test_metadata_that_segments_are_made_with_replace_the_document(
+    memory: Memory, metadata: dict[str, MetadataValue]
+) -> None:
+    memory.add(FOX, key="fox")
+    assert memory.add(FOX, key="fox", metadata=metadata).action is Action.REPLACED
+    held = graph_of(memory)
+    memory.forget("fox")
+    memory.add(FOX, key="fox", metadata=metadata)
+    assert graph_of(memory) == held
 
 
 def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) -> None:

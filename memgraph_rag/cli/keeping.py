@@ -36,7 +36,7 @@ def export_file(place: Place, file: _File, as_json: Json = False) -> None:
 
 
 def import_file(place: Place, file: _File, as_json: Json = False) -> None:
-    """Store the documents of an exported file; no model is used. Documents of the same keys are replaced."""
+    """Store the documents of an exported file; no model is used. Other documents of the same keys are replaced."""
     from memgraph_rag.cli import render
 
     with place.open() as memory:

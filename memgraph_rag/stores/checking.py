@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.stores import relating
-from memgraph_rag.types import DocumentGraph, Matrix, Question, entity_id
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Question, entity_id
 
-__all__ = ["check", "check_distinct", "check_question"]
+__all__ = ["check", "check_distinct", "check_metadata", "check_question"]
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
@@ -173,15 +173,28 @@ def _check_names(graph: DocumentGraph, namespace: str) -> None:
             )
 
 
+def check_metadata(record: DocumentRecord) -> None:
+    """Refuse metadata that cannot be stored.
+
+    Raises:
+        DocumentError: they hold half a surrogate pair.
+    """
+    _check_storable(record, [json.dumps(dict(record.metadata), ensure_ascii=False)])
+
+
 def _check_text(graph: DocumentGraph) -> None:
     record = graph.document
+    check_metadata(record)
     texts = [record.id, record.key, record.title, record.source, record.model, *record.layers]
-    texts += [json.dumps(dict(record.metadata), ensure_ascii=False)]
     texts += [text for node in (*graph.segments, *graph.points) for text in (node.id, node.text)]
     texts += [text for segment in graph.segments for text in (segment.speaker, segment.time)]
     texts += [text for named in (*graph.mentions, *graph.titles) for text in (named.normal, named.surface)]
     texts += [record.recognizer, *(mention.kind for mention in graph.mentions)]
     texts += [text for relation in graph.relations for text in (relation.id, relation.description)]
+    _check_storable(record, texts)
+
+
+def _check_storable(record: DocumentRecord, texts: Iterable[str]) -> None:
     for text in texts:
         try:
             text.encode()

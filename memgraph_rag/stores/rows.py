@@ -57,6 +57,7 @@ __all__ = [
     "decode_summarizes",
     "decode_surfaces",
     "decode_writings",
+    "description_columns",
     "document_columns",
     "edge_counts",
     "entity_columns",
@@ -142,10 +143,24 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "segments": [record.segments for record in records],
         "layers": [list(record.layers) for record in records],
         "model": [record.model for record in records],
-        "metadata": [json.dumps(dict(record.metadata), ensure_ascii=False, sort_keys=True) for record in records],
+        "metadata": [_metadata(record) for record in records],
         "recognizer": [record.recognizer for record in records],
         "echoes": [record.echoes for record in records],
     }
+
+
+def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]) -> Columns:
+    """The metadata and hashes of documents, with the hash that each has before."""
+    return {
+        "id": [record.id for record in records],
+        "before": list(before),
+        "sha256": [record.sha256 for record in records],
+        "metadata": [_metadata(record) for record in records],
+    }
+
+
+def _metadata(record: DocumentRecord) -> str:
+    return json.dumps(dict(record.metadata), ensure_ascii=False, sort_keys=True)
 
 
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:

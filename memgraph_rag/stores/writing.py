@@ -20,7 +20,18 @@ from memgraph_rag.stores.reading import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.stores.whole import document_graph
-from memgraph_rag.types import OPEN_KIND, Action, Answered, DocumentGraph, Flaws, Question, Receipt, Similar, Vector
+from memgraph_rag.types import (
+    OPEN_KIND,
+    Action,
+    Answered,
+    DocumentGraph,
+    DocumentRecord,
+    Flaws,
+    Question,
+    Receipt,
+    Similar,
+    Vector,
+)
 
 __all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "size"]
 
@@ -100,6 +111,16 @@ class WrittenGraph(StoredGraph):
         )
         document = graph.document
         return Receipt(document.id, document.key, action, self.counts(document.id))
+
+    def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
+        """Give documents other metadata where their content is still what it was; the ids of those, sorted."""
+        for record in records:
+            checking.check_metadata(record)
+        changes = rows.as_dicts(rows.description_columns(records, before))
+        if not changes:
+            return []
+        told = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
+        return sorted(row["id"] for row in told)
 
     def learn(self, graph: DocumentGraph) -> None:
         """Store mentions and relations beside all that a stored document has, in one transaction."""

@@ -38,7 +38,7 @@ def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
     assert "added" in cli("import", file, *elsewhere).stdout
 
     (receipt,) = cli.json("import", file, *elsewhere)["receipts"]
-    assert (receipt["key"], receipt["action"]) == ("fox", "replaced")
+    assert (receipt["key"], receipt["action"]) == ("fox", "unchanged")
     assert cli.json("search", "red fox", *elsewhere)[0]["document_key"] == "fox"
     file.write_text("{}")
     assert cli("import", file, status=1).stderr.startswith("DocumentError: ")

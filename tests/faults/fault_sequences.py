@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from memories import options
 from store_snapshot import whole_graph
 
-from memgraph_rag import Memory
+from memgraph_rag import Action, Document, Memory
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.stores import open_store
 
@@ -48,6 +48,7 @@ class Sequences(RuleBasedStateMachine):
         self._memories = {layers: self._memory(layers) for layers in LAYERS}
         self._model.attach(self._memories[()]._journal)
         self._held: dict[str, tuple[int, frozenset[str]]] = {}
+        self._tags: dict[str, dict[str, str]] = {}
         self._kept: dict[str, frozenset[str]] = {}
 
     def _memory(self, layers: tuple[str, ...]) -> Memory:
@@ -58,14 +59,22 @@ class Sequences(RuleBasedStateMachine):
         self._memories[layers].add(TEXTS[key, version], key=key)
         self._note(key, version, layers)
 
+    @precondition(lambda self: self._held)
+    @rule(tag=st.sampled_from(("", "a", "b")), place=st.integers(0, len(KEYS) - 1))
+    def describe(self, tag: str, place: int) -> None:
+        key = sorted(self._held)[place % len(self._held)]
+        metadata = {"tag": tag} if tag else {}
+        action = self._memories[()].add(TEXTS[key, self._held[key][0]], key=key, metadata=metadata).action
+        assert action is (Action.UNCHANGED if metadata == self._tags.get(key, {}) else Action.DESCRIBED)
+        self._tags[key] = metadata
+
     @rule(versions=st.tuples(*[st.integers(0, 2)] * len(KEYS)), layers=CHOICE)
     def add_many(self, versions: tuple[int, ...], layers: tuple[str, ...]) -> None:
-        from memgraph_rag import Document
-
         wanted = {key: version for key, version in zip(KEYS, versions, strict=True) if version}
         told = list(self._memories[layers].add_many(Document(TEXTS[key, one], key) for key, one in wanted.items()))
         assert [receipt.key for receipt in told] == list(wanted)  # type: ignore[union-attr]
         for key, version in wanted.items():
+            self._tags[key] = {}  # a document that is given whole has no metadata if it has none
             self._note(key, version, layers)
 
     @rule(key=KEY)
@@ -76,6 +85,7 @@ class Sequences(RuleBasedStateMachine):
         except DocumentNotFound:
             assert key not in self._held
         self._held.pop(key, None)
+        self._tags.pop(key, None)
         self._drop_readers(key)
 
     @rule(question=QUESTION, strategy=st.sampled_from(("walk", "pecan", "full_context")))
@@ -138,9 +148,12 @@ class Sequences(RuleBasedStateMachine):
 
     @invariant()
     def documents_are_those_that_were_told(self) -> None:
-        found = {record.key: (record.characters, frozenset(record.layers)) for record in self._store.documents()}
-        wanted = {key: (len(TEXTS[key, version]), layers) for key, (version, layers) in self._held.items()}
-        assert found == wanted
+        records = self._store.documents()
+        found = {one.key: (one.characters, frozenset(one.layers), one.metadata) for one in records}
+        assert found == {
+            key: (len(TEXTS[key, version]), layers, self._tags.get(key, {}))
+            for key, (version, layers) in self._held.items()
+        }
 
     @invariant()
     def questions_are_those_that_read_what_is_held(self) -> None:
@@ -155,7 +168,9 @@ class Sequences(RuleBasedStateMachine):
                 self._memories[()].forget(key)
             assert whole_graph(self._store, self.place.address) == ([], [])
             for key, (version, layers) in sorted(self._held.items(), reverse=True):
-                self._memories[tuple(sorted(layers))].add(TEXTS[key, version], key=key)
+                self._memories[tuple(sorted(layers))].add(
+                    TEXTS[key, version], key=key, metadata=self._tags.get(key, {})
+                )
             assert found == whole_graph(self._store, self.place.address)
             for key in self._held:
                 self._memories[()].forget(key)

@@ -205,6 +205,31 @@ def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
     assert [node.text for node in snapshot(store)["nodes"]] == [node.text for node in snapshot(fresh)["nodes"]]
 
 
+def test_metadata_are_changed_alone(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    graphs = {one: make_graph(one.namespace, levels=(2, 1), title="Alice") for one in (store, other)}
+    for one, graph in graphs.items():
+        one.write(graph)
+    held = graphs[store].document
+    before = snapshot(store)
+    tagged = replace(held, metadata={"tag": "it's \\ $1 {}", "n": 3}, sha256="b" * 64)
+    lost = replace(tagged, id=make_id(store.namespace, "document", "not there"))
+
+    assert store.describe([lost, tagged], before=[held.sha256] * 2) == [held.id]
+    assert store.describe([replace(tagged, metadata={})], before=[held.sha256]) == [], "it is not that any more"
+    assert store.describe([], before=[]) == []
+
+    assert store.documents() == [tagged]
+    assert snapshot(store)["nodes"] == before["nodes"]
+    assert store.graph_of(held.id) is not None
+    store.describe([graphs[other].document], before=[graphs[other].document.sha256])
+    assert other.describe([tagged], before=[tagged.sha256]) == [], "it is another namespace's"
+    assert store.documents() == [tagged]
+    assert other.documents() == [graphs[other].document]
+    with pytest.raises(DocumentError, match="half a surrogate pair"):
+        store.describe([replace(tagged, metadata={"tag": "\ud800"})], before=[tagged.sha256])
+
+
 def test_forgetting_leaves_nothing(store: GraphStore) -> None:
     alice, bob = (make_graph(store.namespace, key, levels=(2, 1), title="Alice") for key in "ab")
     store.write(alice)

@@ -54,7 +54,8 @@ VALUES: dict[str, Any] = {
 ROW: dict[str, Any] = {
     "id": "s", "name": "s", "text": "s", "index": 0, "level": 1, "start": 0, "end": 1, "tokens": 1,
     "source_id": "a", "target_id": "b", "weight": 0.5, "embedding": VALUES["vector"],
-    "document_id": "d", "title": "s", "key": "k", "source": "", "sha256": "0", "added_at": "", "characters": 1,
+    "document_id": "d", "title": "s", "key": "k", "source": "", "sha256": "0", "before": "1", "added_at": "",
+    "characters": 1,
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
     "segment_id": "s", "entity_id": "e", "surface": "S", "surfaces": "[]", "kind": "NAME", "kinds": ["NAME"],
         "normal": "s", "description": "s", "score": 0.9, "echo": False, "echoes": 0, "origins": ["d"],
