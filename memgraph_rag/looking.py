@@ -39,6 +39,7 @@ _MOST_CHARACTERS = 400_000
 """Of the text beside a picture; a page of more is slow to open."""
 
 _LISTED = 8
+_MOST_WORDS = 8  # of a name that is looked for within what was asked
 _NEAR = 200  # entities that a misspelt name is compared with
 _BEGINNINGS = (3, 2)  # characters that are taken to be spelt right
 
@@ -94,12 +95,21 @@ def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> Docu
 
 
 def _near(graph: GraphView, name: str) -> list[str]:
-    """Keys, questions and names that are spelt nearly so."""
+    """Names that stand in it; keys, questions and names that are spelt nearly so."""
     normal = normalise(name)
     entities = [one for length in _BEGINNINGS if normal for one in graph.names_with(normal[:length], k=_NEAR)]
     texts = [record.key for record in graph.documents()] + [question.text for question in graph.questions()]
     known = {normalise(text) or text: text for text in texts} | {one.normal: one.name for one in entities}
-    return [known[one] for one in get_close_matches(normal or name, known, n=_LISTED)]
+    alike = [known[one] for one in get_close_matches(normal or name, known, n=_LISTED)]
+    return list(dict.fromkeys([*(one.name for one in _within(graph, normal)), *alike]))[:_LISTED]
+
+
+def _within(graph: GraphView, normal: str) -> list[Entity]:
+    """The entities whose whole names stand in this one, the longest first: "McGregor" in "Mr. McGregor"."""
+    words = normal.split()[:_MOST_WORDS]
+    runs = {" ".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
+    found = graph.entities([entity_id(graph.namespace, run) for run in sorted(runs)])
+    return sorted(found, key=lambda one: (-len(one.normal), one.normal))
 
 
 def _quoted(names: Iterable[str]) -> str:

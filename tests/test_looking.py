@@ -143,7 +143,10 @@ def test_nothing_to_read_is_kept_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("met.tx", ["met.txt"]), ("Anm", ["Ann"]), ("river", ["river.txt"]), ("xyzzy", []), ("", []), ("!!", [])],
+    [
+        *(("met.tx", ["met.txt"]), ("Anm", ["Ann"]), ("river", ["river.txt"]), ("Mr. Tom Miller", ["Tom Miller"])),
+        *(("xyzzy", []), ("", []), ("!!", [])),
+    ],
 )
 def test_what_is_not_there_tells_what_is_near(memory: Memory, name: str, near: list[str]) -> None:
     with pytest.raises(DocumentNotFound, match="Expected the key or id of a document") as told:

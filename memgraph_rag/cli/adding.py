@@ -64,7 +64,7 @@ def deepen(
     """Build the layers that documents still lack. After Ctrl-C what the model has written is not written again."""
     from memgraph_rag.cli.progress import Bars
 
-    with Bars() as bars, place.open(progress=bars) as memory:
+    with Bars() as bars, place.stored(progress=bars) as memory:
         outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"))
         told = _told(bars.between(outcomes, "building"))
         failed = _show_json(told) if as_json else _show_lines(told)
@@ -144,7 +144,7 @@ def forget(
     """Remove a document, everything that rests on it alone, and kept questions that read of it."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         if question:
             memory.forget_question(document)
             form: dict[str, Any] = {"question": document, "action": "forgotten"}

@@ -48,7 +48,7 @@ def ask(
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.cli.render import to_stderr, to_stdout
 
-    with Bars() as bars, place.open(progress=bars) as memory:
+    with Bars() as bars, place.stored(progress=bars) as memory:
         items = memory.stream(
             question,
             strategy=strategy,

@@ -17,7 +17,7 @@ import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.asking import replay, show_reading
-from memgraph_rag.cli.place import Place
+from memgraph_rag.cli.place import Place, file_of
 from memgraph_rag.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def _command(place: Place) -> str:
 
 def _answers_path(place: Place) -> Path:
     """A file beside the store; where that is no file, in the user's data folder."""
-    if place.store is None or "://" in place.store or place.store == ":memory:":
+    path = file_of(place.store) if place.store else None
+    if path is None:
         return platformdirs.user_data_path("memgraph_rag") / "demo-answers.json"
-    path = Path(place.store).expanduser()
     return path.with_name(f"{path.stem}-answers.json")
 
 

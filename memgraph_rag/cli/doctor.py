@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from memgraph_rag.cli import forms
-from memgraph_rag.cli.place import Json, Place
+from memgraph_rag.cli.place import Json, Place, file_of
 from memgraph_rag.errors import ModelError
 
 if TYPE_CHECKING:
@@ -187,8 +187,8 @@ def _calibration(settings: Settings) -> Finding:
 
 def _store(place: Place, settings: Settings) -> Finding:
     """Whether the store opens and takes the schema; a file that is not there yet is not made."""
-    path = Path(settings.store).expanduser()
-    if "://" not in settings.store and not path.exists():
+    path = file_of(settings.store)
+    if path is not None and not path.exists():
         return Finding("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
     try:
         with place.open() as memory:
@@ -201,7 +201,8 @@ def _store(place: Place, settings: Settings) -> Finding:
 
 def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
     """Whether the namespace's graph is whole; with ``repair`` it is made so."""
-    if "://" not in settings.store and not Path(settings.store).expanduser().exists():
+    path = file_of(settings.store)
+    if path is not None and not path.exists():
         return Finding("graph", "ok", "nothing is stored yet")
     try:
         with place.open() as memory:

@@ -27,7 +27,7 @@ def export_file(place: Place, file: _File, as_json: Json = False) -> None:
     """Write all documents of the namespace, with all that was built of them, into one file."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         number = memory.export_to(file)
     if as_json:
         forms.write_json({"file": str(file), "documents": number})
@@ -52,7 +52,7 @@ def purge(place: Place, as_json: Json = False) -> None:
     """Rewrite an embedded file so that not a byte of what was forgotten or replaced is left in it."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         store = memory.settings.store
         memory.purge()
     if as_json:
@@ -69,8 +69,11 @@ def reembed(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
     from memgraph_rag.cli.progress import Bars
 
+    if place.embedder is None:
+        raise typer.BadParameter("name the embedder that the store shall have", param_hint="--embedder")
+    place.check_file()
     wanted = place.settings().embedder
-    with Bars() as bars, place.open(embedder=_Stored(place), progress=bars) as memory:
+    with Bars() as bars, place.stored(embedder=_Stored(place), progress=bars) as memory:
         number = memory.reembed(wanted)
         schema = memory.stats()["schema"]
     told = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}

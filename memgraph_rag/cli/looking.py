@@ -42,7 +42,7 @@ def search(
     """Find the passages that bear on a query, without asking the language model."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         found = memory.search(
             query,
             k=k,
@@ -95,7 +95,7 @@ def show(
     """Show what surrounds a document, an entity or a kept question, as a tree; of one node its text and place."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         node = memory.get(name) if kind is None else None
         if node is not None and html is None:
             keys = {record.id: record.key for record in memory.documents()}
@@ -165,7 +165,7 @@ def questions(place: Place, as_json: Json = False) -> None:
     """List the questions that were kept, the newest first."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         held = [forms.question_form(question) for question in memory.questions()]
     if as_json:
         forms.write_json(held)
@@ -180,7 +180,7 @@ def documents(place: Place, as_json: Json = False) -> None:
     """List the documents."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         held = [forms.document_form(record) for record in memory.documents()]
     if as_json:
         forms.write_json(held)
@@ -196,7 +196,7 @@ def status(place: Place, as_json: Json = False) -> None:
     """Count what is stored, by label and relationship type; tell store, schema, models and which layers are built."""
     from memgraph_rag.cli import render
 
-    with place.open() as memory:
+    with place.stored() as memory:
         stats, held = memory.stats(), memory.documents()
         form = {
             "counts": stats["counts"],

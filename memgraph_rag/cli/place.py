@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
 
 import typer
@@ -20,7 +21,7 @@ import typer
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
 
-__all__ = ["Json", "Place", "at_place"]
+__all__ = ["Json", "Place", "at_place", "file_of"]
 
 Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
 
@@ -63,14 +64,44 @@ class Place:
             store=self.store, namespace=self.namespace, model=self.model, embedder=self.embedder
         )  # fmt: skip
 
+    def stored(self, **more: Any) -> Memory:
+        """The memory that is there: as ``open``, but a file that ``--store`` names is not made.
+
+        Raises:
+            StoreUnavailable: there is no such file.
+        """
+        self.check_file()
+        return self.open(**more)
+
+    def check_file(self) -> None:
+        """Refuse a file that ``--store`` names and that is not there.
+
+        Raises:
+            StoreUnavailable: it is not.
+        """
+        from memgraph_rag.errors import StoreUnavailable
+
+        path = file_of(self.store) if self.store else None
+        if path is not None and not path.exists():
+            raise StoreUnavailable(
+                f"Expected a memory at {self.store}; there is no such file. Look at its name, or begin one: "
+                f"memgraph-rag add FILE --store {self.store}",
+                store=self.store,
+            )
+
     def open(self, **more: Any) -> Memory:
-        """The memory of this place; ``more`` are further arguments of ``Memory``."""
+        """The memory of this place, which is made where there is none; ``more`` are further arguments of ``Memory``."""
         from memgraph_rag import Memory
 
         if self.read_only:
             more["read_only"] = True
         given: dict[str, Any] = {"namespace": self.namespace, "model": self.model, "embedder": self.embedder}
         return Memory(self.store, **given | more)
+
+
+def file_of(store: str) -> Path | None:
+    """The file of a store; None where it is a server, or in memory."""
+    return None if "://" in store or store == ":memory:" else Path(store).expanduser()
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:

@@ -6,7 +6,9 @@ import json
 import stat
 from collections import Counter
 from html.parser import HTMLParser
+from operator import itemgetter
 
+import pytest
 from memories import FOX
 
 
@@ -24,6 +26,21 @@ def test_search_that_finds_nothing_says_so(cli) -> None:
     result = cli("search", "anything")
     assert (result.stdout, result.stderr) == ("", "Nothing was found.\n")
     assert cli.json("search", "anything") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("documents",), ("status",), ("questions",), ("search", "x"), ("show", "x"), ("ask", "x"), ("forget", "x")),
+        *(("deepen",), ("export", "x.jsonl"), ("purge",), ("reembed", "--embedder", "x")),
+    ],
+    ids=itemgetter(0),
+)
+def test_a_mistyped_file_is_not_made(cli, tmp_path, command) -> None:
+    told = cli(*command, "--store", tmp_path / "ntoes.lbug", status=1).stderr
+    assert "there is no such file" in told
+    assert "memgraph-rag add FILE" in told
+    assert list(tmp_path.glob("ntoes*")) == []
 
 
 def test_show_a_document_by_key_and_by_id(cli, fox) -> None:
@@ -115,7 +132,8 @@ def test_status_names_the_model_that_is_asked_for(cli) -> None:
 def test_store_and_namespace_lead_elsewhere(cli, fox, tmp_path) -> None:
     assert len(cli.json("documents")) == 1
     assert cli.json("documents", "--namespace", "other") == []
-    assert cli.json("documents", "--store", tmp_path / "other.lbug") == []
+    cli("add", fox, "--store", tmp_path / "other.lbug", "--key", "there")
+    assert [one["key"] for one in cli.json("documents", "--store", tmp_path / "other.lbug")] == ["there"]
     assert cli.json("status", "--namespace", "other")["namespace"] == "other"
 
 
