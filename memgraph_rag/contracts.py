@@ -461,6 +461,10 @@ class GraphView(GraphReader, Protocol):
         """The first k mentions of an entity, by document and place."""
         ...
 
+    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+        """(document id, surface) of the first k documents whose titles name an entity, by key."""
+        ...
+
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
         """The first k relations of an entity, by id."""
         ...

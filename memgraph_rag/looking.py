@@ -191,9 +191,11 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
 
 
 def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
-    """What it is related to, near-synonyms, and the segments that mention it with their documents."""
+    """What it is related to, near-synonyms, documents named after it, and the segments that mention it with theirs."""
     drawn = _Drawn(entity)
     held = graph.entity_counts(entity.id)
+    titled = graph.titled(entity.id, k=most)
+    drawn.leave_out("titles", held.get("TITLED", 0) - len(titled))
     mentions = graph.mentions_of(entity.id, k=most)
     drawn.leave_out("mentions", held.get("MENTIONS", 0) - len(mentions))
     relations = graph.relations_at(entity.id, k=most)
@@ -206,8 +208,10 @@ def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
     in_order = list(dict.fromkeys([*(one.segment_id for one in mentions), *(one.segment_id for one in relations)]))
     segments = [node for node in graph.nodes(in_order) if isinstance(node, Segment)]
     drawn.some("segments", segments, 2 * most)
-    documents = graph.documents(list(dict.fromkeys(segment.document_id for segment in segments)))
-    drawn.some("documents", documents, 2 * most)
+    owners = [*(one for one, _ in titled), *(segment.document_id for segment in segments)]
+    documents = graph.documents(list(dict.fromkeys(owners)))
+    drawn.some("documents", documents, 3 * most)
+    drawn.tie(Tie("TITLED", one, entity.id, text=surface) for one, surface in titled)
     drawn.tie(Tie("RELATES_TO", one.source_id, one.target_id, text=one.description) for one in relations)
     drawn.tie(Tie("SIMILAR_TO", pair.source_id, pair.target_id, pair.score) for pair in similar)
     drawn.tie(Tie("HAS_SEGMENT", segment.document_id, segment.id) for segment in segments)

@@ -65,7 +65,7 @@ def test_an_entity_with_what_names_it_and_what_it_is_related_to(memory: Memory) 
     assert isinstance(found.centre, Entity)
     assert_whole(found)
     assert "Tom" in names(found)
-    assert {"MENTIONS", "RELATES_TO", "HAS_SEGMENT"} <= kinds(found)
+    assert {"MENTIONS", "RELATES_TO", "HAS_SEGMENT", "TITLED"} <= kinds(found)
     assert {one.entity_id for one in found.mentions} == {found.centre.id}
     assert all("Ann" in segment.text for segment in found.passages)
     assert found == memory.around("Ann", kind="entity") == memory.around(found.centre.id)

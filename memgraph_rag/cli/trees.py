@@ -78,9 +78,14 @@ class _Drawn:
         near = ((self._other(tie, entity), f"{tie.weight:.2f}") for tie in self._ties("SIMILAR_TO"))
         self._branch(root, "near-synonyms", (_labelled(one.name, f"  {score}") for one, score in near))
         self._relations(root)
+        documents = [one for one in self._found.things.values() if isinstance(one, DocumentRecord)]
+        titled = {tie.source_id for tie in self._ties("TITLED")}
+        named = (_labelled(one.key, f"  {one.title}") for one in documents if one.id in titled)
+        branch = self._branch(root, "named in the title of", named)
+        self._rest(branch if branch is not None else root, "titles")
         mentioned = {tie.source_id: tie for tie in self._ties("MENTIONS")}
         branch = root.add(Text("mentioned in", style="dim")) if mentioned else root
-        for document in (one for one in self._found.things.values() if isinstance(one, DocumentRecord)):
+        for document in documents:
             places = [tie.target_id for tie in self._ties("HAS_SEGMENT") if tie.source_id == document.id]
             segments = [self._found.things[one] for one in places if one in mentioned]
             if segments:

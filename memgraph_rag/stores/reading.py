@@ -189,6 +189,11 @@ class StoredGraph(ABC):
         """The first k mentions of an entity, by document and place."""
         return [rows.decode_mention(row) for row in self._run("read/list_naming", entity_id=entity_id, k=k)]
 
+    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+        """(document id, surface) of the first k documents whose titles name an entity, by key."""
+        found = self._run("read/list_titled", entity_id=entity_id, k=k)
+        return [(row["document_id"], row["surface"]) for row in found]
+
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
         """The first k relations of an entity, by id."""
         found = self._run("read/list_relations_at", entity_id=entity_id, k=k)
