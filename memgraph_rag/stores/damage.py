@@ -9,7 +9,7 @@ taken away, and a document of which segments are gone stays found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,7 +21,9 @@ from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Create, Row
 from memgraph_rag.types import Flaws, Vector
 
-__all__ = ["find", "mend"]
+__all__ = ["find", "find_beside_writers", "mend"]
+
+_TRIES = 5  # to survey a namespace that others write
 
 Pairs = list[tuple[str, str]]
 
@@ -57,6 +59,26 @@ class _Survey:
 def find(run: Run) -> Flaws:
     """All that is wrong; nothing is changed."""
     return _flaws(_survey(run))
+
+
+def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
+    """The same where nobody can be kept from writing: what was surveyed counts if nothing was written meanwhile.
+
+    Args:
+        version: how many writes the namespace has seen.
+
+    Raises:
+        StoreError: each time something was.
+    """
+    for _ in range(_TRIES):
+        before = version()
+        survey = _survey(run)
+        if version() == before:
+            return _flaws(survey)
+    raise StoreError(
+        f"expected a graph that nobody changes while it is examined; it was written during each of {_TRIES} tries. "
+        "Wait, or open it without read_only: writers then wait."
+    )
 
 
 def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Vector]) -> Flaws:

@@ -58,6 +58,7 @@ class Neo4jStore(writing.WrittenGraph):
         self._closing = threading.Lock()
         self._closed = False
         self._embedder = ""
+        self._has_written = False
         self._dialect = self._find_dialect()
 
     def __repr__(self) -> str:
@@ -229,8 +230,6 @@ class Neo4jStore(writing.WrittenGraph):
             if run("read/find_namespace_version")[0]["version"] != version + 1:
                 raise Overtaken
             embedding.embed(run, create, store._find_among, vectors)
-        if sorted(store.namespace for store, *_ in prepared) != self.namespaces():
-            raise Overtaken
         self._runner(execute)(
             "write/save_schema",
             schema_id=schema.SCHEMA_ID,
@@ -238,6 +237,9 @@ class Neo4jStore(writing.WrittenGraph):
             embedder=embedder,
             dimension=dimension,
         )
+        # After it: a namespace that is just begun holds the schema, see _transaction.
+        if sorted(store.namespace for store, *_ in prepared) != self.namespaces():
+            raise Overtaken
 
     @override
     def flaws(self) -> Flaws:
@@ -319,10 +321,15 @@ class Neo4jStore(writing.WrittenGraph):
             run = self._runner(execute)
             if first:
                 run(first)
+                if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
+                    # A namespace that is just begun: who embeds all anew does not see it yet, so would not wait for it.
+                    run("write/hold_schema", schema_id=schema.SCHEMA_ID)
                 self._check_embedder(run)  # what it waited for may have been that all is embedded anew
             return work(run, self._creator(execute))
 
-        return self._connection.write(operation, checked)
+        done = self._connection.write(operation, checked)
+        self._has_written = self._has_written or bool(first)
+        return done
 
     @override
     def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:

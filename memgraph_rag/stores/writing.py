@@ -155,7 +155,7 @@ class WrittenGraph(StoredGraph):
     def flaws(self) -> Flaws:
         """What is wrong with the graph, as of one moment."""
         if self._read_only:
-            return damage.find(self._run)
+            return damage.find_beside_writers(self._run, self.version)
         return self._examined()
 
     def _examined(self) -> Flaws:

@@ -14,7 +14,7 @@ import pytest
 from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, unit
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.errors import SchemaMismatch, StoreLocked, StoreReadOnly
+from memgraph_rag.errors import SchemaMismatch, StoreError, StoreLocked, StoreReadOnly
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import Answered
 
@@ -95,6 +95,7 @@ def test_nothing_can_be_written(held: tuple[GraphStore, str]) -> None:
         lambda: store.write_many([make_graph(namespace, "b")]),
         lambda: store.extend(graph),
         lambda: store.learn(graph),
+        lambda: store.describe([graph.document], before=[graph.document.sha256]),
         lambda: store.forget(graph.document.id),
         lambda: store.remember([Answered("a")]),
         lambda: store.mend({}),
@@ -118,6 +119,30 @@ def test_a_store_beside_it_writes(make_store: MakeStore, place: dict[str, Any]) 
         with pytest.raises(StoreReadOnly):
             reader.forget(reader.document_ids()[0])
         assert len(writer.documents()) == 1
+
+
+@pytest.mark.parametrize("times", [1, 2, 100])
+def test_what_is_written_while_it_is_examined_is_no_flaw(
+    make_store: MakeStore, place: dict[str, Any], times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Segments are surveyed after documents, so those of a document that comes between have none."""
+    writer = make_store()
+    writer.write(make_graph(writer.namespace, "a", levels=(2,)))
+    keys = iter(f"document {number}" for number in range(times))
+    with closing(open_store(**place, namespace=writer.namespace, read_only=True)) as reader:
+        run = reader._run  # type: ignore[attr-defined]
+
+        def beside_a_writer(name: str, /, **parameters: Any) -> Any:
+            if name == "read/survey_segments" and (key := next(keys, None)):
+                writer.write(make_graph(writer.namespace, key, levels=(2,)))
+            return run(name, **parameters)
+
+        monkeypatch.setattr(reader, "_run", beside_a_writer)
+        if times < 100:
+            assert not reader.flaws()
+            return
+        with pytest.raises(StoreError, match="nobody changes"):
+            reader.flaws()
 
 
 # ── one file, several processes ──────────────────────────────────────────────────────────────────────────────

@@ -169,6 +169,47 @@ def test_what_is_written_meanwhile_is_embedded_too(stores: list[GraphStore], pla
         assert not opened.flaws()
 
 
+@pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
+def test_a_namespace_that_is_begun_while_all_is_switched_is_embedded_too(
+    stores: list[GraphStore], make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first write has seen the old embedder, and is not committed yet."""
+    fresh = make_store()
+    check, runner = fresh._check_embedder, stores[0]._runner  # type: ignore[attr-defined]
+    at_the_switch = threading.Event()
+    switching = threading.Thread(
+        target=stores[0].reembed,
+        kwargs={"embedder": NEW, "dimension": DIMENSION, "again": lambda graph: again(graph, DIMENSION)},
+    )
+
+    def checked(run: Any) -> None:
+        check(run)
+        if not switching.ident:
+            switching.start()
+            assert at_the_switch.wait(60)
+            switching.join(2)
+
+    def telling(execute: Any) -> Any:
+        run = runner(execute)
+
+        def told(name: str, /, **parameters: Any) -> Any:
+            if name == "write/save_schema":
+                at_the_switch.set()
+            return run(name, **parameters)
+
+        return told
+
+    monkeypatch.setattr(fresh, "_check_embedder", checked)
+    monkeypatch.setattr(stores[0], "_runner", telling)
+    fresh.write(make_graph(fresh.namespace, "late", ("A late one.",)))
+    switching.join()
+
+    with closing(open_store(**place, namespace=fresh.namespace)) as opened:
+        opened.migrate(embedder=NEW, dimension=DIMENSION)
+        (hit,) = opened.nearest(vectors(["A late one."], DIMENSION)[0], k=1)
+        assert round(hit.score, 4) == 1.0
+
+
 def test_a_damaged_document_stops_it_before_anything_changes(stores: list[GraphStore], place: dict[str, Any]) -> None:
     store = stores[0]
 
