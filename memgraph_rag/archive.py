@@ -101,7 +101,8 @@ def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimensi
     scratch = path.with_name(f"{path.name}.part")
     head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
     try:
-        _require_replaceable(path)
+        for replaced in (path, scratch):
+            _require_replaceable(replaced)
         descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:

@@ -7,7 +7,7 @@ to ``reading``. Invariant: nothing heavy is loaded before it is needed; a wrong 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime, timezone
 from functools import cached_property
 from itertools import islice
@@ -488,10 +488,14 @@ class Memory:
 
     def question(self, question: str) -> Question | None:
         """The kept question of that text or id, with its answer and its walk; None where there is none."""
+        ids = self._question_ids(question)
+        return next(iter(self._store.questions(ids)), None) if ids else None
+
+    def _question_ids(self, question: str) -> list[str]:
+        """What the kept question of that text, or id, may have as its id."""
         if not isinstance(question, str) or not question.strip():
-            return None
-        ids = [question_id(self.namespace, readable(question)), *([question] if may_name(question) else [])]
-        return next(iter(self._store.questions(ids)), None)
+            return []
+        return [question_id(self.namespace, readable(question)), *([question] if may_name(question) else [])]
 
     def forget_question(self, question: str) -> None:
         """Remove a kept question, by its text or id.
@@ -499,15 +503,16 @@ class Memory:
         Raises:
             QuestionNotFound: there is none.
         """
-        found = self.question(question)
-        if found is None:
+        self._require_writable()
+        with events.span("forget_question"):
+            for one in self._question_ids(question):  # not looked at before: one that is damaged goes too
+                with suppress(QuestionNotFound):
+                    return self._store.forget_question(one)
             raise QuestionNotFound(
                 f"Expected the text or id of a kept question in namespace {self.namespace!r}, got {question!r}. "
                 "List them with questions(), or 'memgraph-rag questions'.",
                 question=question,
             )
-        with events.span("forget_question"):
-            self._store.forget_question(found.id)
 
     def forget(self, document: str) -> Receipt:
         """Remove a document (by key or id) and everything that rests on it alone; kept questions that read of it too.

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import astuple
 
+from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.rows import Columns, Row, caption
 from memgraph_rag.types import Answer, Citation, Node, Question, Step, StopReason, Usage
 
@@ -67,15 +69,34 @@ def decode_questions(found: Iterable[Row], reads: Iterable[Row], nodes: Mapping[
     Args:
         reads: their READ edges, by question in order.
         nodes: what these lead to, by id.
+
+    Raises:
+        StoreError: one cannot be read.
     """
     traces: dict[str, list[Step]] = {}
     for row in reads:
         if row["node_id"] in nodes:
-            traces.setdefault(row["question_id"], []).append(_decode_step(row, nodes[row["node_id"]]))
+            with _damage_told(row["question_id"]):
+                step = _decode_step(row, nodes[row["node_id"]])
+            traces.setdefault(row["question_id"], []).append(step)
     for row in found:
         trace = traces.get(row["id"], [])
         if len(trace) == row["nodes"]:  # else it went, with what was read, while it was read
-            yield Question(row["id"], row["asked_at"], _decode_answer(row, tuple(trace)))
+            with _damage_told(row["id"]):
+                answer = _decode_answer(row, tuple(trace))
+            yield Question(row["id"], row["asked_at"], answer)
+
+
+@contextmanager
+def _damage_told(question_id: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError) as exc:  # of the JSON in it, or of what that holds
+        raise StoreError(
+            f"expected a kept question as it was written; came {question_id}, which cannot be read ({exc}). Forget it: "
+            f"memgraph-rag forget --question {question_id}",
+            question_id=question_id,
+        ) from exc
 
 
 def _decode_step(row: Row, node: Node) -> Step:

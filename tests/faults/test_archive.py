@@ -216,6 +216,18 @@ def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: 
 
 
 @embedded
+def test_a_file_that_is_in_the_way_is_left_alone(place: Place, tmp_path: Path) -> None:
+    memory, _ = open_journaled(place)
+    part = tmp_path / "all.jsonl.part"
+    with memory:
+        fill(memory)
+        part.write_text("my notes")
+        with pytest.raises(DocumentError, match="holds something else"):
+            memory.export_to(tmp_path / "all.jsonl")
+        assert part.read_text() == "my notes"
+
+
+@embedded
 def test_questions_are_not_in_it(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"

@@ -362,6 +362,17 @@ def test_a_document_whose_metadata_is_damaged_is_named(world: World, metadata: s
     assert [record.key for record in world.store.documents()] == ["first"]
 
 
+@pytest.mark.parametrize("citations", ["{", "7", "[1]", '[["Alice"]]'])
+def test_a_question_that_is_damaged_is_named_and_can_be_forgotten(world: World, citations: str) -> None:
+    kept = make_question(world.store.namespace, world.first.segments)
+    world.store.keep(kept)
+    world.harm("MATCH (q:Question {id: $id}) SET q.citations = $citations", id=kept.id, citations=citations)
+    with pytest.raises(StoreError, match=f"forget --question {kept.id}"):
+        world.store.questions()
+    world.store.forget_question(kept.id)
+    assert world.store.questions() == []
+
+
 def test_another_namespace_is_left_alone(world: World, make_store: MakeStore) -> None:
     other = make_store()
     theirs = make_graph(other.namespace, "theirs", levels=(1,))
