@@ -130,6 +130,7 @@ def test_what_is_written_while_it_is_examined_is_no_flaw(
     writer.write(make_graph(writer.namespace, "a", levels=(2,)))
     keys = iter(f"document {number}" for number in range(times))
     with closing(open_store(**place, namespace=writer.namespace, read_only=True)) as reader:
+        reader.migrate(embedder=EMBEDDER, dimension=DIMENSION)
         run = reader._run  # type: ignore[attr-defined]
 
         def beside_a_writer(name: str, /, **parameters: Any) -> Any:
