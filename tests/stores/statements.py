@@ -21,6 +21,7 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_vector_indexes",
     "write/neo4j/drop_constraint",
     "write/neo4j/drop_index",
+    "write/neo4j/hold_schema",
     "write/save_schema",
 }
 
