@@ -6,6 +6,7 @@ name of the setting and what it may be.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,10 @@ class Settings(BaseSettings):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             name = ".".join(str(part) for part in first["loc"])
+            if first["type"] == "extra_forbidden":
+                near = get_close_matches(name, cls.model_fields, n=1)
+                hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(cls.model_fields)}."
+                raise SettingsError(f"There is no setting '{name}'. {hint}", setting=name) from None
             shown = "" if "password" in name else f", got {first['input']!r}"
             raise SettingsError(
                 f"The setting '{name}' cannot be used: {first['msg']}{shown}. "

@@ -118,7 +118,6 @@ def test_the_password_is_not_shown(monkeypatch: pytest.MonkeyPatch, variable: st
         ({"max_nodes": "many"}, "max_nodes"),
         ({"device": "gpu"}, "device"),
         ({"dtype": "int8"}, "dtype"),
-        ({"colour": "red"}, "colour"),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(given: dict[str, Any], name: str) -> None:
@@ -144,3 +143,12 @@ def test_a_wrong_password_is_not_repeated() -> None:
 
 def test_segments_of_half_the_window_are_allowed() -> None:
     assert Settings.load(window=2048, segment_tokens=1024).segment_tokens == 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("modle", "Did you mean 'model'"), ("qzx", "The settings are store, namespace")]
+)
+def test_a_setting_that_is_not_there_is_named_with_what_was_meant(name: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {told}") as caught:
+        Settings.load(**{name: "x"})
+    assert caught.value.setting == name

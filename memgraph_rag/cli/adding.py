@@ -13,10 +13,10 @@ import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
-from memgraph_rag.errors import DocumentError
+from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
-    from memgraph_rag import Failure, Receipt
+    from memgraph_rag import Failure, Memory, Receipt
 
 __all__ = ["add", "deepen", "forget"]
 
@@ -44,7 +44,7 @@ def add(
     sources = [_read_stdin() if name == _STDIN else Path(name) for name in names]
     with Bars() as bars, place.open(progress=bars, **_layers_given(layers)) as memory:
         if len(sources) == 1:
-            outcomes: Iterable[Receipt | Failure] = (memory.add(source, key=key, title=title) for source in sources)
+            outcomes = _alone(memory, sources[0], key=key, title=title, as_json=as_json)
         else:
             outcomes = memory.add_many(sources)
         told = _forms(names, bars.between(outcomes, "adding"))
@@ -97,6 +97,20 @@ def _read_stdin() -> str:
             "Give the text as a file: its encoding is then detected.",
             position=error.start,
         ) from error
+
+
+def _alone(
+    memory: Memory, source: str | Path, *, key: str | None, title: str | None, as_json: bool
+) -> Iterator[Receipt | Failure]:
+    """The receipt of one source. Its failure is an entry in JSON, else the command's own error."""
+    from memgraph_rag import Failure
+
+    try:
+        yield memory.add(source, key=key, title=title)
+    except MemgraphRagError as error:
+        if not as_json:
+            raise
+        yield Failure(str(source), error)
 
 
 def _forms(names: Iterable[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:

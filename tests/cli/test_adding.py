@@ -45,6 +45,13 @@ def test_of_several_files_a_bad_one_is_told_and_the_others_are_kept(cli, write, 
     assert len(cli.json("documents")) == 2
 
 
+def test_of_one_file_the_failure_is_in_the_json_and_else_the_error_of_the_command(cli, tmp_path) -> None:
+    told = cli.json("add", tmp_path / "missing.txt", status=1)
+    assert told["receipts"] == []
+    assert [failure["error"] for failure in told["failures"]] == ["DocumentError"]
+    assert "where nothing is" in cli("add", tmp_path / "missing.txt", status=1).stderr
+
+
 def test_of_several_files_failures_are_in_the_json(cli, write, tmp_path) -> None:
     told = cli.json("add", write("fox.txt", FOX), tmp_path / "missing.txt", status=1)
     assert len(told["receipts"]) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -172,3 +173,21 @@ OURS, OTHERS = "memgraph_rag.models", "chatty"
 def test_other_libraries_are_quiet_unless_asked(option, expected) -> None:
     done = subprocess.run([sys.executable, "-c", LOGGING, *option], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == expected
+
+
+CLOSED = """
+import os, sys
+from memgraph_rag.cli import main
+try:
+    main()
+finally:
+    sys.exit(os.open(sys.executable, os.O_RDONLY))
+"""
+
+
+def test_a_closed_standard_stream_leads_nowhere() -> None:
+    """The next file to be opened, whose number the process ends with, does not stand in for one."""
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(CLOSED)} --version <&- >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode > 2
+    assert (done.stdout, done.stderr) == ("", "")
