@@ -100,16 +100,16 @@ class Reading:
             )
 
     def _looked_for(self, question: str, trace: Sequence[Step]) -> str:
-        """One sentence: what was read about, and what the model said was missing."""
+        """One sentence: what was read about, and what the model looked for next."""
         named: list[str] = []
         with suppress(SearchMemoryExceeded):  # of a namespace too large for a graph search the names are not told
             named = self._search.named_in(question)
         entities = self._store.entities(named) if named else []
         about = f" about {_listed([entity.name for entity in entities])}" if entities else ""
         reasons = list(dict.fromkeys(step.reason.rstrip(".") for step in trace if step.reason))
-        missing = f"; still missing: {'; '.join(reasons)}" if reasons else ""
+        further = f"; looked for: {'; '.join(reasons)}" if reasons else ""
         nodes = "node" if len(trace) == 1 else "nodes"
-        return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{missing}."
+        return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{further}."
 
     def _remember(self, text: str, support: Sequence[Segment], trace: Sequence[Step]) -> None:
         """Have the store know the answer's sentences again; an answer is worth telling where it cannot."""

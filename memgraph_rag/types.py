@@ -540,7 +540,7 @@ class Step:
         sources: what each source of the score gave ("entry", "attention", "similarity", "relation"), weighted; where
             there are any, they sum to ``score``.
         via: the relation's description by which the node was found, where it was found by one.
-        reason: what the model said was still missing after this node, where it was asked.
+        reason: what the model said was missing, or to be searched for next, after this node, where it was asked.
         dropped: ids of nodes that were let go, to make room, before this one was read.
     """
 

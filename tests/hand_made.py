@@ -174,10 +174,18 @@ class HandMadeSearch:
 
     Args:
         named: the entities that a text names: those of these whose id is a word of it.
+        told: what it finds instead for a query that holds this text.
     """
 
-    def __init__(self, found: Sequence[Segment] = (), *, named: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        found: Sequence[Segment] = (),
+        *,
+        named: Sequence[str] = (),
+        told: Mapping[str, Sequence[Segment]] | None = None,
+    ) -> None:
         self._found = found
+        self._told = told or {}
         self._named = named
         self.queries: list[str] = []
 
@@ -189,7 +197,8 @@ class HandMadeSearch:
         self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
         self.queries.append(query)
-        found = [node for node in self._found if documents is None or node.document_id in documents][:k]
+        all_found = next((found for text, found in self._told.items() if text in query), self._found)
+        found = [node for node in all_found if documents is None or node.document_id in documents][:k]
         return [
             Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {mode: rank}) for rank, node in enumerate(found, 1)
         ]

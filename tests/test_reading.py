@@ -36,7 +36,7 @@ def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, st
         answer = memory.ask(QUESTION, strategy=strategy, max_nodes=3)
         assert answer.abstained
         assert answer.text.startswith("Nothing in memory answers this: read 3 nodes about Ann and Tom")
-        assert ("still missing: Where the gold is" in answer.text) == any(step.reason for step in answer.trace)
+        assert ("looked for: Where the gold is" in answer.text) == any(step.reason for step in answer.trace)
         assert answer.citations == ()
         assert answer.usage.generated_tokens == 0 or any(step.reason for step in answer.trace)
         assert len(answer.trace) == 3

@@ -201,7 +201,7 @@ def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
         notes = (
             step_figures(step),
             f"by “{step.via}”" * bool(step.via),
-            f"still missing: {step.reason}" * bool(step.reason),
+            f"looks for: {step.reason}" * bool(step.reason),
         )
         head = f"read {order}.  {keys.get(node.document_id, '')} · {_place(node)}"
         yield _Passage(

@@ -115,7 +115,7 @@ def _notes(step: StepForm) -> Iterator[str]:
     if step["dropped"]:
         yield f"{_many(len(step['dropped']), 'node')} let go before it, to make room"
     if step["reason"]:
-        yield f"still missing: {_line(step['reason'])}"
+        yield f"looks for: {_line(step['reason'])}"
 
 
 def show_piece(console: Console, piece: str, *, after: str = "") -> str:

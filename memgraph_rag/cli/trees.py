@@ -193,7 +193,7 @@ def _step(parent: Tree, order: int, step: Step) -> None:
     if step.via:
         branch.add(Text(f"by “{plain(one_line(step.via, _CHARACTERS))}”", style="dim"))
     if step.reason:
-        branch.add(Text(f"still missing: {plain(one_line(step.reason, _CHARACTERS))}", style="yellow"))
+        branch.add(Text(f"looks for: {plain(one_line(step.reason, _CHARACTERS))}", style="yellow"))
 
 
 def _line(thing: object) -> Text:

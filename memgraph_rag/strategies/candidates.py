@@ -19,8 +19,7 @@ from memgraph_rag.types import Hit, Node, Vector
 
 __all__ = ["Candidates", "Weights"]
 
-_RANK = 9  # an entry's worth is 10 / (9 + rank): 1 for the first, a half for the eleventh
-_NEAR = 64  # segments that another vector is compared with in the whole memory
+_RANK = 9  # what a place in a search is worth is 10 / (9 + rank): 1 for the first, a half for the eleventh
 _MOST_DOCUMENTS = 8  # whose points are candidates from the beginning
 _EDGES = 16  # relations that the entities of one step contribute
 
@@ -30,7 +29,7 @@ class Weights:
     """What each source of a score counts; 0 switches it off.
 
     Attributes:
-        entry: of the place in what search found.
+        entry: of the place in what each search found.
         attention: of what read nodes pass down to those that they summarise.
         similarity: of the cosine to the question, and to what the model says is missing.
         relation: of what read segments pass on over the relations of their entities.
@@ -45,9 +44,8 @@ class Weights:
 class Candidates:
     """The unread nodes of one walk.
 
-    Attention and cosine are taken relative to the largest, so that each source lies between 0 and about 1. The place
-    in what search found holds the similarity to the question already, so there the cosine counts from the first reason
-    on.
+    Attention and cosine are taken relative to the largest, so that each source lies between 0 and about 1 (2 for what
+    two searches found). The place in a search holds the similarity already, so the cosine counts for what none found.
 
     Args:
         weights: of the sources.
@@ -68,7 +66,6 @@ class Candidates:
         self._documents = documents
         self._falls_with_distance = falls_with_distance
         self._entry: dict[str, float] = {}
-        self._listed: frozenset[str] = frozenset()
         self._similarity: dict[str, float] = {}
         self._passed_down: dict[str, float] = {}
         self._passed_over: dict[str, float] = {}
@@ -83,21 +80,19 @@ class Candidates:
     # ── what there is to read ────────────────────────────────────────────────────────────────────────────
 
     def enter(self, found: Sequence[Node], wanted: Vector) -> None:
-        """Begin with what search found, best first, and with the points of the first of its documents."""
-        self._entry = {node.id: (_RANK + 1) / (_RANK + rank) for rank, node in enumerate(found, 1)}
-        self._listed = frozenset(self._entry)
-        self._unread = dict.fromkeys(self._entry)
-        self._scope = list(dict.fromkeys(node.document_id for node in found))[:_MOST_DOCUMENTS]
+        """Let in what a search found, best first, and the points of the first of its documents by this vector's cosine.
+
+        Again for what is missing: a node's worths by its place in each search add up, so that what both found comes
+        first, and all cosines are those to the new vector.
+        """
+        for rank, node in enumerate(found, 1):
+            self._entry[node.id] = self._entry.get(node.id, 0.0) + (_RANK + 1) / (_RANK + rank)
+        self._unread |= dict.fromkeys(one for one in self._entry if one not in self._read and one not in self._unread)
+        documents = dict.fromkeys(node.document_id for node in found)
+        self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
         self._wanted = wanted
         if self._weights.similarity and self._scope:
             self._compare(self._graph.similarities(wanted, documents=self._scope))
-
-    def look_for(self, wanted: Vector) -> None:
-        """Compare everything with another vector from now on, and let in what is nearest to it in the whole memory."""
-        self._wanted, self._listed = wanted, frozenset()
-        if self._weights.similarity:
-            near = self._graph.nearest(wanted, k=_NEAR, documents=self._documents)
-            self._compare([*near, *self._graph.similarities(wanted, documents=self._scope)])
 
     def _compare(self, hits: Iterable[Hit]) -> None:
         """Take these cosines in place of those that were known; what is not among them is far."""
@@ -167,7 +162,7 @@ class Candidates:
     def sources(self, node_id: str) -> dict[str, float]:
         """What each source gives a node, weighted; without those that give nothing. They sum to its score."""
         weights, attended = self._weights, self._largest or 1.0
-        similarity = 0.0 if node_id in self._listed else self._similarity.get(node_id, 0.0)
+        similarity = 0.0 if node_id in self._entry else self._similarity.get(node_id, 0.0)
         parts = {
             "entry": weights.entry * self._entry.get(node_id, 0.0),
             "attention": weights.attention * self._passed_down.get(node_id, 0.0) / attended,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from memgraph_rag.contracts import ReadingSession
 
-__all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "Reflection", "ask"]
+__all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "Reflection", "ask"]
 
 NEVER = 2**31
 """``yes_needed`` that no reading reaches."""
@@ -30,6 +30,10 @@ MISSING_FACT = (
 MISSING_NAMES = (
     "The information above does not answer the question. Whom or what should be looked up next? Reply with the names "
     "only, separated by commas."
+)
+NEXT_SEARCH = (
+    "The information above may not be enough to answer the question. Write what to search for next, as one short "
+    "sentence that names what the information has told already. Write the sentence only."
 )
 _SAYS_NOTHING = re.compile(r"\W*(?:(?:yes|no|none|nothing|unknown|n/?a)\W*)*", re.IGNORECASE)
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.candidates import Candidates, Weights
-from memgraph_rag.strategies.reflection import Reflection
+from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.room import START_TOKENS, fits, is_spent, start_set
 from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
 
@@ -36,7 +36,8 @@ class Walk:
         start_nodes: how many nodes are read before the model is first asked.
         start_tokens: most tokens of these; half the window where that is less.
         rounds: how many nodes are read after them at most.
-        reasons: how often the model may be asked what is missing, where it says No for certain.
+        reasons: how often the model may be asked what to search for next, where it says No for certain. What that
+            search finds joins the candidates.
     """
 
     name = "walk"
@@ -75,7 +76,11 @@ class Walk:
         """The best of the entry in one pass, then node after node; see ``Strategy.read``."""
         found = search.find(question, k=_ENTRY, documents=documents)
         reflection = Reflection(
-            session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed, most_reasons=self._reasons
+            session,
+            yes_threshold=self._yes_threshold,
+            yes_needed=self._yes_needed,
+            most_reasons=self._reasons,
+            request=NEXT_SEARCH,
         )
         is_known = session.calibration is not None
         candidates = Candidates(graph, _trusted(self._weights, session), documents, falls_with_distance=not is_known)
@@ -92,7 +97,9 @@ class Walk:
             if rounds_left and not is_spent(budget, candidates.read_so_far, session):
                 reason = _missing(p_yes, reflection)
             if reason:
-                candidates.look_for(embedder.embed([f"{question} {reason}"])[0])
+                query = f"{question} {reason}"
+                more = search.find(query, k=_ENTRY, documents=documents)
+                candidates.enter([evidence.segment for evidence in more], embedder.embed([query])[0])
             best = candidates.best()
             stop = _stop(reflection, best, rounds_left, session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))

@@ -37,7 +37,7 @@ def test_sources_relation_what_was_dropped_and_what_is_missing_are_told_below() 
     _, sources, dropped, missing = shown(step)
     assert sources.strip() == "entry 0.500 + relation 0.250, by “Ann is Ben's\N{REPLACEMENT CHARACTER}[2J sister”"
     assert dropped.strip() == "2 nodes let go before it, to make room"
-    assert missing.strip() == "still missing: Where Cay lives."
+    assert missing.strip() == "looks for: Where Cay lives."
 
 
 def test_the_form_holds_numbers_of_python_and_everything_of_a_step() -> None:

@@ -33,6 +33,7 @@ class World:
     replies: Sequence[str] = ()
     window: int = 1_000_000
     calibration: Known | None = field(default_factory=Known)
+    told: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.graph = HandMadeGraph(
@@ -48,11 +49,12 @@ class World:
         )
 
     def passes(self, walk: Walk, *, budget: Budget | None = None, documents=None) -> list[tuple[Step, ...]]:
-        by_id = {node.id: node for node in self.nodes}
+        segments = {node.id: node for node in self.nodes if isinstance(node, Segment)}
+        told = {text: [segments[name] for name in found] for text, found in self.told.items()}
         passes = walk.read(
             QUESTION,
             graph=self.graph,
-            search=HandMadeSearch([one for name in self.found if isinstance(one := by_id[name], Segment)]),
+            search=HandMadeSearch([segments[name] for name in self.found], told=told),
             session=self.session,
             embedder=OneVector(),
             budget=budget or Budget(),
@@ -271,22 +273,28 @@ def test_why_it_ended_is_said() -> None:
     assert World(shelf(9), found, window=13).walk() == []
 
 
-def test_what_is_missing_is_asked_when_the_model_is_sure_of_no_and_widens_the_walk() -> None:
-    world = World(
-        shelf(8),
-        ["s00", "s01", "s02"],
-        similarity={"s07": 0.8, "s06": 0.4},
-        yes=[0.1, 0.1],
-        replies=["Where Ben lives."],
-    )
-    steps = world.walk(Walk(start_nodes=2, reasons=1, rounds=3))
+def test_what_to_search_for_next_is_asked_when_the_model_is_sure_of_no_and_what_both_searches_find_comes_first() -> (
+    None
+):
+    found = ["s00", "s01", "s02", "s03"]
+    told = {"Where Ben lives.": ["s07", "s03"]}
+    world = World(shelf(8), found, yes=[0.1, 0.1], replies=["Where Ben lives."], told=told)
+    steps = world.walk(Walk(start_nodes=2, reasons=1, rounds=4))
     assert [step.reason for step in steps] == ["", "Where Ben lives.", "", "", ""]
-    assert ids(steps) == ["s00", "s01", "s02", "s07", "s06"]
-    assert steps[3].sources == pytest.approx({"similarity": 0.75})
+    assert ids(steps) == ["s00", "s01", "s03", "s07", "s02"]
+    assert steps[2].sources == pytest.approx({"entry": 10 / 13 + 10 / 11})
     assert [temperature for _, temperature, _ in world.session.requests] == [0.0]
-    unsure = World(shelf(8), ["s00", "s01", "s02"], yes=[0.45] * 9, replies=["Where Ben lives."])
-    unsure.walk()
+    unsure = World(shelf(8), ["s00", "s01", "s02"], yes=[0.45] * 9, replies=["Where Ben lives."], told=told)
+    assert ids(unsure.walk()) == ["s00", "s01", "s02"]
     assert unsure.session.requests == []
+
+
+def test_behind_the_next_search_points_are_compared_with_it_in_the_documents_that_it_finds() -> None:
+    nodes = [segment("s0", "d0"), segment("s1", "d1"), point("p0", "d0"), point("p1", "d1")]
+    world = World(nodes, ["s0"], similarity={"p0": 0.8, "p1": 0.4}, yes=[0.1], replies=["Ben."], told={"Ben.": ["s1"]})
+    steps = world.walk(Walk(start_nodes=1))
+    assert ids(steps) == ["s0", "s1", "p0", "p1"]
+    assert [step.sources for step in steps[2:]] == [pytest.approx({"similarity": worth}) for worth in (0.75, 0.375)]
 
 
 def test_an_unusable_reply_is_asked_for_again_warmer_and_never_the_same_way() -> None:
