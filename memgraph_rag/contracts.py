@@ -236,7 +236,11 @@ class ReadingSession(Protocol):
 
 
 class Embedder(Protocol):
-    """Texts to vectors."""
+    """Texts to vectors.
+
+    One may also have ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none,
+    no answer is held back and no citation left out for being about something else.
+    """
 
     @property
     def name(self) -> str:

@@ -16,9 +16,9 @@ from dataclasses import replace
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
 from memgraph_rag.errors import SearchMemoryExceeded, StoreError
 from memgraph_rag.strategies.support import segments_under
-from memgraph_rag.text.citations import cite
+from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, Budget, Citation, Node, Segment, Step, StopReason
+from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason
 
 __all__ = ["NOTHING_FOUND", "Reading"]
 
@@ -77,22 +77,22 @@ class Reading:
                 if stop is not None:
                     break
             text = ""
-            is_supported = bool(trace) and (stop is StopReason.ANSWERABLE or _supports(session, trace))
-            if is_supported:
+            support = segments_under(trace, self._store, most=_MOST_SUPPORT) if trace else []
+            quotes = self._quotes(support[:_MOST_CITED])
+            is_related = bool(trace) and quotes.bear_on(question)  # else a Yes is from what the model knew before
+            if is_related and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece
                     yield piece
             text = text.strip()
-            support = segments_under(trace, self._store, most=_MOST_SUPPORT) if text else []
-            citations = self._cite(question, text, support[:_MOST_CITED]) if text else ()
             if text:
                 self._remember(text, [segment for segment, _ in support], trace)
             yield Answer(
                 question=question,
-                text=text or (self._looked_for(question, trace) if trace else NOTHING_FOUND),
+                text=text or (self._looked_for(question, trace) if is_related else NOTHING_FOUND),
                 abstained=not text,
-                stop_reason=stop or (StopReason.EXHAUSTED if trace else StopReason.NOTHING_FOUND),
-                citations=citations,
+                stop_reason=(stop or StopReason.EXHAUSTED) if is_related else StopReason.NOTHING_FOUND,
+                citations=quotes.cite(question, text) if text else (),
                 trace=tuple(trace),
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
@@ -131,10 +131,10 @@ class Reading:
         gone = (node for one, node in points.items() if there.get(one) != node)
         return [*(step.node for step in trace if not step.node.level), *gone]
 
-    def _cite(self, question: str, text: str, support: Sequence[tuple[Segment, float]]) -> tuple[Citation, ...]:
+    def _quotes(self, support: Sequence[tuple[Segment, float]]) -> Quotes:
         records = self._store.documents(sorted({segment.document_id for segment, _ in support}))
         keys = {record.id: record.key for record in records}
-        return cite(question, text, support, keys=keys, embedder=self._models.embedder)
+        return Quotes(support, keys=keys, embedder=self._models.embedder)
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:

@@ -524,7 +524,7 @@ class StopReason(str, Enum):
     MAX_NODES = "max_nodes"
     MAX_TOKENS = "max_tokens"
     MAX_SECONDS = "max_seconds"
-    NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read
+    NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about the question
 
 
 @dataclass(frozen=True, slots=True)

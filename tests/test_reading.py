@@ -9,6 +9,7 @@ from hand_made import Known
 from memories import FOX, RIVER, embedder
 
 from memgraph_rag import Memory
+from memgraph_rag.reading import NOTHING_FOUND
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import StopReason
 
@@ -57,3 +58,18 @@ def test_it_answers_above_the_bound_and_where_the_models_yes_says_nothing(tmp_pa
         assert not answer.abstained
         assert answer.text == "Ann found a red fox in the old barn."
         assert (answer.stop_reason is StopReason.ANSWERABLE) == (yes > 0.5)
+
+
+@pytest.mark.parametrize("strategy", ["walk", "top_k"])
+def test_what_the_model_knows_of_itself_is_no_answer_where_nothing_read_is_about_the_question(
+    tmp_path, strategy
+) -> None:
+    for memory in memory_with(tmp_path, yes=[0.9] * 99, calibration=None):
+        memory.embedder.unrelated_below = 1.1  # above every cosine
+        answer = memory.ask("Who found the red fox?", strategy=strategy)
+        assert (answer.abstained, answer.text, answer.citations) == (True, NOTHING_FOUND, ())
+        assert answer.stop_reason is StopReason.NOTHING_FOUND
+        assert answer.trace
+        assert answer.usage.generated_tokens == 0
+        memory.embedder.unrelated_below = -1.0
+        assert not memory.ask("Who found the red fox?", strategy=strategy).abstained

@@ -49,7 +49,7 @@ STOP_REASONS = {
     "max_rounds": "the model was asked as often as it may be",
     "max_tokens": "the limit of tokens was reached",
     "max_seconds": "the limit of time was reached",
-    "nothing_found": "the memory holds nothing to read",
+    "nothing_found": "the memory holds nothing about it",
 }
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["SentenceEmbedder"]
 
 _FEW = 16  # texts up to which float32 costs nothing
+_UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
+"""Measured: docs/decisions.md, part "Text"."""
 _TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
 
 
@@ -48,6 +50,7 @@ class SentenceEmbedder:
         self._network: SentenceTransformer | None = None
         self._halved: SentenceTransformer | None = None
         self._dimension = _declared_dimension(Path(folder))
+        self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
 
     @property
     def network(self) -> SentenceTransformer:

@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.text.splitting import sentences
-from memgraph_rag.types import Citation, Segment, as_line
+from memgraph_rag.types import Citation, Matrix, Segment, as_line
 
-__all__ = ["MAX_QUOTE", "cite"]
+__all__ = ["MAX_QUOTE", "Quotes"]
 
 MAX_QUOTE = 400
 """Most characters of a quote."""
@@ -29,46 +30,62 @@ _FLOOR = 0.7  # of the best score; below it a sentence is no support
 _WORD = re.compile(r"\w+")
 
 
-def cite(
-    question: str,
-    answer: str,
-    segments: Sequence[tuple[Segment, float]],
-    *,
-    keys: Mapping[str, str],
-    embedder: Embedder,
-    limit: int = 3,
-) -> tuple[Citation, ...]:
-    """The sentences of the segments that support the answer best, best first; ties by document and start.
-
-    A sentence's score is 0.5 x the cosine of its meaning and that of question and answer together
-    + 0.25 x the share of the answer's words that it holds (rare words count more; words of the question do not,
-    unless the answer has no other) + 0.25 x its segment's weight relative to the heaviest. Sentences that score
-    less than 0.7 of the best are left out.
+class Quotes:
+    """The sentences that may be quoted of what was read.
 
     Args:
         segments: with how much the reading rested on each (0 or more, in any scale).
         keys: document id to key; segments of other documents (forgotten meanwhile) are passed over.
-        embedder: called once.
-        limit: most citations.
+        embedder: embeds the sentences once, when they are first needed. A cosine below its ``unrelated_below``, if it
+            has one, means that two texts are about different things.
     """
-    candidates = [
-        (citation, weight)
-        for segment, weight in segments
-        if segment.document_id in keys
-        for citation in _quotes(segment, keys[segment.document_id])
-    ]
-    if not candidates or limit < 1:
-        return ()
-    vectors = embedder.embed([f"{question} {answer}", *(as_line(citation.quote) for citation, _ in candidates)])
-    cosines = (vectors[1:] @ vectors[0]).tolist()
-    shares = _shares_of_words(question, answer, [citation.quote for citation, _ in candidates])
-    heaviest = max(weight for _, weight in candidates) or 1.0
-    scored = [
-        replace(citation, score=_MEANING * cosine + _WORDS * share + _READING * weight / heaviest)
-        for (citation, weight), cosine, share in zip(candidates, cosines, shares, strict=True)
-    ]
-    scored.sort(key=lambda citation: (-round(citation.score, 6), citation.document_id, citation.start))
-    return tuple(_distinct(scored, limit))
+
+    def __init__(
+        self, segments: Sequence[tuple[Segment, float]], *, keys: Mapping[str, str], embedder: Embedder
+    ) -> None:
+        self._candidates = [
+            (citation, weight)
+            for segment, weight in segments
+            if segment.document_id in keys
+            for citation in _quotes(segment, keys[segment.document_id])
+        ]
+        self._embedder = embedder
+        self._floor: float = getattr(embedder, "unrelated_below", 0.0)
+
+    @cached_property
+    def _vectors(self) -> Matrix:
+        return self._embedder.embed([as_line(citation.quote) for citation, _ in self._candidates])
+
+    def bear_on(self, question: str) -> bool:
+        """Whether any is about what is asked, as far as the embedder can tell; one that cannot rules nothing out."""
+        return not self._floor or max(self._cosines(question), default=-1.0) >= self._floor
+
+    def cite(self, question: str, answer: str, *, limit: int = 3) -> tuple[Citation, ...]:
+        """The sentences that support the answer best, best first; ties by document and start.
+
+        A sentence's score is 0.5 x the cosine of its meaning and that of question and answer together
+        + 0.25 x the share of the answer's words that it holds (rare words count more; words of the question do not,
+        unless the answer has no other) + 0.25 x its segment's weight relative to the heaviest. Sentences that score
+        less than 0.7 of the best are left out, and those that are about something else.
+
+        Args:
+            limit: most citations.
+        """
+        if not self._candidates or limit < 1:
+            return ()
+        cosines = self._cosines(f"{question} {answer}")
+        shares = _shares_of_words(question, answer, [citation.quote for citation, _ in self._candidates])
+        heaviest = max(weight for _, weight in self._candidates) or 1.0
+        scored = [
+            replace(citation, score=_MEANING * cosine + _WORDS * share + _READING * weight / heaviest)
+            for (citation, weight), cosine, share in zip(self._candidates, cosines, shares, strict=True)
+            if not self._floor or cosine >= self._floor
+        ]
+        scored.sort(key=lambda citation: (-round(citation.score, 6), citation.document_id, citation.start))
+        return tuple(_distinct(scored, limit))
+
+    def _cosines(self, text: str) -> list[float]:
+        return (self._vectors @ self._embedder.embed([text])[0]).tolist() if self._candidates else []
 
 
 def _distinct(scored: Sequence[Citation], limit: int) -> Iterator[Citation]:

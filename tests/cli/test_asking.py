@@ -46,7 +46,7 @@ def test_json_is_alone_on_standard_output_and_not_escaped(cli) -> None:
 
 
 def test_an_empty_memory_has_no_answer_and_that_is_no_error(cli) -> None:
-    assert "Stopped because the memory holds nothing to read." in cli("ask", QUESTION).stdout
+    assert "Stopped because the memory holds nothing about it." in cli("ask", QUESTION).stdout
     told = cli.json("ask", QUESTION)
     assert (told["abstained"], told["stop_reason"], told["trace"]) == (True, "nothing_found", [])
 

@@ -39,7 +39,7 @@ from memgraph_rag.models.journal import Journal
 from memgraph_rag.names import LONGEST_NAME
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
-from memgraph_rag.text.citations import MAX_QUOTE, cite
+from memgraph_rag.text.citations import MAX_QUOTE, Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.splitting import sentences, split
 from memgraph_rag.types import Generation, Prompt, Segment, Usage
@@ -168,7 +168,7 @@ def spans_tile_the_text_within_the_limit(_: Path, text: str, limit: int, cuts: l
 def quotes_stand_where_they_say(_: Path, texts: list[str], question: str, answer: str) -> None:
     segments = [(Segment(f"{n}", f"d{n}", 0, text, 7, 7 + len(text), 1), n / 2) for n, text in enumerate(texts)]
     keys = {f"d{number}": f"key {number}" for number in range(1, len(texts) + 1)}
-    for cited in cite(question, answer, segments, keys=keys, embedder=FakeEmbedder(8)):
+    for cited in Quotes(segments, keys=keys, embedder=FakeEmbedder(8)).cite(question, answer):
         text = texts[int(cited.segment_id)]
         assert text[cited.start - 7 : cited.end - 7] == cited.quote
         assert 0 < len(cited.quote) <= MAX_QUOTE

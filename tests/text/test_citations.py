@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.text.citations import MAX_QUOTE, cite
+from memgraph_rag.text.citations import MAX_QUOTE, Quotes
 from memgraph_rag.text.splitting import split
-from memgraph_rag.types import Matrix, Segment
+from memgraph_rag.types import Citation, Matrix, Segment
 
 PETER = (Path(__file__).parents[2] / "examples" / "peter_rabbit.txt").read_text(encoding="utf-8")
 
@@ -26,15 +26,19 @@ class WordVectors:
     dimension = 256
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.texts = 0
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        self.calls += 1
+        self.texts += len(texts)
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in enumerate(texts):
             for word in text.casefold().split():
                 vectors[row, zlib.crc32(word.strip('.,;:!?"').encode()) % self.dimension] += 1
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def cite(question: str, answer: str, segments, *, keys, embedder, limit: int = 3) -> tuple[Citation, ...]:
+    return Quotes(segments, keys=keys, embedder=embedder).cite(question, answer, limit=limit)
 
 
 def segments_of(text: str, document_id: str = "d", weight: float = 1.0, size: int = 80) -> list[tuple[Segment, float]]:
@@ -90,10 +94,35 @@ def test_nothing_to_cite():
     assert cite("Why?", "So.", segments_of(PETER), keys={"d": "p"}, embedder=WordVectors(), limit=0) == ()
 
 
-def test_one_call_of_the_embedder():
+def test_the_sentences_are_embedded_once():
     embedder = WordVectors()
-    cite("Who?", "Peter", segments_of(PETER), keys={"d": "p"}, embedder=embedder)
-    assert embedder.calls == 1
+    quotes = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=embedder)
+    assert embedder.texts == 0
+    quotes.bear_on("Who?")
+    quotes.cite("Who?", "Peter")
+    first = embedder.texts
+    quotes.cite("Who?", "Peter Rabbit")
+    assert embedder.texts == first + 1
+
+
+class KnownVectors(WordVectors):
+    """One that knows what its cosines mean."""
+
+    dimension = 2**16  # so that no two words share a place
+    unrelated_below = 0.2
+
+
+def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
+    asked = {"keys": {"d": "p"}, "embedder": KnownVectors()}
+    quotes = Quotes(segments_of(PETER), **asked)
+    assert quotes.bear_on("What did Peter's mother give him?")
+    assert not quotes.bear_on("Capital France?")
+    assert quotes.cite("Capital France?", "Paris.") == ()
+    assert all("camomile" in one.quote for one in quotes.cite("Camomile tea?", "A dose of camomile tea."))
+    assert not Quotes([], **asked).bear_on("Peter?")
+    unknown = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=WordVectors())
+    assert unknown.bear_on("Capital France?")
+    assert unknown.cite("Capital France?", "Paris.")
 
 
 @pytest.mark.parametrize("weights", [[0.0, 0.0], [0.2, 0.8]])
