@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
 _MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
+_ENOUGH_TO_TELL = 5  # nodes: where nothing in them is about the question, no more are read
 _MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
 
 
@@ -74,11 +75,14 @@ class Reading:
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
+                is_now_told = len(trace) - len(steps) < _ENOUGH_TO_TELL <= len(trace)
+                if is_now_told and not self._quotes(self._support(trace)).bear_on(question):
+                    break
                 if stop is not None:
                     break
             text = ""
-            support = segments_under(trace, self._store, most=_MOST_SUPPORT) if trace else []
-            quotes = self._quotes(support[:_MOST_CITED])
+            support = self._support(trace)
+            quotes = self._quotes(support)
             is_related = bool(trace) and quotes.bear_on(question)  # else a Yes is from what the model knew before
             if is_related and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
@@ -131,10 +135,14 @@ class Reading:
         gone = (node for one, node in points.items() if there.get(one) != node)
         return [*(step.node for step in trace if not step.node.level), *gone]
 
+    def _support(self, trace: Sequence[Step]) -> list[tuple[Segment, float]]:
+        return segments_under(trace, self._store, most=_MOST_SUPPORT) if trace else []
+
     def _quotes(self, support: Sequence[tuple[Segment, float]]) -> Quotes:
-        records = self._store.documents(sorted({segment.document_id for segment, _ in support}))
+        heaviest = support[:_MOST_CITED]
+        records = self._store.documents(sorted({segment.document_id for segment, _ in heaviest}))
         keys = {record.id: record.key for record in records}
-        return Quotes(support, keys=keys, embedder=self._models.embedder)
+        return Quotes(heaviest, keys=keys, embedder=self._models.embedder)
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
