@@ -99,23 +99,38 @@ class FoundModels:
     def token_counter(self, *, needs_language: bool) -> TokenCounter:
         """The language model's, so that segments do not depend on the layers; where there is none, the embedder's.
 
+        The model is looked for now, and opened when tokens are first counted: what is stored already, or cannot be
+        read, needs none.
+
         Raises:
             ModelNotFound: there is no language model, and it is needed.
         """
+        if self._language is not None:
+            return self._language.count_tokens
         try:
-            return self.language.count_tokens
+            self._found_language  # noqa: B018 - it raises where there is none
         except ModelNotFound:
             if needs_language:
                 raise
             return self.embedder.count_tokens
+        return lambda texts: self.language.count_tokens(texts)
 
-    def _open_language(self) -> LanguageModel:
-        from memgraph_rag.models.catalogue import find_calibration, find_language_model
-        from memgraph_rag.models.language_model import TransformersModel
+    @cached_property
+    def _found_language(self) -> tuple[str, str]:
+        """Name and folder of the one that the settings name."""
+        from memgraph_rag.models.catalogue import find_language_model
 
         settings = self._settings
-        name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
+        return find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
+
+    def _open_language(self) -> LanguageModel:
+        from memgraph_rag.models.catalogue import find_calibration
+
+        settings = self._settings
+        name, folder = self._found_language
         found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+        from memgraph_rag.models.language_model import TransformersModel
+
         return TransformersModel(
             folder,
             name=name,

@@ -43,6 +43,7 @@ from memgraph_rag.errors import (
     SettingsError,
     StoreError,
 )
+from memgraph_rag.found_models import FoundModels
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
@@ -393,6 +394,20 @@ def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, mon
         assert memory.search("Who built a wooden box?", k=1)[0].document_key == "fox"
     with Memory(tmp_path / "other.lbug", **{**options(), "model": None}) as memory, pytest.raises(ModelNotFound):
         memory.add(FOX, key="fox")
+
+
+def test_what_is_stored_already_or_cannot_be_read_opens_no_language_model(tmp_path, monkeypatch):
+    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", lambda *_, **__: ("small", str(tmp_path)))
+    opened = []
+    monkeypatch.setattr(FoundModels, "_open_language", lambda self: opened.append(self) or FakeLanguageModel())
+    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None}, layers=()) as memory:
+        memory.add(FOX, key="fox")
+        assert len(opened) == 1
+    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None}, layers=()) as memory:
+        assert memory.add(FOX, key="fox").action is Action.UNCHANGED
+        with pytest.raises(DocumentError):
+            memory.add(tmp_path / "missing.txt")
+        assert len(opened) == 1
 
 
 def test_a_namespace_keeps_its_recognizer(open_memory: OpenMemory) -> None:
