@@ -31,7 +31,7 @@ class Weights:
     Attributes:
         entry: of the place in what each search found.
         attention: of what read nodes pass down to those that they summarise.
-        similarity: of the cosine to the question, and to what the model says is missing.
+        similarity: of the cosine to what was searched for last.
         relation: of what read segments pass on over the relations of their entities.
     """
 
@@ -82,12 +82,13 @@ class Candidates:
     def enter(self, found: Sequence[Node], wanted: Vector) -> None:
         """Let in what a search found, best first, and the points of the first of its documents by this vector's cosine.
 
-        Again for what is missing: a node's worths by its place in each search add up, so that what both found comes
-        first, and all cosines are those to the new vector.
+        Again for another search: a node's worths by its place in each add up, so that what both found comes first, and
+        all cosines are those to the new vector.
         """
         for rank, node in enumerate(found, 1):
             self._entry[node.id] = self._entry.get(node.id, 0.0) + (_RANK + 1) / (_RANK + rank)
-        self._unread |= dict.fromkeys(one for one in self._entry if one not in self._read and one not in self._unread)
+        # Of this search only: what the one before found and was forgotten since is gone.
+        self._unread |= dict.fromkeys(node.id for node in found if node.id not in self._read)
         documents = dict.fromkeys(node.document_id for node in found)
         self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
         self._wanted = wanted

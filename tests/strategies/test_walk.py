@@ -349,6 +349,19 @@ def test_what_was_forgotten_gives_way_to_the_next_best(gone: list[str], monkeypa
     assert len(reads) <= len(steps) + 3, "what is gone is asked for once"
 
 
+def test_what_was_forgotten_stays_gone_after_the_next_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(shelf(5), ["s00", "s01", "s02"], yes=[0.5, 0.1], replies=["Ben."], told={"Ben.": ["s03"]})
+    nodes, reads = world.graph.nodes, []
+
+    def reading(node_ids: Sequence[str]) -> list[Node]:
+        reads.append(set(node_ids))
+        return [node for node in nodes(node_ids) if node.id != "s01"]
+
+    monkeypatch.setattr(world.graph, "nodes", reading)
+    assert ids(world.walk(Walk(ENTRY_ONLY, start_nodes=1))) == ["s00", "s02", "s03"]
+    assert sum("s01" in asked for asked in reads) == 1
+
+
 def test_only_the_documents_asked_for_are_read() -> None:
     way = relation("Ann", "Ben", "s03")
     world = World(shelf(4), ["s00", "s01", "s02"], relations=[way], mentions={"s00": ["Ann"]},
