@@ -108,7 +108,7 @@ class FoundModels:
         if self._language is not None:
             return self._language.count_tokens
         try:
-            self._found_language  # noqa: B018 - it raises where there is none
+            _ = self._found_language
         except ModelNotFound:
             if needs_language:
                 raise
@@ -124,13 +124,12 @@ class FoundModels:
         return find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
 
     def _open_language(self) -> LanguageModel:
-        from memgraph_rag.models.catalogue import find_calibration
-
         settings = self._settings
-        name, folder = self._found_language
-        found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+        name, folder = self._found_language  # before what takes seconds to import
+        from memgraph_rag.models.catalogue import find_calibration
         from memgraph_rag.models.language_model import TransformersModel
 
+        found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
         return TransformersModel(
             folder,
             name=name,

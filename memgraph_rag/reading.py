@@ -76,14 +76,15 @@ class Reading:
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
                 is_now_told = len(trace) - len(steps) < _ENOUGH_TO_TELL <= len(trace)
-                if is_now_told and not self._quotes(self._support(trace)).bear_on(question):
-                    break
+                if stop is None and is_now_told and not self._quotes(self._support(trace)).bear_on(question):
+                    stop = StopReason.NOTHING_FOUND
                 if stop is not None:
                     break
             text = ""
             support = self._support(trace)
             quotes = self._quotes(support)
-            is_related = bool(trace) and quotes.bear_on(question)  # else a Yes is from what the model knew before
+            # Where nothing is about the question, a Yes is from what the model knew before.
+            is_related = bool(trace) and stop is not StopReason.NOTHING_FOUND and quotes.bear_on(question)
             if is_related and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece

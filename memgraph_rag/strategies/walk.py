@@ -74,7 +74,6 @@ class Walk:
         extract: Extract | None = None,  # noqa: ARG002 - the contract
     ) -> Iterator[tuple[Step, ...]]:
         """The best of the entry in one pass, then node after node; see ``Strategy.read``."""
-        found = search.find(question, k=_ENTRY, documents=documents)
         reflection = Reflection(
             session,
             yes_threshold=self._yes_threshold,
@@ -84,7 +83,12 @@ class Walk:
         )
         is_known = session.calibration is not None
         candidates = Candidates(graph, _trusted(self._weights, session), documents, falls_with_distance=not is_known)
-        candidates.enter([evidence.segment for evidence in found], embedder.embed([question])[0])
+
+        def enter(query: str) -> None:
+            found = search.find(query, k=_ENTRY, documents=documents)
+            candidates.enter([evidence.segment for evidence in found], embedder.embed([query])[0])
+
+        enter(question)
         start = self._start(candidates, session, budget)
         if not start:
             return
@@ -95,11 +99,9 @@ class Walk:
             reflection.hear(p_yes)
             reason = ""
             if rounds_left and not is_spent(budget, candidates.read_so_far, session):
-                reason = _missing(p_yes, reflection)
+                reason = _next_search(p_yes, reflection)
             if reason:
-                query = f"{question} {reason}"
-                more = search.find(query, k=_ENTRY, documents=documents)
-                candidates.enter([evidence.segment for evidence in more], embedder.embed([query])[0])
+                enter(f"{question} {reason}")
             best = candidates.best()
             stop = _stop(reflection, best, rounds_left, session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
@@ -126,8 +128,8 @@ def _taken(nodes: Sequence[Node], candidates: Candidates, session: ReadingSessio
     return [*steps[:-1], replace(steps[-1], p_yes=session.probability_of_yes())]
 
 
-def _missing(p_yes: float, reflection: Reflection) -> str:
-    """What the model says is missing, where it says No for certain; empty where it does not."""
+def _next_search(p_yes: float, reflection: Reflection) -> str:
+    """What the model would search for next, where it says No for certain; empty where it does not."""
     return reflection.missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
 
 

@@ -50,7 +50,7 @@ class Quotes:
             for citation in _quotes(segment, keys[segment.document_id])
         ]
         self._embedder = embedder
-        self._floor: float = getattr(embedder, "unrelated_below", 0.0)
+        self._floor: float = getattr(embedder, "unrelated_below", 0.0) or -math.inf
 
     @cached_property
     def _vectors(self) -> Matrix:
@@ -58,7 +58,9 @@ class Quotes:
 
     def bear_on(self, question: str) -> bool:
         """Whether any is about what is asked, as far as the embedder can tell; one that cannot rules nothing out."""
-        return not self._floor or max(self._cosines(question), default=-1.0) >= self._floor
+        if self._floor == -math.inf:  # nothing needs to be embedded
+            return True
+        return max(self._cosines(question), default=-math.inf) >= self._floor
 
     def cite(self, question: str, answer: str, *, limit: int = 3) -> tuple[Citation, ...]:
         """The sentences that support the answer best, best first; ties by document and start.
@@ -79,7 +81,7 @@ class Quotes:
         scored = [
             replace(citation, score=_MEANING * cosine + _WORDS * share + _READING * weight / heaviest)
             for (citation, weight), cosine, share in zip(self._candidates, cosines, shares, strict=True)
-            if not self._floor or cosine >= self._floor
+            if cosine >= self._floor
         ]
         scored.sort(key=lambda citation: (-round(citation.score, 6), citation.document_id, citation.start))
         return tuple(_distinct(scored, limit))
