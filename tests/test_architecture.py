@@ -70,6 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, "memory", "stores", "models", "strategies", "evaluation"},
+    "__main__": {"cli"},
     "mcp": {ROOT, *BASE, "memory", "settings"},
     "integrations": {ROOT, *BASE, "memory", "settings"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},

@@ -130,6 +130,12 @@ def test_help_takes_under_half_a_second(tmp_path) -> None:
     assert min(taken) < 0.5
 
 
+def test_the_package_runs_as_a_program() -> None:
+    command = [sys.executable, "-m", "memgraph_rag", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("memgraph_rag ")
+
+
 def test_help_loads_nothing_heavy(tmp_path) -> None:
     program = "import sys, memgraph_rag.cli.app; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -84,19 +84,19 @@ def _examine(place: Place, world: World, before: State, after: State, refused: b
 
 
 def limits(place: Place, count: int, *, seed: int = 0) -> Tally:
-    """``count`` calls during which no file may grow beyond some size."""
+    """``count`` calls during which no file may grow beyond some size; the first has no room at all."""
     chance = random.Random(seed)
     world = World(place)
     world.build()
     tally, refusals = Tally(), 0
     state: State = (0,) * len(KEYS)
     file = Path(place.address["address"])
-    for _ in range(count):
+    for done in range(count):
         after = chance.choice(neighbours(state))
         log = file.with_name(f"{file.name}.wal")
         held = max(file.stat().st_size, log.stat().st_size if log.exists() else 0)
         limit = chance.choice((chance.randrange(30_000), held + chance.randrange(chance.choice((2_000, 60_000)))))
-        refused = _try(place, world, state, after, limit, tally)
+        refused = _try(place, world, state, after, limit if done else 0, tally)
         _examine(place, world, state, after, refused, tally)
         refusals += refused
         state = after
@@ -105,7 +105,7 @@ def limits(place: Place, count: int, *, seed: int = 0) -> Tally:
 
 
 def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
-    """``count`` calls on a file system of its own, of which all but some kilobytes are taken; needs root."""
+    """``count`` calls on a file system of its own, first without a byte left, then with some kilobytes; needs root."""
     chance = random.Random(seed)
     tally, refusals = Tally(), 0
     with _small_disk(folder) as disk:
@@ -115,13 +115,13 @@ def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
             world = World(there)
             world.build()
             state: State = (0,) * len(KEYS)
-            for _ in range(count):
+            for done in range(count):
                 after = chance.choice(neighbours(state))
                 filler = disk / "filler"
                 free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
                 with filler.open("wb") as file:
                     left = chance.choice((0, 4_096, chance.randrange(80_000)))
-                    os.posix_fallocate(file.fileno(), 0, max(free - left, 1))
+                    os.posix_fallocate(file.fileno(), 0, max(free - left, 1) if done else free)
                 refused = _try(there, world, state, after, None, tally)
                 filler.unlink()
                 _examine(there, world, state, after, refused, tally)

@@ -113,13 +113,9 @@ def suites(share: float, engines: Sequence[str]) -> Tally:
 
 
 def fuzz(name: str, seconds: float) -> Tally:
-    """One fuzzer; a crash is told with the example that made it."""
+    """One fuzzer; a crash comes out with the example that made it."""
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it says of each broken file that it is broken
-    try:
-        return Tally(tried=FUZZERS[name].run(seconds))
-    except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-        traceback.print_exc()
-        return Tally(tried=1, lost=1)
+    return Tally(tried=FUZZERS[name].run(seconds))
 
 
 class _Failed:
@@ -148,7 +144,11 @@ def main() -> int:
     def add(name: str, engine: str, run: Callable[[], Tally]) -> None:
         nonlocal total
         began = time.monotonic()
-        tally = run()
+        try:
+            tally = run()
+        except Exception:  # noqa: BLE001 - whatever it is, it is a finding, and the other parts run all the same
+            traceback.print_exc()
+            tally = Tally(tried=1, lost=1)
         print(f"{name}, {engine}: {tally} ({time.monotonic() - began:.0f} s)", flush=True)
         total += tally
 
