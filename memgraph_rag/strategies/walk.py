@@ -16,7 +16,7 @@ from dataclasses import replace
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
-from memgraph_rag.strategies.room import START_TOKENS, fits, is_spent, start_set
+from memgraph_rag.strategies.room import START_TOKENS, cost, fits, is_spent, start_set
 from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
 
 __all__ = ["Walk"]
@@ -35,7 +35,7 @@ class Walk:
         yes_needed: reading ends with this many Yes in all.
         start_nodes: how many nodes are read before the model is first asked.
         start_tokens: most tokens of these; half the window where that is less.
-        rounds: how many nodes are read after them at most.
+        more_tokens: of what is read after them; the node with which they are reached is the last.
         reasons: how often the model may be asked what to search for next, where it says No for certain. What that
             search finds joins the candidates.
     """
@@ -50,7 +50,7 @@ class Walk:
         yes_needed: int = 1,
         start_nodes: int = 5,
         start_tokens: int = START_TOKENS,
-        rounds: int = 16,
+        more_tokens: int = START_TOKENS // 2,
         reasons: int = 1,
     ) -> None:
         self._weights = weights or Weights()
@@ -58,7 +58,7 @@ class Walk:
         self._yes_needed = yes_needed
         self._start_nodes = start_nodes
         self._start_tokens = start_tokens
-        self._rounds = rounds
+        self._more_tokens = more_tokens
         self._reasons = reasons
 
     def read(
@@ -93,21 +93,23 @@ class Walk:
         if not start:
             return
         steps = _taken(start, candidates, session)
-        for rounds_left in range(self._rounds, -1, -1):
+        tokens_left = self._more_tokens
+        while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
             reflection.hear(p_yes)
             reason = ""
-            if rounds_left and not is_spent(budget, candidates.read_so_far, session):
+            if tokens_left > 0 and not is_spent(budget, candidates.read_so_far, session):
                 reason = _next_search(p_yes, reflection)
             if reason:
                 enter(f"{question} {reason}")
             best = candidates.best()
-            stop = _stop(reflection, best, rounds_left, session)
+            stop = _stop(reflection, best, tokens_left, session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
             if stop is not None or best is None:
                 return
             steps = _taken([best], candidates, session)
+            tokens_left -= cost(best)
 
     def _start(self, candidates: Candidates, session: ReadingSession, budget: Budget) -> list[Node]:
         """The best nodes, best first; those that do not fit beside better ones are left for later."""
@@ -139,11 +141,11 @@ def _trusted(weights: Weights, session: ReadingSession) -> Weights:
     return replace(weights, attention=trust * weights.attention, relation=trust * weights.relation)
 
 
-def _stop(reflection: Reflection, best: Node | None, rounds_left: int, session: ReadingSession) -> StopReason | None:
+def _stop(reflection: Reflection, best: Node | None, tokens_left: int, session: ReadingSession) -> StopReason | None:
     if reflection.is_enough:
         return StopReason.ANSWERABLE
     if best is None:
         return StopReason.EXHAUSTED
     if not fits(best, session.tokens_left):
         return StopReason.WINDOW
-    return None if rounds_left else StopReason.MAX_ROUNDS
+    return None if tokens_left > 0 else StopReason.MAX_TOKENS

@@ -16,6 +16,7 @@ from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason
 
 QUESTION = "Where is the fox?"
 ENTRY_ONLY = Weights(attention=0, similarity=0, relation=0)
+COST = 14  # of a node of ten tokens, with its bullet
 
 
 @dataclass
@@ -188,9 +189,9 @@ def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World,
 
 @settings(deadline=None)
 @given(worlds(), st.integers(1, 4), st.integers(0, 5))
-def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, start_nodes: int, rounds: int) -> None:
-    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, rounds=rounds))
-    assert ids(steps) == world.found[: start_nodes + rounds]
+def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, start_nodes: int, more: int) -> None:
+    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, more_tokens=more * COST))
+    assert ids(steps) == world.found[: start_nodes + more]
 
 
 @settings(deadline=None)
@@ -267,7 +268,7 @@ def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:
 def test_why_it_ended_is_said() -> None:
     found = [f"s{number:02}" for number in range(9)]
     assert World(shelf(9), found).walk()[-1].stop is StopReason.EXHAUSTED
-    assert World(shelf(9), found).walk(Walk(rounds=2))[-1].stop is StopReason.MAX_ROUNDS
+    assert World(shelf(9), found).walk(Walk(more_tokens=2 * COST))[-1].stop is StopReason.MAX_TOKENS
     assert World(shelf(9), found, window=14 * 7 + 13).walk()[-1].stop is StopReason.WINDOW
     assert World(shelf(9), []).walk() == []
     assert World(shelf(9), found, window=13).walk() == []
@@ -279,7 +280,7 @@ def test_what_to_search_for_next_is_asked_when_the_model_is_sure_of_no_and_what_
     found = ["s00", "s01", "s02", "s03"]
     told = {"Where Ben lives.": ["s07", "s03"]}
     world = World(shelf(8), found, yes=[0.1, 0.1], replies=["Where Ben lives."], told=told)
-    steps = world.walk(Walk(start_nodes=2, reasons=1, rounds=4))
+    steps = world.walk(Walk(start_nodes=2, reasons=1))
     assert [step.reason for step in steps] == ["", "Where Ben lives.", "", "", ""]
     assert ids(steps) == ["s00", "s01", "s03", "s07", "s02"]
     assert steps[2].sources == pytest.approx({"entry": 10 / 13 + 10 / 11})
@@ -324,9 +325,9 @@ def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -
     relations = [relation("Ann", f"n{number}", f"s{number:05}") for number in range(10_000)]
     world = World(nodes, ["s00000"], relations=relations, attention={"s00000": 1.0},
                   similarity=dict.fromkeys((one.id for one in relations), 0.5))  # fmt: skip
-    steps = world.walk(Walk(rounds=6))
+    steps = world.walk(Walk(more_tokens=5 * COST + 1))
     assert len(steps) == 7
-    assert steps[-1].stop is StopReason.MAX_ROUNDS
+    assert steps[-1].stop is StopReason.MAX_TOKENS
     assert world.graph.calls["expand"] == 7
     assert world.graph.calls["entities_of"] == 7
     assert world.graph.calls["segments_naming"] == 0
