@@ -522,7 +522,7 @@ class StopReason(str, Enum):
     WINDOW = "window"  # the next node does not fit the model's window
     MAX_ROUNDS = "max_rounds"  # the strategy asked the model as often as it may
     MAX_NODES = "max_nodes"
-    MAX_TOKENS = "max_tokens"
+    MAX_TOKENS = "max_tokens"  # the budget's, or the strategy's own limit
     MAX_SECONDS = "max_seconds"
     NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about the question
 
