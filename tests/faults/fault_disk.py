@@ -120,8 +120,8 @@ def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
                 filler = disk / "filler"
                 free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
                 with filler.open("wb") as file:
-                    left = chance.choice((0, 4_096, chance.randrange(80_000)))
-                    os.posix_fallocate(file.fileno(), 0, max(free - left, 1) if done else free)
+                    left = chance.choice((0, 4_096, chance.randrange(80_000))) if done else 0
+                    os.posix_fallocate(file.fileno(), 0, max(free - left, 1))
                 refused = _try(there, world, state, after, None, tally)
                 filler.unlink()
                 _examine(there, world, state, after, refused, tally)
