@@ -5,7 +5,9 @@
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``, or conversations with ``turns.jsonl``,
 whose figures are others: do not mix the two. Fit on sets of which nothing is told.
 Printed: recall of held-out questions (folds of a tenth, and each set or conversation with weights fitted on the others
-alone) beside that of the order before, and the weights as they stand in ``memgraph_rag/search/ranking.py``.
+alone) beside that of the order before, and the weights as they stand in ``memgraph_rag/search/ranking.py``. For
+conversations also how well it is told, by weights from the others, that what is asked of one speaker was said by
+another, where ``ask`` abstains.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.folders import read_folder
-from memgraph_rag.evaluation.metrics import SEED, distinct, interval, recall
+from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
-from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, told_before
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, shares, told_before
+from memgraph_rag.search.whose import asked_for, said_instead
 from memgraph_rag.types import Segment
 
 FOLDS = 10
@@ -41,7 +44,7 @@ CUTOFFS = {"document": (2, 5), "turn": (5, 10)}
 class Asked:
     """One question: (c, f) figures of its candidates in the order before, what they count for, and what is gold.
 
-    ``group`` is what its weights must not come from: its set, or its conversation.
+    ``group`` is what its weights must not come from: its set, or its conversation. ``speakers`` say the candidates.
     """
 
     dataset: str
@@ -50,6 +53,9 @@ class Asked:
     units: Sequence[str]
     gold: frozenset[str]
     cutoffs: tuple[int, int] = (2, 5)
+    text: str = ""
+    speakers: Sequence[str] = ()
+    unanswerable: bool = False
 
     def recalls(self, weights: np.ndarray | None) -> list[float]:
         """Recall at each cut-off, in percent; without weights that of the order before."""
@@ -58,6 +64,11 @@ class Asked:
         order = np.argsort(-scores, kind="stable")
         ranked = distinct(self.units[place] for place in order)
         return [100 * recall(self.gold, ranked, k) for k in self.cutoffs]
+
+    def is_refused(self, weights: np.ndarray) -> bool:
+        """Whether another speaker than the one whom it names is told to have said what it asks."""
+        likely = shares(self.figures @ (weights * (np.array([*TURN_FEATURES]) != "speaker asked for")))
+        return said_instead(self.text, asked_for(self.text, {*self.speakers}), self.speakers, likely) is not None
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
@@ -95,7 +106,13 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
             segments = [node for node in map(memory.get, ids) if isinstance(node, Segment)]
             units = [folder.unit_of(key_of[segment.document_id], segment.start) for segment in segments]
             group = f"{folder.name} {question.documents or ''}"
-            asked.append(Asked(folder.name, group, figures, units, question.units, CUTOFFS[folder.kind]))
+            speakers = [segment.speaker for segment in segments]
+            asked.append(
+                Asked(
+                    folder.name, group, figures, units, question.units, CUTOFFS[folder.kind], question.text, speakers,
+                    question.unanswerable,
+                )
+            )  # fmt: skip
     return asked
 
 
@@ -170,20 +187,43 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
             means = recalls[chosen].mean(axis=0)
             print(f"| {dataset} ({chosen.sum()}) | {name} | {means[0]:.1f} | {means[1]:.1f} | {shown} |")
     print()
-    names = FEATURES if asked[0].figures.shape[1] == len(FEATURES) else TURN_FEATURES
+    is_talk = asked[0].figures.shape[1] == len(TURN_FEATURES)
+    if is_talk:
+        _tell_refused(asked, strength)
+    names = TURN_FEATURES if is_talk else FEATURES
     for name, weight in zip(names, fit(asked, strength), strict=True):
         print(f"{name}: {weight:.4g}")
 
 
+def _tell_refused(asked: Sequence[Asked], strength: float) -> None:
+    """How many unanswerable and answerable questions are refused because another said it."""
+    conversations = np.unique([one.group for one in asked], return_inverse=True)[1]
+    weights = _weights(asked, conversations, strength)
+    refused = np.array([one.is_refused(own) for one, own in zip(asked, weights, strict=True)])
+    wanted = np.array([one.unanswerable for one in asked])
+    caught = 100 * (wanted & refused)
+    figures = {
+        "precision": ratio_interval(caught, refused),
+        "recall": ratio_interval(caught, wanted),
+        "F1": ratio_interval(2 * caught, wanted.astype(int) + refused),
+        "answerable ones refused": interval(100 * refused[~wanted]),
+    }
+    shown = ", ".join(f"{name} {one.value:.1f} [{one.low:.1f}, {one.high:.1f}]" for name, one in figures.items())
+    print(f"Said by another ({wanted.sum()} of {len(asked)} unanswerable): {shown}\n")
+
+
 def _held_out(asked: Sequence[Asked], group: np.ndarray, strength: float) -> np.ndarray:
     """(n, 2) recalls of each question, by weights from the other groups; all groups' where there is but one."""
-    recalls = np.zeros((len(asked), 2))
+    return np.array([one.recalls(own) for one, own in zip(asked, _weights(asked, group, strength), strict=True)])
+
+
+def _weights(asked: Sequence[Asked], group: np.ndarray, strength: float) -> list[np.ndarray]:
+    """Of each question the weights from the other groups."""
+    fitted = {}
     for one in np.unique(group):
         others = [question for question, its in zip(asked, group, strict=True) if its != one] or list(asked)
-        weights = fit(others, strength)
-        for place in np.flatnonzero(group == one):
-            recalls[place] = asked[place].recalls(weights)
-    return recalls
+        fitted[one] = fit(others, strength)
+    return [fitted[one] for one in group]
 
 
 if __name__ == "__main__":

@@ -687,6 +687,13 @@ class Search(Protocol):
         """The ids of the entities of this memory that a question names, in the order in which it names them."""
         ...
 
+    def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> tuple[str, str] | None:
+        """The one speaker of a conversation whom a question names, and who says instead what it asks about.
+
+        None where nobody else does, or where not all of these documents (ids; None is all) are conversations.
+        """
+        ...
+
 
 class Layer(Protocol):
     """Derives one part of the graph from the segments. Never sees a database."""

@@ -196,6 +196,7 @@ class Memory:
             self._models,
             self._search,
             answer_tokens=self.settings.answer_tokens,
+            checks_speaker=self.settings.checks_speaker,
             extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
         )
 

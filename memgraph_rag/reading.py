@@ -2,23 +2,25 @@
 
 It holds no algorithm; it drives the strategy, checks the budget after every forward pass, and records the trace.
 Invariants: the trace holds exactly what the session read, in that order (what was let go again is named by the step
-before which it went); a question that what was read does not support gets no answer, but what was looked for.
+before which it went); a question that what was read does not support gets no answer, but what was looked for or who
+said it instead.
 """
 
 from __future__ import annotations
 
 import logging
+import textwrap
 import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
 from memgraph_rag.errors import SearchMemoryExceeded, StoreError
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason
+from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason, as_line
 
 __all__ = ["NOTHING_FOUND", "Reading"]
 
@@ -28,13 +30,23 @@ NOTHING_FOUND = "Nothing in memory bears on this question."
 
 _MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
 _ENOUGH_TO_TELL = 5  # nodes: where nothing in them is about the question, no more are read
+_LONGEST_QUOTE = 200  # characters of what another speaker said
 _MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why no answer is asked for, where that is told without the model, and what is said instead."""
+
+    stop: StopReason
+    text: str
 
 
 class Reading:
     """Answers questions from one store.
 
     Args:
+        checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
     """
 
@@ -45,12 +57,14 @@ class Reading:
         search: Search,
         *,
         answer_tokens: int,
+        checks_speaker: bool = True,
         extract: Extract | None = None,
     ) -> None:
         self._store = store
         self._models = models
         self._search = search
         self._answer_tokens = answer_tokens
+        self._checks_speaker = checks_speaker
         self._extract = extract
 
     def run(
@@ -60,6 +74,8 @@ class Reading:
         started = time.perf_counter()
         trace: list[Step] = []
         stop: StopReason | None = None
+        refusal: _Refusal | None = None
+        was_told = False
         with self._models.language.open_session(question) as session:
             passes = strategy.read(
                 question,
@@ -75,17 +91,17 @@ class Reading:
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
-                is_now_told = len(trace) - len(steps) < _ENOUGH_TO_TELL <= len(trace)
-                if stop is None and is_now_told and not self._quotes(self._support(trace)).bear_on(question):
-                    stop = StopReason.NOTHING_FOUND
-                if stop is not None:
+                if stop is None and not was_told and len(trace) >= _ENOUGH_TO_TELL:
+                    was_told, support = True, self._support(trace)
+                    refusal = self._refusal(question, support, self._quotes(support), documents)
+                if stop is not None or refusal is not None:
                     break
             text = ""
             support = self._support(trace)
             quotes = self._quotes(support)
-            # Where nothing is about the question, a Yes is from what the model knew before.
-            is_related = bool(trace) and stop is not StopReason.NOTHING_FOUND and quotes.bear_on(question)
-            if is_related and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
+            if not was_told:
+                refusal = self._refusal(question, support, quotes, documents)
+            if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece
                     yield piece
@@ -94,15 +110,36 @@ class Reading:
                 self._remember(text, [segment for segment, _ in support], trace)
             yield Answer(
                 question=question,
-                text=text or (self._looked_for(question, trace) if is_related else NOTHING_FOUND),
+                text=text or (refusal.text if refusal else self._looked_for(question, trace)),
                 abstained=not text,
-                stop_reason=(stop or StopReason.EXHAUSTED) if is_related else StopReason.NOTHING_FOUND,
+                stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=quotes.cite(question, text) if text else (),
                 trace=tuple(trace),
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
             )
+
+    def _refusal(
+        self,
+        question: str,
+        support: Sequence[tuple[Segment, float]],
+        quotes: Quotes,
+        documents: Sequence[str] | None,
+    ) -> _Refusal | None:
+        """Why what was read gives no answer, whatever the model's Yes.
+
+        Where nothing is about the question, a Yes is from what the model knew before. Where another said what is asked
+        of one speaker, question and text are too near to one another for it.
+        """
+        if not support or not quotes.bear_on(question):
+            return _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
+        if not self._checks_speaker or not all(segment.speaker for segment, _ in support):
+            return None
+        with suppress(SearchMemoryExceeded):
+            if found := self._search.said_by_another(question, documents=documents):
+                return _Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*found, support))
+        return None
 
     def _looked_for(self, question: str, trace: Sequence[Step]) -> str:
         """One sentence: what was read about, and what the model looked for next."""
@@ -156,6 +193,13 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
         return True
     told = [step.p_yes for step in trace if step.p_yes is not None]
     return max(told or [session.probability_of_yes()]) >= known.unsupported_below
+
+
+def _said_instead(wanted: str, other: str, support: Sequence[tuple[Segment, float]]) -> str:
+    """One sentence; it quotes nothing but what was read, with whose documents a kept question goes."""
+    nearest = next((segment.text for segment, _ in support if segment.speaker == other), "")
+    told = f': "{textwrap.shorten(as_line(nearest), _LONGEST_QUOTE, placeholder=" …")}"' if nearest else "."
+    return f"Nothing that {wanted} said answers this; what comes nearest was said by another{told}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -74,6 +74,9 @@ class Settings(BaseSettings):
         0, le=8, description="Questions proposed on each batch, to look for further relations; costs as much again."
     )
     answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of one answer.")
+    checks_speaker: bool = Field(
+        True, description="Abstain where what is asked of one speaker of a conversation was said by another."
+    )
     stemming: bool = Field(False, description='Whether "marriages" finds "marriage" in keyword and graph search.')
     search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")
     max_seconds: PositiveFloat | None = Field(None, description="Budget of one question; none by default.")

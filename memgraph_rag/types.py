@@ -524,6 +524,7 @@ class StopReason(str, Enum):
     MAX_NODES = "max_nodes"
     MAX_TOKENS = "max_tokens"  # the budget's, or the strategy's own limit
     MAX_SECONDS = "max_seconds"
+    ANOTHER_SPEAKER = "another_speaker"  # what is asked of one who speaks in a conversation is said by another
     NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about the question
 
 

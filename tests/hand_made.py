@@ -193,6 +193,9 @@ class HandMadeSearch:
         said = re.findall(r"\w+", question)
         return sorted((one for one in self._named if one in said), key=said.index)
 
+    def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> None:
+        return None
+
     def find(
         self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
     ) -> list[Evidence]:

@@ -10,7 +10,7 @@ from memories import FOX, RIVER, embedder
 
 from memgraph_rag import Memory
 from memgraph_rag.reading import NOTHING_FOUND
-from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import StopReason
 
 QUESTION = "Where did Ann and Tom hide the gold?"
@@ -73,3 +73,35 @@ def test_what_the_model_knows_of_itself_is_no_answer_where_nothing_read_is_about
         assert answer.usage.generated_tokens == 0
         memory.embedder.unrelated_below = -1.0
         assert not memory.ask("Who found the red fox?", strategy=strategy).abstained
+
+
+RACES = [
+    {"role": "Ann", "content": "I ran the charity race on Sunday."},
+    {"role": "Ann", "content": "The charity race was long and I was so proud."},
+    {"role": "Tom", "content": "Hm."},
+    {"role": "Ann", "content": "Well."},
+    {"role": "Tom", "content": "I baked bread in the old kitchen."},
+    {"role": "Tom", "content": "The bread from the old kitchen was good."},
+]
+
+
+@pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
+def test_what_another_said_is_no_answer_of_the_one_who_is_asked_about(tmp_path, strategy: str) -> None:
+    options = {"embedder": FakeEmbedder(256), "recognizer": FakeRecognizer(), "layers": ("entities",)}
+    for checks in (True, False):
+        with Memory(
+            tmp_path / "talk.lbug", model=FakeLanguageModel(yes=[0.9] * 99), checks_speaker=checks, **options
+        ) as memory:
+            memory.add(RACES, key="talk")
+            answer = memory.ask("When did Tom run the charity race?", strategy=strategy)
+            assert answer.abstained == checks
+            if checks:
+                assert answer.stop_reason is StopReason.ANOTHER_SPEAKER
+                assert answer.text.startswith(
+                    "Nothing that Tom said answers this; what comes nearest was said by another"
+                )
+                assert answer.text.endswith(tuple(f'"Ann: {said["content"]}"' for said in RACES))
+                assert answer.trace
+                assert answer.citations == ()
+                assert answer.usage.generated_tokens == 0
+            assert not memory.ask("When did Ann run the charity race?", strategy=strategy).abstained

@@ -14,6 +14,7 @@ import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
+from memgraph_rag.errors import DocumentError
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
@@ -60,6 +61,8 @@ def evaluate(
     folders = [read_folder(path) for path in data]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
+    for folder in chosen if strategies else ():
+        _require_answers(folder)
     outcomes = Outcomes(out)
     methods = (tuple(modes or ()), tuple(strategies or ()))
     budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
@@ -74,6 +77,16 @@ def evaluate(
         forms.write_json([row for scorecard in scorecards for row in scorecard.rows()])
     else:
         typer.echo((out / "summary.md").read_text(encoding="utf-8"))
+
+
+def _require_answers(folder: Folder) -> None:
+    """Say before anything is built that there is nothing to score."""
+    if not any(question.can_be_asked for question in folder.questions):
+        raise DocumentError(
+            f"Expected questions with answers, options or unanswerable in {folder.name}, got {len(folder.questions)} "
+            "without. Leave out --strategies to score searches.",
+            name=folder.name,
+        )
 
 
 def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:

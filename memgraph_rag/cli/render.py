@@ -49,6 +49,7 @@ STOP_REASONS = {
     "max_rounds": "the model was asked as often as it may be",
     "max_tokens": "the limit of tokens was reached",
     "max_seconds": "the limit of time was reached",
+    "another_speaker": "it was said by another than the question names",
     "nothing_found": "the memory holds nothing about it",
 }
 

@@ -30,6 +30,7 @@ from memgraph_rag.search.pagerank import Scores, personalised_pagerank
 from memgraph_rag.search.ranking import (
     TURN_WEIGHTS,
     WEIGHTS,
+    WHOEVER_WEIGHTS,
     Start,
     features,
     shares,
@@ -38,6 +39,7 @@ from memgraph_rag.search.ranking import (
     told_before,
     turn_features,
 )
+from memgraph_rag.search.whose import asked_for, said_instead
 from memgraph_rag.types import Carrier, Vector, entity_id
 
 __all__ = ["Found", "GraphSearch", "longest"]
@@ -112,7 +114,7 @@ class GraphSearch:
             places, scores = self._second_step(view, vector, terms, seeds, first, lists)
         elif self.index.is_talk(view):
             candidates = lists["graph"][:CANDIDATES]
-            figures = turn_features(view, self.index.said, question, first.by_vector, first.by_words, candidates)
+            figures = self._of_turns(question, view, first, candidates)
             places, scores = _ordered(view, candidates, figures @ TURN_WEIGHTS)
         else:
             fused = _fused({"graph": lists["graph"]}, view)
@@ -164,6 +166,26 @@ class GraphSearch:
         start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
         figures = features(view, self.index.keywords, titles, start, candidates)
         return _ordered(view, candidates, figures @ WEIGHTS + told_before(len(candidates)))
+
+    def said_by_another(self, question: str, view: View) -> tuple[str, str] | None:
+        """The one speaker whom the question names, and who says instead what it asks about, in a view that is all talk.
+
+        None where nobody does, or where not everything is said by somebody. The caller holds the index's lock.
+        """
+        if view.incidence.nnz or not len(view.rows) or not self.index.is_talk(view):
+            return None
+        said = self.index.said.speakers
+        named = asked_for(question, {said[int(row)] for row in view.rows})
+        if len(named) != 1:
+            return None
+        vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
+        walk = self._walk(view, vector, terms, self._seeds(question, view))
+        candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
+        likely = shares(self._of_turns(question, view, walk, candidates) @ WHOEVER_WEIGHTS)
+        return said_instead(question, named, [said[int(row)] for row in view.rows[candidates]], likely)
+
+    def _of_turns(self, question: str, view: View, walk: _Walk, candidates: _Places) -> NDArray[np.float64]:
+        return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words, candidates)
 
     def names(self, question: str) -> dict[str, str]:
         """What a question may name, in its order, and the entity's id: names, and what is some document's title.

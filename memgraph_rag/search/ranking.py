@@ -22,14 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.keywords import KeywordIndex, words
+from memgraph_rag.keywords import KeywordIndex
 from memgraph_rag.search.index import Said, View
+from memgraph_rag.search.whose import asked_for
 
 __all__ = [
     "FEATURES",
     "TURN_FEATURES",
     "TURN_WEIGHTS",
     "WEIGHTS",
+    "WHOEVER_WEIGHTS",
     "Start",
     "features",
     "shares",
@@ -70,6 +72,9 @@ TURN_FEATURES = {
 
 TURN_WEIGHTS = np.array([0.7306, 0.5126, 0.7432, -1.102, 1.051])
 """Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
+
+WHOEVER_WEIGHTS = TURN_WEIGHTS * np.array([figure != "speaker asked for" for figure in TURN_FEATURES])
+"""The same whoever says it: what is asked of one may be said by another (``whose``)."""
 
 _Places = NDArray[np.int64]
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
@@ -133,15 +138,14 @@ def turn_features(
     view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64], candidates: _Places
 ) -> NDArray[np.float64]:
     """(c, len(TURN_FEATURES)) figures of the candidates (places in the view), all of which are said by somebody."""
-    asked = {word.removesuffix("'s") for word in words(question)}
     speakers = [said.speakers[int(row)] for row in view.rows[candidates]]
-    named = {speaker: bool(names := words(speaker)) and asked.issuperset(names) for speaker in set(speakers)}
+    named = asked_for(question, set(speakers))
     columns = [
         standard(smoothed(cosines, view, 1.0))[candidates],
         standard(smoothed(bm25, view, 1.0))[candidates],
         np.log1p(said.lengths[view.rows[candidates]]),
         said.asks[view.rows[candidates]],
-        [named[speaker] for speaker in speakers],
+        [speaker in named for speaker in speakers],
     ]
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 

@@ -88,6 +88,18 @@ class SegmentSearch:
             raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
         return self._evidence(self._listed(query, k, mode, documents))
 
+    def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> tuple[str, str] | None:
+        """The one speaker of a conversation whom a question names, and who says instead what it asks about.
+
+        None where nobody else does, or where not all of these documents (ids; None is all) are conversations.
+
+        Raises:
+            SearchMemoryExceeded: the namespace is too large for a graph search.
+        """
+        with self.index.lock:
+            self.index.refresh()
+            return self._walk.said_by_another(question, self.index.view(documents=documents))
+
     def named_in(self, question: str) -> list[str]:
         """The ids of the entities of this memory that a question names, in the order in which it names them.
 

@@ -9,7 +9,7 @@ import fit_ranking
 import numpy as np
 import pytest
 
-from memgraph_rag.search.ranking import FEATURES
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, TURN_WEIGHTS
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 
@@ -49,3 +49,24 @@ def test_a_folder_becomes_rows_and_weights(tmp_path: Path, capsys: pytest.Captur
     assert any(line.startswith("| all (6) | held-out folds | ") for line in printed)
     assert [line.split(":")[0] for line in printed if ": " in line] == list(FEATURES)
     assert fit_ranking.main([str(tmp_path / "none")], **fakes) == 1
+
+
+def test_a_question_is_refused_where_another_said_it(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    asked = []
+    for number in range(60):
+        figures = rng.normal(size=(4, len(TURN_FEATURES)))
+        figures[0, 0] += 9  # what is meant is said by Ann
+        named = "Tom" if number % 3 == 0 else "Ann"
+        figures[:, -1] = [named == "Ann", named == "Tom"] * 2
+        asked.append(
+            fit_ranking.Asked(
+                "made up", f"talk {number % 2}", figures, list("abcd"), frozenset("a"), (5, 10),
+                f"What did {named} say?", ["Ann", "Tom"] * 2, named == "Tom",
+            )
+        )  # fmt: skip
+    assert [one.is_refused(TURN_WEIGHTS) for one in asked] == [one.unanswerable for one in asked]
+    fit_ranking.tell(asked, 10.0)
+    shown = capsys.readouterr().out
+    assert "Said by another (20 of 60 unanswerable): precision 100.0" in shown
+    assert "answerable ones refused 0.0" in shown

@@ -89,6 +89,16 @@ def test_a_memory_with_other_documents_is_refused(cli, story: Path, tmp_path: Pa
     assert "also holds 't'" in " ".join(cli("evaluate", *options, status=1).stderr.split())
 
 
+def test_questions_without_answers_are_not_asked_and_nothing_is_built(cli, story: Path, tmp_path: Path):
+    rows = [json.loads(line) for line in (story / "questions.jsonl").read_text().splitlines()]
+    rows = [row | {"answers": [], "unanswerable": False} for row in rows]
+    (story / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--data", story, "--out", tmp_path / "out", "--no-plots")
+    assert "Leave out --strategies" in cli("evaluate", *options, "--strategies", "walk", status=1).stderr
+    assert not (tmp_path / "out").exists()
+    assert "search graph" in cli("evaluate", *options).stdout
+
+
 def test_what_is_no_setting_or_folder_is_refused(cli, story: Path, tmp_path: Path):
     assert "corpus or closed" in cli("evaluate", "--data", story, "--setting", "open", status=2).stderr
     failed = cli("evaluate", "--data", tmp_path / "none", "--out", tmp_path / "out", status=1)

@@ -372,3 +372,43 @@ def test_the_head_of_the_order_does_not_depend_on_k() -> None:
     for k in (1, 2, 20, 210):
         assert find(search, "What of Ada and Person3?", k=k) == everything[:k]
     assert [one.score for one in everything] == sorted((one.score for one in everything), reverse=True)
+
+
+RACES = [
+    ("Ann", "I ran the charity race on Sunday."),
+    ("Ann", "The charity race was long and I was so proud."),
+    ("Tom", "Hm."),
+    ("Ann", "Well."),
+    ("Tom", "I baked bread in the old kitchen."),
+    ("Tom", "The bread from the old kitchen was good."),
+]
+"""What each does is said in turns beside one another: neighbours count."""
+
+
+def races() -> Shelf:
+    shelf = Shelf()
+    shelf.put("talk", [f"{speaker}: {text}" for speaker, text in RACES], speakers=[speaker for speaker, _ in RACES])
+    return shelf
+
+
+def whose(shelf: Shelf, question: str) -> tuple[str, str] | None:
+    search = search_of(shelf)
+    search.index.refresh()
+    return search.said_by_another(question, search.index.view())
+
+
+def test_what_is_asked_of_one_may_be_said_by_another() -> None:
+    shelf = races()
+    assert whose(shelf, "When did Tom run the charity race?") == ("Tom", "Ann")
+    assert whose(shelf, "When was the bread baked in the old kitchen by Ann?") == ("Ann", "Tom")
+    assert whose(shelf, "When did Ann run the charity race?") is None
+    assert whose(shelf, "When was the charity race?") is None, "it names no speaker"
+    assert whose(shelf, "Who told Tom about Ann and the charity race?") is None, "it names both"
+    assert whose(shelf, "When did I tell Tom of the charity race?") is None, "the asker is none of the speakers"
+
+
+def test_whose_it_is_is_asked_of_conversations_only() -> None:
+    shelf = races()
+    shelf.put("note", ["Ann Miller: a life."])
+    assert whose(shelf, "When did Tom run the charity race?") is None
+    assert whose(Shelf(), "When did Tom run the charity race?") is None
