@@ -1,7 +1,8 @@
 """Whose words a question asks for, and whose they are, in a conversation.
 
 It knows names, words and the shares of candidates only. Invariant: nobody is said to have said it in place of another
-where the question names no speaker, several, or its own asker.
+where the question names no speaker, several, or its own asker, or where a machine speaks: people tell of themselves, an
+assistant says again at length what its user did.
 
 A question about what one speaker did is not answered by what another did, but the two are near in meaning and in words.
 So the candidates' shares are added up speaker by speaker, in an order that does not know whom the question names.
@@ -24,6 +25,7 @@ ANOTHER = 0.55
 WEIGHED = 20
 """How many of the best candidates are weighed: what is far from the question tells nothing of whose it is."""
 
+_MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})
 _ASKER = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'd"})
 
 
@@ -49,7 +51,7 @@ def said_instead(
         speakers: (c,) who says each candidate.
         shares: (c,) how likely each candidate is what the question asks for, whoever says it.
     """
-    if len(named) != 1 or _ASKER.intersection(words(question)):
+    if len(named) != 1 or _ASKER.intersection(words(question)) or _MACHINES.intersection(map(str.casefold, speakers)):
         return None
     (wanted,) = named
     sums: dict[str, float] = {}

@@ -3,7 +3,7 @@
 It knows the graph by its contract only. Invariant: a segment's weight is the sum, over all paths from a read node
 down to it, of the node's own weight times the edge weights on the path.
 
-Source: decision 9 on PECAN (``docs/decisions.md``); the papers cite nothing.
+The papers cite nothing; see "Citations" in ``docs/decisions.md``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ _ATTENTION = 0.8  # of the ranks by attention beside those by reading, for a mod
 def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
     """The segments that support what was read, heaviest first, ties by id; one round trip per level.
 
-    A read node weighs its share of the attention, so that all weights sum to at most 1.
+    A read node weighs 1 / sqrt(its place). What was chosen by a score has its place in the order of reading; behind it
+    comes what was read without being chosen, as a start set or a whole document is, by the attention that it got.
     """
-    attention = sum(step.attention for step in trace)
-    shares = {step.node.id: step.attention / attention if attention else 1 / len(trace) for step in trace}
-    return _heaviest(_carried_down(trace, shares, graph), graph, most)
+    chosen = [step for step in trace if step.score]
+    others = sorted((step for step in trace if not step.score), key=lambda step: -step.attention)
+    weights = {step.node.id: place**-0.5 for place, step in enumerate([*chosen, *others], 1)}
+    return _heaviest(_carried_down(trace, weights, graph), graph, most)
 
 
 def segments_by_score(

@@ -46,6 +46,12 @@ def test_what_is_far_down_is_not_weighed() -> None:
     assert said_instead("What did Ann bake?", {"Ann"}, speakers, shares) == ("Ann", "Tom")
 
 
+def test_an_assistant_may_say_what_its_user_did() -> None:
+    shares = np.array([0.1, 0.9])
+    assert said_instead("What did the user bake?", {"user"}, ["user", "Assistant"], shares) is None
+    assert said_instead("What did the user bake?", {"user"}, ["user", "Ann"], shares) == ("user", "Ann")
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), max_size=30), st.booleans())
 def test_nobody_says_instead_what_a_question_asks_of_nobody_of_two_or_of_the_asker(said, of_asker: bool) -> None:
     speakers, shares = [one for one, _ in said], np.array([share for _, share in said])

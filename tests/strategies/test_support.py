@@ -11,8 +11,8 @@ from memgraph_rag.strategies.support import segments_by_score, segments_under
 from memgraph_rag.types import Node, Step, Summarizes
 
 
-def step(node: Node, attention: float) -> Step:
-    return Step(node, 0.0, attention)
+def step(node: Node, attention: float, score: float = 0.0) -> Step:
+    return Step(node, score, attention)
 
 
 def paths_down(node: Node, graph: HandMadeGraph) -> list[tuple[str, float]]:
@@ -39,21 +39,21 @@ def readings(draw: st.DrawFn) -> tuple[list[Step], HandMadeGraph]:
             edges += [Summarizes(node.id, low.id, w / sum(raw)) for low, w in zip(lower, raw, strict=True) if w]
     nodes = [node for level in levels for node in level]
     read = draw(st.lists(st.sampled_from(nodes), min_size=1, unique_by=lambda node: node.id))
-    return [step(node, draw(st.integers(0, 9)) / 10) for node in read], HandMadeGraph(nodes, edges)
+    trace = [step(node, draw(st.integers(0, 9)) / 10, draw(st.sampled_from([0.0, 0.5, -1.0]))) for node in read]
+    return trace, HandMadeGraph(nodes, edges)
 
 
 @given(readings())
 def test_weights_are_the_sum_over_all_paths(reading: tuple[list[Step], HandMadeGraph]) -> None:
     trace, graph = reading
-    total = sum(taken.attention for taken in trace)
     expected: dict[str, float] = {}
-    for taken in trace:
-        share = taken.attention / total if total else 1 / len(trace)
+    in_order = [taken for taken in trace if taken.score]
+    in_order += sorted((taken for taken in trace if not taken.score), key=lambda one: one.attention, reverse=True)
+    for place, taken in enumerate(in_order, 1):
         for end, product in paths_down(taken.node, graph):
-            expected[end] = expected.get(end, 0.0) + share * product
+            expected[end] = expected.get(end, 0.0) + product / place**0.5
     found = segments_under(trace, graph)
     assert {node.id: weight for node, weight in found} == pytest.approx(expected)
-    assert sum(weight for _, weight in found) <= 1 + 1e-9
     weights = [weight for _, weight in found]
     assert weights == sorted(weights, reverse=True)
 
@@ -63,15 +63,24 @@ def test_a_segment_read_itself_and_under_a_point_gets_both() -> None:
     graph = HandMadeGraph([s0, s1, p0], [Summarizes("p0", "s0", 0.75), Summarizes("p0", "s1", 0.25)])
     found = segments_under([step(p0, 0.2), step(s1, 0.6)], graph)
     assert [(node.id, weight) for node, weight in found] == [
-        ("s1", pytest.approx(0.75 + 0.25 * 0.25)),
-        ("s0", pytest.approx(0.25 * 0.75)),
+        ("s1", pytest.approx(1 + 0.25 / 2**0.5)),
+        ("s0", pytest.approx(0.75 / 2**0.5)),
     ]
 
 
+def test_what_was_chosen_comes_in_the_order_of_reading_and_before_what_was_not() -> None:
+    nodes = [segment(f"s{number}", f"d{number}") for number in range(5)]
+    told = [(0.1, 0.0), (0.2, 0.9), (0.9, 0.4), (0.3, 0.0), (0.0, 1.5)]
+    trace = [step(node, attention, score) for node, (attention, score) in zip(nodes, told, strict=True)]
+    assert [one.id for one, _ in segments_under(trace, HandMadeGraph(nodes))] == ["s1", "s2", "s4", "s3", "s0"]
+
+
 def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:
-    nodes = [segment(f"s{i}", index=i) for i in (3, 1, 2, 0)]
-    trace = [step(nodes[0], 0.4), *(step(node, 0.2) for node in nodes[1:])]
-    assert [node.id for node, _ in segments_under(trace, HandMadeGraph(nodes), most=3)] == ["s3", "s0", "s1"]
+    below = [segment(f"s{i}", index=i) for i in (2, 1, 0)]
+    nodes = [segment("s3", index=3), point("p0"), *below]
+    graph = HandMadeGraph(nodes, [Summarizes("p0", node.id, 1 / 3) for node in below])
+    trace = [step(nodes[0], 0.4), step(nodes[1], 0.2)]
+    assert [node.id for node, _ in segments_under(trace, graph, most=3)] == ["s3", "s0", "s1"]
 
 
 def test_what_was_forgotten_meanwhile_is_passed_over() -> None:
