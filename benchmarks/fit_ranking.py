@@ -32,7 +32,7 @@ from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_inte
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
-from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, shares, told_before
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, WHOEVER, shares, told_before
 from memgraph_rag.search.whose import asked_for, said_instead
 from memgraph_rag.types import Segment
 
@@ -67,7 +67,7 @@ class Asked:
 
     def is_refused(self, weights: np.ndarray) -> bool:
         """Whether another speaker than the one whom it names is told to have said what it asks."""
-        likely = shares(self.figures @ (weights * (np.array([*TURN_FEATURES]) != "speaker asked for")))
+        likely = shares(self.figures @ (weights * WHOEVER))
         return said_instead(self.text, asked_for(self.text, {*self.speakers}), self.speakers, likely) is not None
 
 

@@ -9,7 +9,6 @@ said it instead.
 from __future__ import annotations
 
 import logging
-import textwrap
 import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -198,7 +197,8 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
 def _said_instead(wanted: str, other: str, support: Sequence[tuple[Segment, float]]) -> str:
     """One sentence; it quotes nothing but what was read, with whose documents a kept question goes."""
     nearest = next((segment.text for segment, _ in support if segment.speaker == other), "")
-    told = f': "{textwrap.shorten(as_line(nearest), _LONGEST_QUOTE, placeholder=" …")}"' if nearest else "."
+    said = as_line(nearest)
+    told = f': "{said if len(said) <= _LONGEST_QUOTE else said[: _LONGEST_QUOTE - 1] + "…"}"' if said else "."
     return f"Nothing that {wanted} said answers this; what comes nearest was said by another{told}"
 
 

@@ -30,7 +30,7 @@ from memgraph_rag.search.pagerank import Scores, personalised_pagerank
 from memgraph_rag.search.ranking import (
     TURN_WEIGHTS,
     WEIGHTS,
-    WHOEVER_WEIGHTS,
+    WHOEVER,
     Start,
     features,
     shares,
@@ -181,7 +181,7 @@ class GraphSearch:
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
         walk = self._walk(view, vector, terms, self._seeds(question, view))
         candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
-        likely = shares(self._of_turns(question, view, walk, candidates) @ WHOEVER_WEIGHTS)
+        likely = shares(self._of_turns(question, view, walk, candidates) @ (TURN_WEIGHTS * WHOEVER))
         return said_instead(question, named, [said[int(row)] for row in view.rows[candidates]], likely)
 
     def _of_turns(self, question: str, view: View, walk: _Walk, candidates: _Places) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ __all__ = [
     "TURN_FEATURES",
     "TURN_WEIGHTS",
     "WEIGHTS",
-    "WHOEVER_WEIGHTS",
+    "WHOEVER",
     "Start",
     "features",
     "shares",
@@ -73,8 +73,8 @@ TURN_FEATURES = {
 TURN_WEIGHTS = np.array([0.7306, 0.5126, 0.7432, -1.102, 1.051])
 """Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
 
-WHOEVER_WEIGHTS = TURN_WEIGHTS * np.array([figure != "speaker asked for" for figure in TURN_FEATURES])
-"""The same whoever says it: what is asked of one may be said by another (``whose``)."""
+WHOEVER = np.array([figure != "speaker asked for" for figure in TURN_FEATURES])
+"""The figures of a turn whoever says it: what is asked of one may be said by another (``whose``)."""
 
 _Places = NDArray[np.int64]
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
