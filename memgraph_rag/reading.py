@@ -98,7 +98,9 @@ class Reading:
             text = ""
             support = self._support(trace)
             quotes = self._quotes(support)
-            if not was_told:
+            if not trace:
+                refusal = _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
+            elif not was_told:
                 refusal = self._refusal(question, support, quotes, documents)
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
@@ -131,9 +133,10 @@ class Reading:
         Where nothing is about the question, a Yes is from what the model knew before. Where another said what is asked
         of one speaker, question and text are too near to one another for it.
         """
-        if not support or not quotes.bear_on(question):
+        if not quotes.bear_on(question):
             return _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
-        if not self._checks_speaker or not all(segment.speaker for segment, _ in support):
+        speakers = {segment.speaker for segment, _ in support}  # none where what was read was forgotten meanwhile
+        if not self._checks_speaker or not speakers or "" in speakers:
             return None
         with suppress(SearchMemoryExceeded):
             if found := self._search.said_by_another(question, documents=documents):
