@@ -21,6 +21,16 @@ RIVER = (
     "The new bridge was opened in autumn. The miller sold the first tickets."
 )
 
+RACES = [
+    {"role": "Ann", "content": "I ran the charity race on Sunday."},
+    {"role": "Ann", "content": "The charity race was long and I was so proud."},
+    {"role": "Tom", "content": "Hm."},
+    {"role": "Ann", "content": "Well."},
+    {"role": "Tom", "content": "I baked bread in the old kitchen."},
+    {"role": "Tom", "content": "The bread from the old kitchen was good."},
+]
+"""What each does is said in turns beside one another: neighbours count."""
+
 LONG = "\n\n".join(f"Chapter {number}. {story}" for number, story in enumerate([FOX, RIVER, FOX[::-1], RIVER[::-1]], 1))
 """Too long for one batch: its points have points."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from hand_made import Known
-from memories import FOX, RIVER, embedder
+from memories import FOX, RACES, RIVER, embedder
 
 from memgraph_rag import Memory
 from memgraph_rag.reading import NOTHING_FOUND
@@ -73,16 +73,6 @@ def test_what_the_model_knows_of_itself_is_no_answer_where_nothing_read_is_about
         assert answer.usage.generated_tokens == 0
         memory.embedder.unrelated_below = -1.0
         assert not memory.ask("Who found the red fox?", strategy=strategy).abstained
-
-
-RACES = [
-    {"role": "Ann", "content": "I ran the charity race on Sunday."},
-    {"role": "Ann", "content": "The charity race was long and I was so proud."},
-    {"role": "Tom", "content": "Hm."},
-    {"role": "Ann", "content": "Well."},
-    {"role": "Tom", "content": "I baked bread in the old kitchen."},
-    {"role": "Tom", "content": "The bread from the old kitchen was good."},
-]
 
 
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])

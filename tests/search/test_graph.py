@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memories import RACES
 
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.names import normalise
@@ -374,20 +375,10 @@ def test_the_head_of_the_order_does_not_depend_on_k() -> None:
     assert [one.score for one in everything] == sorted((one.score for one in everything), reverse=True)
 
 
-RACES = [
-    ("Ann", "I ran the charity race on Sunday."),
-    ("Ann", "The charity race was long and I was so proud."),
-    ("Tom", "Hm."),
-    ("Ann", "Well."),
-    ("Tom", "I baked bread in the old kitchen."),
-    ("Tom", "The bread from the old kitchen was good."),
-]
-"""What each does is said in turns beside one another: neighbours count."""
-
-
 def races() -> Shelf:
     shelf = Shelf()
-    shelf.put("talk", [f"{speaker}: {text}" for speaker, text in RACES], speakers=[speaker for speaker, _ in RACES])
+    texts = [f"{said['role']}: {said['content']}" for said in RACES]
+    shelf.put("talk", texts, speakers=[said["role"] for said in RACES])
     return shelf
 
 
