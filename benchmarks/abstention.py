@@ -1,13 +1,14 @@
-"""Does the model's Yes tell a memory that answers a question from one that does not?
+"""Is a memory that answers a question told from one that does not?
 
-    python benchmarks/abstention.py DIR… [--strategy walk] [--limit N] [--nodes N] [--store PATH_OR_URL]
-                                         [--numbers FILE]
+    python benchmarks/abstention.py DIR… [--strategy walk | --without-model] [--limit N] [--nodes N]
+                                         [--store PATH_OR_URL] [--numbers FILE]
 
 Each question of a folder, as for ``walks.py``, is read twice: with all documents, and without those that hold its
-evidence. Measured is the largest P(Yes) of each reading, by which ``ask`` abstains, and the last: how often that with
-the evidence is above that without (AUC, with the bootstrap interval of 95 % over questions); and how often ``ask``
-would abstain in either case. A question counts only where all of its evidence was read: with part of it the model is
-right to say No.
+evidence. Measured is what ``ask`` abstains by: how near the first nodes come to the question, with its names
+(``Quotes.bearing``), and the largest P(Yes) of each reading; also the last. How often is that with the evidence above
+that without (AUC, with the bootstrap interval of 95 % over questions), and how often would ``ask`` abstain in either
+case? An AUC counts a question only where all of its evidence was read: with part of it No is right. Without the model
+the five nodes are read that search finds first, which is how a walk begins.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,12 @@ from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
-from memgraph_rag.evaluation.folders import Question, read_folder
+from memgraph_rag.evaluation.folders import read_folder
 from memgraph_rag.evaluation.metrics import auc
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 from memgraph_rag.types import Step, StopReason
+
+_FIRST = 5  # nodes, behind which ``ask`` tells whether what was read is about the question
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
@@ -52,7 +56,9 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
-    parser.add_argument("--strategy", choices=list(STRATEGIES), default="walk")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--strategy", choices=list(STRATEGIES), default="walk")
+    how.add_argument("--without-model", action="store_true", help="only what search finds first, no P(Yes)")
     parser.add_argument("--limit", type=int, default=20, help="most questions of each folder, at even distances")
     parser.add_argument("--nodes", type=int, default=10, help="most nodes that are read for a question")
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
@@ -66,51 +72,83 @@ def _measure(path: Path, store: str | Path, options: argparse.Namespace, *, is_f
         raise DocumentError(
             f"Expected questions with evidence_doc_ids in {folder.name}, got evidence by {folder.kind}."
         )
-    strategy = find_strategy(options.strategy)
-    with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), **given) as memory:
+    own = {"model": None} if options.without_model else {}
+    with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), **{**given, **own}) as memory:
+        model: Any = None if options.without_model else memory.language_model
         if is_first:
-            print(f"{header(memory)}, model {memory.language_model.name}\n")
-            print("| set (answerable of) | AUC, largest | AUC, last | abstains with evidence | without |")
-            print("| --- | --- | --- | --- | --- |")
+            print(f"{header(memory)}, model {model.name if model else None}\n")
+            columns = ["set (all evidence read, of)", "AUC, bearing", "largest P(Yes)", "last"]
+            columns += ["abstains with evidence, %", "without"]
+            print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
         add(memory, folder, bars)
-        model: Any = memory.language_model
-        bound = model.calibration.unsupported_below if model.calibration else 0.0
-        if options.numbers is not None:
+        bound = model.calibration.unsupported_below if model and model.calibration else 0.0
+        if model and options.numbers is not None:
             model = Numbers(options.numbers, model, model.calibration)
+        reader = _Reader(memory, model, find_strategy(options.strategy), options.nodes)
         ids = {record.key: record.id for record in memory.documents()}
-        readings = []
+        pairs = []
         for done, question in enumerate(folder.questions, 1):
-            readings.append(_twice(memory, model, strategy, question, ids, options.nodes))
+            keys = question.documents or tuple(ids)
+            everything = reader.read(question.text, [ids[key] for key in keys])
+            others = reader.read(question.text, [ids[key] for key in keys if key not in question.units])
+            pairs.append((everything, others, {ids[key] for key in question.units} <= everything.documents))
             bars(f"reading {folder.name}", done, len(folder.questions))
-    pairs = [(with_it, without) for with_it, without, is_answerable in readings if is_answerable]
-    if len(pairs) < 2:
+    whole = [(with_it, without) for with_it, without, all_is_read in pairs if all_is_read]
+    if len(whole) < 2:
         raise DocumentError(
-            f"Expected at least 2 questions whose evidence is all read, got {len(pairs)}. Raise --nodes."
+            f"Expected at least 2 questions whose evidence is all read, got {len(whole)}. Raise --nodes."
         )
-    print(f"| {folder.name} ({len(pairs)} of {len(readings)}) | {' | '.join(_told(pairs, bound))} |")
+    values = [_auc(whole, told) for told in ("bearing", "largest", "last")]
+    abstains = [100 * np.mean([pair[side].is_refused(bound) for pair in pairs]) for side in (0, 1)]
+    shown = [*values, *(f"{share:.0f}" for share in abstains)]
+    print(f"| {folder.name} ({len(whole)} of {len(pairs)}) | {' | '.join(shown)} |")
 
 
-def _twice(
-    memory: Memory, model: Any, strategy: Strategy, question: Question, ids: dict[str, str], nodes: int
-) -> tuple[list[Step], list[Step], bool]:
-    """The traces with and without the evidence, and whether all of it was read."""
-    keys = question.documents or tuple(ids)
-    everything, _, _ = read_question(memory, model, strategy, question.text, [ids[key] for key in keys], nodes)
-    others = [ids[key] for key in keys if key not in question.units]
-    without, _, _ = read_question(memory, model, strategy, question.text, others, nodes)
-    read = {step.node.document_id for step in everything}
-    return everything, without, {ids[key] for key in question.units} <= read
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one reading told; NaN for P(Yes) where no model was asked."""
+
+    documents: set[str]
+    bearing: float
+    largest: float
+    last: float
+    said_yes: bool
+
+    def is_refused(self, bound: float) -> bool:
+        """Whether ``ask`` would abstain, by what was found or by the model's Yes."""
+        return self.bearing < 0 or (self.largest < bound and not self.said_yes)
 
 
-def _told(pairs: Sequence[tuple[list[Step], list[Step]]], bound: float) -> list[str]:
-    """AUC of the largest and of the last P(Yes), and the shares of abstentions."""
-    told = [[[step.p_yes for step in trace if step.p_yes is not None] for trace in pair] for pair in pairs]
-    largest = np.array([[max(values) for values in pair] for pair in told])
-    last = np.array([[values[-1] for values in pair] for pair in told])
-    is_yes = np.array([[trace[-1].stop is StopReason.ANSWERABLE for trace in pair] for pair in pairs])
-    abstains = 100 * ((largest < bound) & ~is_yes).mean(axis=0)
-    shown = [f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in (auc(*largest.T), auc(*last.T))]
-    return [*shown, *(f"{share:.0f} %" for share in abstains)]
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads questions by a strategy, or, without a model, what search finds first."""
+
+    memory: Memory
+    model: Any
+    strategy: Strategy
+    nodes: int
+
+    def read(self, question: str, documents: Sequence[str]) -> _Read:
+        """One reading of these documents (ids)."""
+        if self.model is None:
+            found = self.memory._search.find(question, k=_FIRST, documents=documents)
+            trace = [Step(evidence.segment, 0.0, 0.0) for evidence in found]
+        else:
+            trace, _, _ = read_question(self.memory, self.model, self.strategy, question, documents, self.nodes)
+        reading = self.memory._reading
+        support = reading._support(trace[:_FIRST])
+        bearing, _ = reading._bearing(question, support, reading._quotes(support))
+        told = [step.p_yes for step in trace if step.p_yes is not None] or [float("nan")]
+        said_yes = bool(trace) and trace[-1].stop is StopReason.ANSWERABLE
+        return _Read({step.node.document_id for step in trace}, bearing, max(told), told[-1], said_yes)
+
+
+def _auc(pairs: Sequence[tuple[_Read, _Read]], told: str) -> str:
+    values = np.array([[getattr(one, told) for one in pair] for pair in pairs])
+    if np.isnan(values).any():
+        return ""
+    one = auc(*values.T)
+    return f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"
 
 
 if __name__ == "__main__":

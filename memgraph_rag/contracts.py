@@ -694,6 +694,10 @@ class Search(Protocol):
         """
         ...
 
+    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+        """Each name that a question tells, as it writes it, and whether one of the texts holds it."""
+        ...
+
 
 class Layer(Protocol):
     """Derives one part of the graph from the segments. Never sees a database."""

@@ -197,6 +197,7 @@ class Memory:
             self._search,
             answer_tokens=self.settings.answer_tokens,
             checks_speaker=self.settings.checks_speaker,
+            checks_names=self.settings.checks_names,
             extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
         )
 

@@ -46,6 +46,7 @@ class Reading:
 
     Args:
         checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
+        checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
     """
 
@@ -57,6 +58,7 @@ class Reading:
         *,
         answer_tokens: int,
         checks_speaker: bool = True,
+        checks_names: bool = True,
         extract: Extract | None = None,
     ) -> None:
         self._store = store
@@ -64,6 +66,7 @@ class Reading:
         self._search = search
         self._answer_tokens = answer_tokens
         self._checks_speaker = checks_speaker
+        self._checks_names = checks_names
         self._extract = extract
 
     def run(
@@ -130,11 +133,13 @@ class Reading:
     ) -> _Refusal | None:
         """Why what was read gives no answer, whatever the model's Yes.
 
-        Where nothing is about the question, a Yes is from what the model knew before. Where another said what is asked
-        of one speaker, question and text are too near to one another for it.
+        Where nothing is about the question, a Yes is from what the model knew before. Where what was read is about
+        another of the same kind, or said by another than who is asked about, text and question are too near to one
+        another for it.
         """
-        if not quotes.bear_on(question):
-            return _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
+        bearing, unnamed = self._bearing(question, support, quotes)
+        if bearing < 0:
+            return _Refusal(StopReason.NOTHING_FOUND, _not_named(unnamed) if unnamed else NOTHING_FOUND)
         speakers = {segment.speaker for segment, _ in support}  # none where what was read was forgotten meanwhile
         if not self._checks_speaker or not speakers or "" in speakers:
             return None
@@ -142,6 +147,22 @@ class Reading:
             if found := self._search.said_by_another(question, documents=documents):
                 return _Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*found, support))
         return None
+
+    def _bearing(
+        self, question: str, support: Sequence[tuple[Segment, float]], quotes: Quotes
+    ) -> tuple[float, list[str]]:
+        """How near what was read comes to a question (``Quotes.bearing``), and the names that do not stand in it.
+
+        A title counts as read with its document's segments.
+        """
+        if not self._checks_names or not quotes.can_tell:
+            return quotes.bearing(question), []
+        documents = {segment.document_id for segment, _ in support}
+        titles = {record.id: record.title for record in self._store.documents(sorted(documents))}
+        texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment, _ in support]
+        held = self._search.names_held(question, texts)
+        unnamed = [name for name, is_held in held.items() if not is_held]
+        return quotes.bearing(question, unnamed=len(unnamed) / len(held) if held else 0.0), unnamed
 
     def _looked_for(self, question: str, trace: Sequence[Step]) -> str:
         """One sentence: what was read about, and what the model looked for next."""
@@ -197,6 +218,11 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(told or [session.probability_of_yes()]) >= known.unsupported_below
 
 
+def _not_named(names: Sequence[str]) -> str:
+    """One sentence."""
+    return f"Nothing in memory answers this: nothing that was read names {_listed(names, 'or')}."
+
+
 def _said_instead(wanted: str, other: str, support: Sequence[tuple[Segment, float]]) -> str:
     """One sentence; it quotes nothing but what was read, with whose documents a kept question goes."""
     nearest = next((segment.text for segment, _ in support if segment.speaker == other), "")
@@ -205,9 +231,9 @@ def _said_instead(wanted: str, other: str, support: Sequence[tuple[Segment, floa
     return f"Nothing that {wanted} said answers this; what comes nearest was said by another{told}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], last: str = "and") -> str:
     """Names as a list in words."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _exceeded(budget: Budget, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:

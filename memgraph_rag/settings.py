@@ -77,6 +77,9 @@ class Settings(BaseSettings):
     checks_speaker: bool = Field(
         True, description="Abstain where what is asked of one speaker of a conversation was said by another."
     )
+    checks_names: bool = Field(
+        True, description="Abstain where what was read does not name what is asked about, and is not very near to it."
+    )
     stemming: bool = Field(False, description='Whether "marriages" finds "marriage" in keyword and graph search.')
     search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")
     max_seconds: PositiveFloat | None = Field(None, description="Budget of one question; none by default.")

@@ -19,7 +19,7 @@ import math
 import re
 from functools import lru_cache
 
-__all__ = ["LEAST_COSINE", "SURE_COSINE", "are_opposed", "are_variants", "least_cosine"]
+__all__ = ["LEAST_COSINE", "SURE_COSINE", "are_opposed", "are_variants", "least_cosine", "untitled"]
 
 SURE_COSINE = 0.8
 """From here on two names are near-synonyms, unless they are opposed (HippoRAG 2 and QRMeM take the same)."""
@@ -99,6 +99,15 @@ def are_variants(first: str, second: str) -> bool:
     if len(words) == 1:
         return not title and _is_part(words[0], other_words)
     return words[-1] == other_words[-1] and len(words[-1]) > 1 and _are_initials(words[:-1], other_words[:-1])
+
+
+def untitled(normal: str) -> str:
+    """A normal form without its title; a title alone is the name.
+
+    >>> untitled("dr. meyer"), untitled("king of hearts"), untitled("queen")
+    ('meyer', 'of hearts', 'queen')
+    """
+    return " ".join(_parts(normal)[1])
 
 
 @lru_cache(maxsize=65_536)

@@ -525,7 +525,7 @@ class StopReason(str, Enum):
     MAX_TOKENS = "max_tokens"  # the budget's, or the strategy's own limit
     MAX_SECONDS = "max_seconds"
     ANOTHER_SPEAKER = "another_speaker"  # what is asked of one who speaks in a conversation is said by another
-    NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about the question
+    NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about what is asked about
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,9 @@ class HandMadeSearch:
     def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> None:
         return None
 
+    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+        return {name: any(name in text for text in texts) for name in self._named if name in question}
+
     def find(
         self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
     ) -> list[Evidence]:

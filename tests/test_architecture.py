@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {*CONTRACTS, "moments"},
     "models": {*CONTRACTS, "capitals"},
     "layers": {*CONTRACTS, "names"},
-    "search": {*CONTRACTS, "keywords", "moments", "names"},
+    "search": {*CONTRACTS, "keywords", "moments", "names", "synonyms"},
     "stores": {*CONTRACTS, "keywords", "synonyms"},
     "keywords": set(),
     "synonyms": set(),

@@ -76,6 +76,31 @@ def test_what_the_model_knows_of_itself_is_no_answer_where_nothing_read_is_about
 
 
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
+def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path, strategy: str) -> None:
+    options = {"embedder": FakeEmbedder(256), "recognizer": FakeRecognizer(), "layers": ("entities",)}
+    for checks in (True, False):
+        with Memory(
+            tmp_path / "notes.lbug", model=FakeLanguageModel(yes=[0.9] * 99), checks_names=checks, **options
+        ) as memory:
+            memory.add(FOX, key="fox", title="The Barn at Moreton")
+            memory.embedder.unrelated_below = 0.01
+            answer = memory.ask("Which fox did Bob and Eve Miller find in the old barn?", strategy=strategy)
+            assert answer.abstained == checks
+            if checks:
+                assert answer.text == "Nothing in memory answers this: nothing that was read names Bob or Eve Miller."
+                assert answer.stop_reason is StopReason.NOTHING_FOUND
+                assert answer.trace
+                assert (answer.citations, answer.usage.generated_tokens) == ((), 0)
+            assert not memory.ask("Which fox did Ann find in the old barn?", strategy=strategy).abstained
+            assert not memory.ask("Which fox did Ann find in Moreton?", strategy=strategy).abstained  # by the title
+            assert not memory.ask("Fox, old barn, Bob?", strategy=strategy).abstained  # no question in English
+            memory.embedder.unrelated_below = -0.75  # what is as near as need be is an answer without the name
+            assert not memory.ask("Which fox did Bob find in the old barn?", strategy=strategy).abstained
+            memory.embedder.unrelated_below = 0.0  # its cosines say nothing
+            assert not memory.ask("Which fox did Bob find in the old barn?", strategy=strategy).abstained
+
+
+@pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
 def test_what_another_said_is_no_answer_of_the_one_who_is_asked_about(tmp_path, strategy: str) -> None:
     options = {"embedder": FakeEmbedder(256), "recognizer": FakeRecognizer(), "layers": ("entities",)}
     for checks in (True, False):

@@ -47,6 +47,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "calibration": ("none", "none"),
     "stanza_dir": ("/tmp/stanza", Path("/tmp/stanza")),
     "checks_speaker": ("false", False),
+    "checks_names": ("false", False),
     "stemming": ("true", True),
     "search_memory_mib": ("100", 100),
     "max_seconds": ("2.5", 2.5),

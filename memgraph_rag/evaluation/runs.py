@@ -22,7 +22,7 @@ from memgraph_rag.types import Action, Document, Failure, Receipt, Usage
 __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks_speaker", "stemming")
+_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks_speaker", "checks_names", "stemming")
 """Settings that an answer follows from, beside the documents as they are stored."""
 
 Progress = Callable[[str, int, int], None]

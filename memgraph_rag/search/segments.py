@@ -6,6 +6,7 @@ that many segments can match, best first, ties by id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,9 +15,11 @@ from typing import get_args
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphReader, SearchMode
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.names import names_in
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.index import NamespaceIndex
+from memgraph_rag.search.named import asked_about, held
 from memgraph_rag.types import Carrier, Evidence, Segment
 
 __all__ = ["SegmentSearch"]
@@ -100,6 +103,15 @@ class SegmentSearch:
             self.index.refresh()
             return self._walk.said_by_another(question, self.index.view(documents=documents))
 
+    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+        """Each name that a question tells, as it writes it, and whether one of the texts holds it.
+
+        None of a question that is not English, none of its abbreviations, and none of the choices behind it.
+        """
+        asked = asked_about(question)
+        names = longest(names_in(asked, self._recognizer)) if asked else []
+        return {_as_written(name, question): is_held for name, is_held in held(names, texts).items()}
+
     def named_in(self, question: str) -> list[str]:
         """The ids of the entities of this memory that a question names, in the order in which it names them.
 
@@ -152,6 +164,12 @@ class SegmentSearch:
             for one in found
             if one.id in key_of
         ]
+
+
+def _as_written(name: str, question: str) -> str:
+    """A normal form as the question writes it, where it stands there with nothing dropped from its middle."""
+    found = re.search(rf"\b{re.escape(name)}", question, re.IGNORECASE)
+    return found.group() if found else name
 
 
 def _named(carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping[str, str]) -> tuple[Carrier, ...]:

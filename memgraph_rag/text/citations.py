@@ -25,6 +25,7 @@ MAX_QUOTE = 400
 
 _FEWEST_WORDS = 4  # a shorter sentence ("Yes, he said.") is quoted with the next
 _MEANING, _WORDS, _READING = 0.5, 0.25, 0.25  # shares of a score
+_UNNAMED = 0.75  # cosine that is asked for beside ``unrelated_below`` where none of a question's names was read
 _FLOOR = 0.7  # of the best score; below it a sentence is no support
 
 _WORD = re.compile(r"\w+")
@@ -56,11 +57,22 @@ class Quotes:
     def _vectors(self) -> Matrix:
         return self._embedder.embed([as_line(citation.quote) for citation, _ in self._candidates])
 
-    def bear_on(self, question: str) -> bool:
-        """Whether any is about what is asked, as far as the embedder can tell; one that cannot rules nothing out."""
-        if self._floor == -math.inf:  # nothing needs to be embedded
-            return True
-        return max(self._cosines(question), default=-math.inf) >= self._floor
+    @property
+    def can_tell(self) -> bool:
+        """Whether the embedder knows when two texts are about different things."""
+        return self._floor > -math.inf
+
+    def bearing(self, question: str, *, unnamed: float = 0.0) -> float:
+        """How much nearer than it must be the nearest sentence comes: from 0 on one is about what is asked.
+
+        A difference of cosines; infinite where the embedder cannot tell, minus infinity where there is no sentence.
+
+        Args:
+            unnamed: share of the question's names that were not read: that much nearer the sentence must be.
+        """
+        if not self.can_tell:  # nothing needs to be embedded
+            return math.inf
+        return max(self._cosines(question), default=-math.inf) - self._floor - _UNNAMED * unnamed
 
     def cite(self, question: str, answer: str, *, limit: int = 3) -> tuple[Citation, ...]:
         """The sentences that support the answer best, best first; ties by document and start.

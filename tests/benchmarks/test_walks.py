@@ -99,7 +99,14 @@ def test_the_share_of_pairs_in_order_is_counted_by_hand() -> None:
 
 
 def test_abstention_reads_each_question_with_and_without_its_evidence(paragraphs: Path, capsys) -> None:
-    given = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
-    assert abstention.main([str(paragraphs)], **given) == 0
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| paragraphs")]
-    assert row.startswith("| paragraphs (2 of 2) | 1.000 [1.000, 1.000] |"), "the fake's Yes is a share of words"
+    embedder = FakeEmbedder(256)
+    embedder.unrelated_below = 0.01
+    given = {"model": FakeLanguageModel(), "embedder": embedder, "recognizer": FakeRecognizer()}
+    for arguments, told in (
+        ([], "| 1.000 [1.000, 1.000] | 1.000 [1.000, 1.000] |"),  # the fake's Yes is a share of words
+        (["--without-model"], "|  |  |"),
+    ):
+        assert abstention.main([str(paragraphs), *arguments], **given) == 0
+        (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| paragraphs")]
+        assert row.startswith("| paragraphs (2 of 2) | 1.000 [1.000, 1.000] |")
+        assert told in row

@@ -98,7 +98,7 @@ def test_the_sentences_are_embedded_once():
     embedder = WordVectors()
     quotes = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=embedder)
     assert embedder.texts == 0
-    quotes.bear_on("Who?")
+    quotes.bearing("Who?")
     quotes.cite("Who?", "Peter")
     first = embedder.texts
     quotes.cite("Who?", "Peter Rabbit")
@@ -115,13 +115,14 @@ class KnownVectors(WordVectors):
 def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
     asked = {"keys": {"d": "p"}, "embedder": KnownVectors()}
     quotes = Quotes(segments_of(PETER), **asked)
-    assert quotes.bear_on("What did Peter's mother give him?")
-    assert not quotes.bear_on("Capital France?")
+    assert quotes.bearing("What did Peter's mother give him?") >= 0
+    assert quotes.bearing("Capital France?") < 0
+    assert quotes.bearing("What did Peter's mother give him?", unnamed=1.0) < 0
     assert quotes.cite("Capital France?", "Paris.") == ()
     assert all("camomile" in one.quote for one in quotes.cite("Camomile tea?", "A dose of camomile tea."))
-    assert not Quotes([], **asked).bear_on("Peter?")
+    assert Quotes([], **asked).bearing("Peter?") < 0
     unknown = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=WordVectors())
-    assert unknown.bear_on("Capital France?")
+    assert unknown.bearing("Capital France?", unnamed=1.0) >= 0
     assert unknown.cite("Capital France?", "Paris.")
 
 
