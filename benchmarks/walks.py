@@ -6,8 +6,8 @@
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` whose evidence are documents. Its documents are added with the
 entities layer (``--layers`` for others: relations of thousands of passages take a model on a CPU hours). Then each
 question is read by each strategy, at most ``--nodes`` nodes, without the answer. Measured is recall@2 and @5 of the
-evidence documents, in the order of the final score (``segments_by_score``), beside graph search alone; tokens read and
-written, seconds, nodes, and how often the model stopped the reading.
+evidence documents, in the order in which the segments weigh for an answer (``segments_under``), beside graph search
+alone; tokens read and written, seconds, nodes, and how often the model stopped the reading.
 
 Printed, as Markdown: each figure with its bootstrap interval of 95 %, and the paired differences to search. With
 --numbers the model's numbers are kept, and what was read once is not read again: an interrupted run goes on, and other
@@ -40,7 +40,7 @@ from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct,
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import LAYERS
 from memgraph_rag.strategies import STRATEGIES, find_strategy
-from memgraph_rag.strategies.support import segments_by_score
+from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.types import Budget, Segment, Step, StopReason, Usage
 
 SEARCH = "search"
@@ -188,7 +188,7 @@ def _search(memory: Memory, question: Question, reading: Reading) -> None:
 def read_question(
     memory: Memory, model: Any, strategy: Strategy, text: str, documents: Sequence[str] | None, nodes: int
 ) -> tuple[list[Step], list[Segment], Usage]:
-    """The trace of one question, as ``Memory.ask`` drives it, without the answer; its segments by score; what it cost.
+    """The trace of one question, as ``Memory.ask`` drives it, without the answer; its segments by weight; what it cost.
 
     ``documents`` are ids; None is all.
     """
@@ -207,7 +207,7 @@ def read_question(
             trace += steps
             if steps[-1].stop is not None or len(trace) >= nodes:
                 break
-        found = segments_by_score(trace, memory._store, session.calibration) if trace else []
+        found = segments_under(trace, memory._store)
         return trace, [segment for segment, _ in found], session.usage
 
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memgraph_rag.contracts import Calibration, GraphReader
+from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import Segment, Step
 
-__all__ = ["segments_by_score", "segments_under"]
-
-_CONSTANT = 10  # of reciprocal ranks, as in search
-_ATTENTION = 0.8  # of the ranks by attention beside those by reading, for a model whose attention ranks perfectly
+__all__ = ["segments_under"]
 
 
 def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
@@ -29,26 +26,6 @@ def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16)
     others = sorted((step for step in trace if not step.score), key=lambda step: -step.attention)
     weights = {step.node.id: place**-0.5 for place, step in enumerate([*chosen, *others], 1)}
     return _heaviest(_carried_down(trace, weights, graph), graph, most)
-
-
-def segments_by_score(
-    trace: Sequence[Step], graph: GraphReader, calibration: Calibration | None, *, most: int = 16
-) -> list[tuple[Segment, float]]:
-    """The segments that were read, and those under the points that were, by final score, best first; ties by id.
-
-    The final score of a read node joins what was known before it was read with what its reading told: reciprocal ranks
-    by the order of reading, and by attention as far as the model's attention ranks. So a model whose attention ranks
-    nothing leaves the order of reading. Attention that falls with distance is multiplied by the node's place.
-    """
-    attended = [step.attention if calibration else step.attention * (place + 2) for place, step in enumerate(trace)]
-    weight = _ATTENTION * (calibration.attention_weight if calibration else 1.0)
-    by_attention = sorted(range(len(trace)), key=lambda place: (-attended[place], place))
-    rank = {place: rank for rank, place in enumerate(by_attention, 1)}
-    scores = {
-        step.node.id: 1 / (_CONSTANT + place + 1) + weight / (_CONSTANT + rank[place])
-        for place, step in enumerate(trace)
-    }
-    return _heaviest(_carried_down(trace, scores, graph), graph, most)
 
 
 def _carried_down(trace: Sequence[Step], own: Mapping[str, float], graph: GraphReader) -> dict[str, float]:

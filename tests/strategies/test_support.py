@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hand_made import HandMadeGraph, Known, point, segment
+from hand_made import HandMadeGraph, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.strategies.support import segments_by_score, segments_under
+from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.types import Node, Step, Summarizes
 
 
@@ -91,27 +91,3 @@ def test_what_was_forgotten_meanwhile_is_passed_over() -> None:
 
 def test_nothing_read_rests_on_nothing() -> None:
     assert segments_under([], HandMadeGraph([])) == []
-
-
-def test_by_score_the_order_of_reading_and_of_attention_are_joined() -> None:
-    nodes = [segment(f"s{number}", f"d{number}") for number in range(4)]
-    trace = [Step(node, 0.0, attended) for node, attended in zip(nodes, (0.1, 0.2, 0.3, 0.9), strict=True)]
-    found = segments_by_score(trace, HandMadeGraph(nodes), Known())
-    # 1/11 + .8/14, 1/12 + .8/13, 1/13 + .8/12, 1/14 + .8/11
-    assert [one.id for one, _ in found] == ["s0", "s1", "s3", "s2"]
-    assert found[2][1] == pytest.approx(1 / 14 + 0.8 / 11)
-
-
-def test_by_score_attention_that_ranks_nothing_leaves_the_order_of_reading() -> None:
-    nodes = [segment(f"s{number}", f"d{number}") for number in range(9)]
-    trace = [Step(node, 0.0, place) for place, node in enumerate(nodes)]
-    found = segments_by_score(trace, HandMadeGraph(nodes), Known(attention_weight=0.0))
-    assert [one.id for one, _ in found] == [node.id for node in nodes]
-
-
-def test_by_score_what_a_point_summarises_takes_its_share() -> None:
-    nodes = [segment("s0"), segment("s1", index=1), point("p0")]
-    graph = HandMadeGraph(nodes, [Summarizes("p0", "s0", 0.25), Summarizes("p0", "s1", 0.75)])
-    found = segments_by_score([Step(nodes[2], 0.0, 1.0)], graph, Known())
-    assert [one.id for one, _ in found] == ["s1", "s0"]
-    assert found[0][1] == pytest.approx(3 * found[1][1])
