@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 
 from memgraph_rag.keywords import STOP_WORDS, unaccented, words
 from memgraph_rag.synonyms import untitled
@@ -22,7 +23,10 @@ _ENGLISH = frozenset("the what which who whose whom when where why how did does"
 _ABBREVIATION = re.compile(r"\b[A-Z\d]{1,4}s?\b")  # "CEO" and "USA" are written out elsewhere
 _BETWEEN_NAMES = re.compile(r"\b(?:or|and)\b")
 _LONG_WORD = 5  # letters, from which one may be wrong
+_SLIP = 2  # letters that a slip adds or drops at most
 _ALIKE = 0.85
+_MOST_COMPARED, _MOST_WRITINGS = 1000, 8  # words
+_MOST_NAMES = 32
 
 
 def asked_about(question: str) -> str:
@@ -39,18 +43,26 @@ def asked_about(question: str) -> str:
 def held(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
     """Whether one of the texts holds each name (a normal form), whole, or all its words but titles and initials.
 
-    Names that have no such words are left out.
+    Names that have no such words are left out, and those behind the first 32.
     """
     lowered = [unaccented(text).lower() for text in texts]
-    passages = [(text, list(dict.fromkeys(words(text)))) for text in lowered]
-    asked = {name: [*filter(_tells, words(unaccented(untitled(name))))] for name in names}
-    return {name: any(_holds(*one, name, own) for one in passages) for name, own in asked.items() if own}
+    passages = [(text, frozenset(words(text))) for text in lowered]
+    known = sorted(frozenset().union(*(its_words for _, its_words in passages)))
+    asked = {name: [*filter(_tells, words(unaccented(untitled(name))))] for name in islice(names, _MOST_NAMES)}
+    writings = {word: _writings(word, known) for wanted in asked.values() for word in wanted}
+    return {
+        name: any(
+            _stands_in(name, text) or all(writings[word] & its_words for word in wanted) for text, its_words in passages
+        )
+        for name, wanted in asked.items()
+        if wanted
+    }
 
 
-def _holds(text: str, its_words: Sequence[str], name: str, wanted: Sequence[str]) -> bool:
-    """The name in one piece, whatever stands between its letters ("Wi-Fi" is "wifi"), or its words anywhere."""
+def _stands_in(name: str, text: str) -> bool:
+    """In one piece, whatever stands between its letters: "Wi-Fi" is "wifi", "D.P. Varma" is "D. P. Varma"."""
     letters = r"[\W_]*".join(filter(str.isalnum, unaccented(name)))
-    return bool(re.search(rf"(?<!\w){letters}(?!\w)", text)) or all(_is_among(word, its_words) for word in wanted)
+    return bool(re.search(rf"(?<!\w){letters}(?!\w)", text))
 
 
 def _tells(word: str) -> bool:
@@ -58,5 +70,9 @@ def _tells(word: str) -> bool:
     return word not in STOP_WORDS and (len(word) > 1 or not word.isascii())
 
 
-def _is_among(word: str, others: Sequence[str]) -> bool:
-    return word in others or (len(word) >= _LONG_WORD and bool(get_close_matches(word, others, 1, _ALIKE)))
+def _writings(word: str, known: Sequence[str]) -> frozenset[str]:
+    """A word, and if it is long those of the known ones that look like it and begin with the same letter."""
+    if len(word) < _LONG_WORD:
+        return frozenset((word,))
+    like = (other for other in known if other[0] == word[0] and abs(len(other) - len(word)) <= _SLIP)
+    return frozenset((word, *get_close_matches(word, islice(like, _MOST_COMPARED), _MOST_WRITINGS, _ALIKE)))
