@@ -33,10 +33,9 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.folders import read_folder
 from memgraph_rag.evaluation.metrics import auc
+from memgraph_rag.reading import ENOUGH_TO_TELL
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 from memgraph_rag.types import Step, StopReason
-
-_FIRST = 5  # nodes, behind which ``ask`` tells whether what was read is about the question
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
@@ -131,12 +130,12 @@ class _Reader:
     def read(self, question: str, documents: Sequence[str]) -> _Read:
         """One reading of these documents (ids)."""
         if self.model is None:
-            found = self.memory._search.find(question, k=_FIRST, documents=documents)
+            found = self.memory._search.find(question, k=ENOUGH_TO_TELL, documents=documents)
             trace = [Step(evidence.segment, 0.0, 0.0) for evidence in found]
         else:
             trace, _, _ = read_question(self.memory, self.model, self.strategy, question, documents, self.nodes)
         reading = self.memory._reading
-        support = reading._support(trace[:_FIRST])
+        support = reading._support(trace[:ENOUGH_TO_TELL])
         bearing, _ = reading._bearing(question, support, reading._quotes(support))
         told = [step.p_yes for step in trace if step.p_yes is not None] or [float("nan")]
         said_yes = bool(trace) and trace[-1].stop is StopReason.ANSWERABLE

@@ -21,14 +21,16 @@ from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.echoes import answered
 from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason, as_line
 
-__all__ = ["NOTHING_FOUND", "Reading"]
+__all__ = ["ENOUGH_TO_TELL", "NOTHING_FOUND", "Reading"]
 
 logger = logging.getLogger(__name__)
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
+ENOUGH_TO_TELL = 5
+"""Nodes: where nothing in them is about the question, no more are read."""
+
 _MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
-_ENOUGH_TO_TELL = 5  # nodes: where nothing in them is about the question, no more are read
 _LONGEST_QUOTE = 200  # characters of what another speaker said
 _MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
 
@@ -93,7 +95,7 @@ class Reading:
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
-                if stop is None and not was_told and len(trace) >= _ENOUGH_TO_TELL:
+                if stop is None and not was_told and len(trace) >= ENOUGH_TO_TELL:
                     was_told, support = True, self._support(trace)
                     refusal = self._refusal(question, support, self._quotes(support), documents)
                 if stop is not None or refusal is not None:

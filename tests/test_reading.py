@@ -30,6 +30,18 @@ def memory_with(tmp_path, **model) -> Iterator[Memory]:
         yield memory
 
 
+def sure_memory(tmp_path, **checks: bool) -> Memory:
+    """Its model always says Yes; its embedder tells words apart."""
+    return Memory(
+        tmp_path / "sure.lbug",
+        model=FakeLanguageModel(yes=[0.9] * 99),
+        embedder=FakeEmbedder(256),
+        recognizer=FakeRecognizer(),
+        layers=("entities",),
+        **checks,
+    )
+
+
 @pytest.mark.parametrize("strategy", ["walk", "pecan", "qrmem", "top_k"])
 def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, strategy: str) -> None:
     known = Known(yes_threshold=0.5, unsupported_below=0.25)
@@ -77,11 +89,8 @@ def test_what_the_model_knows_of_itself_is_no_answer_where_nothing_read_is_about
 
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
 def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path, strategy: str) -> None:
-    options = {"embedder": FakeEmbedder(256), "recognizer": FakeRecognizer(), "layers": ("entities",)}
     for checks in (True, False):
-        with Memory(
-            tmp_path / "notes.lbug", model=FakeLanguageModel(yes=[0.9] * 99), checks_names=checks, **options
-        ) as memory:
+        with sure_memory(tmp_path, checks_names=checks) as memory:
             memory.add(FOX, key="fox", title="The Barn at Moreton")
             memory.embedder.unrelated_below = 0.01
             answer = memory.ask("Which fox did Bob and Eve Miller find in the old barn?", strategy=strategy)
@@ -102,11 +111,8 @@ def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path,
 
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
 def test_what_another_said_is_no_answer_of_the_one_who_is_asked_about(tmp_path, strategy: str) -> None:
-    options = {"embedder": FakeEmbedder(256), "recognizer": FakeRecognizer(), "layers": ("entities",)}
     for checks in (True, False):
-        with Memory(
-            tmp_path / "talk.lbug", model=FakeLanguageModel(yes=[0.9] * 99), checks_speaker=checks, **options
-        ) as memory:
+        with sure_memory(tmp_path, checks_speaker=checks) as memory:
             memory.add(RACES, key="talk")
             answer = memory.ask("When did Tom run the charity race?", strategy=strategy)
             assert answer.abstained == checks
