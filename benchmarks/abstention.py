@@ -134,9 +134,7 @@ class _Reader:
             trace = [Step(evidence.segment, 0.0, 0.0) for evidence in found]
         else:
             trace, _, _ = read_question(self.memory, self.model, self.strategy, question, documents, self.nodes)
-        reading = self.memory._reading
-        support = reading._support(trace[:ENOUGH_TO_TELL])
-        bearing, _ = reading._bearing(question, support, reading._quotes(support))
+        bearing = self.memory._reading.bearing(question, trace[:ENOUGH_TO_TELL])
         told = [step.p_yes for step in trace if step.p_yes is not None] or [float("nan")]
         said_yes = bool(trace) and trace[-1].stop is StopReason.ANSWERABLE
         return _Read({step.node.document_id for step in trace}, bearing, max(told), told[-1], said_yes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -41,6 +41,15 @@ class _Refusal:
 
     stop: StopReason
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What an answer may rest on: segments, the heaviest first, titles by id of document, and what can be quoted."""
+
+    segments: list[Segment]
+    titles: Mapping[str, str]
+    quotes: Quotes
 
 
 class Reading:
@@ -96,72 +105,65 @@ class Reading:
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
                 if stop is None and not was_told and len(trace) >= ENOUGH_TO_TELL:
-                    was_told, support = True, self._support(trace)
-                    refusal = self._refusal(question, support, self._quotes(support), documents)
+                    was_told, refusal = True, self._refusal(question, self._evidence(trace), documents)
                 if stop is not None or refusal is not None:
                     break
             text = ""
-            support = self._support(trace)
-            quotes = self._quotes(support)
+            evidence = self._evidence(trace)
             if not trace:
                 refusal = _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             elif not was_told:
-                refusal = self._refusal(question, support, quotes, documents)
+                refusal = self._refusal(question, evidence, documents)
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece
                     yield piece
             text = text.strip()
             if text:
-                self._remember(text, [segment for segment, _ in support], trace)
+                self._remember(text, evidence.segments, trace)
             yield Answer(
                 question=question,
                 text=text or (refusal.text if refusal else self._looked_for(question, trace)),
                 abstained=not text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
-                citations=quotes.cite(question, text) if text else (),
+                citations=evidence.quotes.cite(question, text) if text else (),
                 trace=tuple(trace),
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
             )
 
-    def _refusal(
-        self,
-        question: str,
-        support: Sequence[tuple[Segment, float]],
-        quotes: Quotes,
-        documents: Sequence[str] | None,
-    ) -> _Refusal | None:
+    def bearing(self, question: str, trace: Sequence[Step]) -> float:
+        """How near what was read comes to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
+        return self._bearing(question, self._evidence(trace))[0]
+
+    def _refusal(self, question: str, evidence: _Evidence, documents: Sequence[str] | None) -> _Refusal | None:
         """Why what was read gives no answer, whatever the model's Yes.
 
         Where nothing is about the question, a Yes is from what the model knew before. Where what was read is about
         another of the same kind, or said by another than who is asked about, text and question are too near to one
         another for it.
         """
-        bearing, unnamed = self._bearing(question, support, quotes)
+        bearing, unnamed = self._bearing(question, evidence)
         if bearing < 0:
             return _Refusal(StopReason.NOTHING_FOUND, _not_named(unnamed) if unnamed else NOTHING_FOUND)
-        speakers = {segment.speaker for segment, _ in support}  # none where what was read was forgotten meanwhile
+        speakers = {one.speaker for one in evidence.segments}  # none where what was read was forgotten meanwhile
         if not self._checks_speaker or not speakers or "" in speakers:
             return None
         with suppress(SearchMemoryExceeded):
             if found := self._search.said_by_another(question, documents=documents):
-                return _Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*found, support))
+                return _Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*found, evidence.segments))
         return None
 
-    def _bearing(
-        self, question: str, support: Sequence[tuple[Segment, float]], quotes: Quotes
-    ) -> tuple[float, list[str]]:
-        """How near what was read comes to a question (``Quotes.bearing``), and the names that do not stand in it.
+    def _bearing(self, question: str, evidence: _Evidence) -> tuple[float, list[str]]:
+        """How near the evidence comes to a question, and the question's names that do not stand in it.
 
         A title counts as read with its document's segments.
         """
+        quotes, titles = evidence.quotes, evidence.titles
         if not self._checks_names or not quotes.can_tell:
             return quotes.bearing(question), []
-        documents = {segment.document_id for segment, _ in support}
-        titles = {record.id: record.title for record in self._store.documents(sorted(documents))}
-        texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment, _ in support]
+        texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment in evidence.segments]
         held = self._search.names_held(question, texts)
         unnamed = [name for name, is_held in held.items() if not is_held]
         return quotes.bearing(question, unnamed=len(unnamed) / len(held) if held else 0.0), unnamed
@@ -198,14 +200,14 @@ class Reading:
         gone = (node for one, node in points.items() if there.get(one) != node)
         return [*(step.node for step in trace if not step.node.level), *gone]
 
-    def _support(self, trace: Sequence[Step]) -> list[tuple[Segment, float]]:
-        return segments_under(trace, self._store, most=_MOST_SUPPORT) if trace else []
-
-    def _quotes(self, support: Sequence[tuple[Segment, float]]) -> Quotes:
-        heaviest = support[:_MOST_CITED]
-        records = self._store.documents(sorted({segment.document_id for segment, _ in heaviest}))
+    def _evidence(self, trace: Sequence[Step]) -> _Evidence:
+        """The segments under what was read, and what is told of their documents."""
+        support = segments_under(trace, self._store, most=_MOST_SUPPORT) if trace else []
+        segments = [segment for segment, _ in support]
+        records = self._store.documents(sorted({segment.document_id for segment in segments})) if segments else []
         keys = {record.id: record.key for record in records}
-        return Quotes(heaviest, keys=keys, embedder=self._models.embedder)
+        quotes = Quotes(support[:_MOST_CITED], keys=keys, embedder=self._models.embedder)
+        return _Evidence(segments, {record.id: record.title for record in records}, quotes)
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
@@ -225,9 +227,9 @@ def _not_named(names: Sequence[str]) -> str:
     return f"Nothing in memory answers this: nothing that was read names {_listed(names, 'or')}."
 
 
-def _said_instead(wanted: str, other: str, support: Sequence[tuple[Segment, float]]) -> str:
+def _said_instead(wanted: str, other: str, segments: Sequence[Segment]) -> str:
     """One sentence; it quotes nothing but what was read, with whose documents a kept question goes."""
-    nearest = next((segment.text for segment, _ in support if segment.speaker == other), "")
+    nearest = next((segment.text for segment in segments if segment.speaker == other), "")
     said = as_line(nearest)
     told = f': "{said if len(said) <= _LONGEST_QUOTE else said[: _LONGEST_QUOTE - 1] + "…"}"' if said else "."
     return f"Nothing that {wanted} said answers this; what comes nearest was said by another{told}"

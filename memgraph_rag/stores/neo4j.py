@@ -38,7 +38,6 @@ Scored = TypeVar("Scored", Hit, Neighbour)
 
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
-MOST_COMPARED, NEAREST = 256, 512
 TRIES = 5
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
@@ -107,16 +106,15 @@ class Neo4jStore(writing.WrittenGraph):
     ) -> list[Neighbour]:
         """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
 
-        By the index, or exactly where documents are named or it cannot be trusted. In Neo4j 5, whose index finds
-        among all relations only, it is asked for the ``NEAREST``, for entities with more than ``MOST_COMPARED``.
+        By the index, or exactly where documents are named or it cannot be trusted; always exactly in Neo4j 5, whose
+        index finds among the relations of all entities only.
         """
         query = None if vector is None else reading.numbers(vector)
         if not entity_ids or k < 1 or reading.nowhere(documents):
             return []
         asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
-        if query is not None and documents is None:
-            bounds = {"k": k + 1, "width": _width(k), "most": MOST_COMPARED, "nearest": NEAREST}
-            found = self._by_index("read/find_near_neighbours", **asked, **bounds, vector=query)
+        if query is not None and documents is None and self._dialect == "neo4j_2026":
+            found = self._by_index("read/find_near_neighbours", **asked, vector=query, k=k + 1, width=_width(k))
             near = relation_rows.decode_neighbours(found or [], k + 1)
             if found is not None and (len(near) <= k or _trusted(near, k)):
                 return near[:k]

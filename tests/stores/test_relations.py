@@ -86,6 +86,19 @@ def test_an_expansion_finds_the_nearest_relations_of_entities(store: GraphStore)
     ]
 
 
+def test_an_expansion_compares_all_relations_of_many_names(store: GraphStore) -> None:
+    hubs = [f"Hub{number}" for number in range(12)]
+    graph = related(store.namespace, texts=tuple(f"{hub} met Name{n}." for n in range(200) for hub in hubs))
+    store.write(graph)
+    vector = unit(0.2, -0.4, 0.7, 0.1)
+    expected = near(graph, vector, set(ids(store, *map(str.lower, hubs))))[:10]
+
+    found = store.expand(ids(store, *map(str.lower, hubs)), vector=vector, k=10)
+
+    assert told(found) == [one for one, _ in expected]
+    assert [one.score for one in found] == pytest.approx([score for _, score in expected], abs=1e-6)
+
+
 def test_ties_go_by_id(store: GraphStore) -> None:
     graph = related(store.namespace, texts=tuple(f"Alice met Name{n}." for n in range(150)))
     graph = replace(graph, relation_embeddings=np.tile(unit(1, 1), (150, 1)))

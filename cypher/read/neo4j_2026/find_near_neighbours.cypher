@@ -16,7 +16,7 @@ CALL (ids) {
       LIMIT $width
     ) SCORE AS similarity
   RETURN r, similarity
-  UNION
+  UNION ALL
   MATCH ()-[r:RELATES_TO]->()
     SEARCH r IN (
       VECTOR INDEX relation_embedding
