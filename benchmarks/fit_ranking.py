@@ -33,7 +33,7 @@ from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
 from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, WHOEVER, shares, told_before
-from memgraph_rag.search.whose import asked_for, said_instead
+from memgraph_rag.search.whose import asked_of, said_instead
 from memgraph_rag.types import Segment
 
 FOLDS = 10
@@ -67,8 +67,9 @@ class Asked:
 
     def is_refused(self, weights: np.ndarray) -> bool:
         """Whether another speaker than the one whom it names is told to have said what it asks."""
+        wanted = asked_of(self.text, self.speakers)
         likely = shares(self.figures @ (weights * WHOEVER))
-        return said_instead(self.text, asked_for(self.text, {*self.speakers}), self.speakers, likely) is not None
+        return wanted is not None and said_instead(wanted, self.speakers, likely) is not None
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:

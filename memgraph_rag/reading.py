@@ -109,10 +109,10 @@ class Reading:
                 if stop is not None or refusal is not None:
                     break
             text = ""
-            evidence = self._evidence(trace)
             if not trace:
                 refusal = _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
-            elif not was_told:
+            evidence = self._evidence([] if refusal else trace)
+            if refusal is None and not was_told:
                 refusal = self._refusal(question, evidence, documents)
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):

@@ -39,7 +39,7 @@ from memgraph_rag.search.ranking import (
     told_before,
     turn_features,
 )
-from memgraph_rag.search.whose import asked_for, said_instead
+from memgraph_rag.search.whose import asked_of, said_instead
 from memgraph_rag.types import Carrier, Vector, entity_id
 
 __all__ = ["Found", "GraphSearch", "longest"]
@@ -175,14 +175,15 @@ class GraphSearch:
         if view.incidence.nnz or not len(view.rows) or not self.index.is_talk(view):
             return None
         said = self.index.said.speakers
-        named = asked_for(question, {said[int(row)] for row in view.rows})
-        if len(named) != 1:
+        wanted = asked_of(question, {said[int(row)] for row in view.rows})
+        if wanted is None:
             return None
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
         walk = self._walk(view, vector, terms, self._seeds(question, view))
         candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
         likely = shares(self._of_turns(question, view, walk, candidates) @ (TURN_WEIGHTS * WHOEVER))
-        return said_instead(question, named, [said[int(row)] for row in view.rows[candidates]], likely)
+        other = said_instead(wanted, [said[int(row)] for row in view.rows[candidates]], likely)
+        return (wanted, other) if other else None
 
     def _of_turns(self, question: str, view: View, walk: _Walk, candidates: _Places) -> NDArray[np.float64]:
         return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words, candidates)

@@ -10,14 +10,14 @@ So the candidates' shares are added up speaker by speaker, in an order that does
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.keywords import words
 
-__all__ = ["asked_for", "said_instead"]
+__all__ = ["asked_for", "asked_of", "said_instead"]
 
 ANOTHER = 0.55
 """From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions.md``)."""
@@ -39,21 +39,27 @@ def asked_for(question: str, speakers: Iterable[str]) -> frozenset[str]:
     return frozenset(one for one in speakers if (named := words(one)) and asked.issuperset(named))
 
 
-def said_instead(
-    question: str, named: Collection[str], speakers: Sequence[str], shares: NDArray[np.float64]
-) -> tuple[str, str] | None:
-    """The one speaker whom the question names, and who says instead what it asks about; None where nobody does.
+def asked_of(question: str, speakers: Iterable[str]) -> str | None:
+    """The one speaker of whom the question asks; None where it names none, several, or its own asker.
 
-    Whoever has the largest sum of shares beside the one who is named, where it is at least ``ANOTHER`` of both.
+    >>> asked_of("What did Ann tell us?", ["Ann", "Tom"]), asked_of("What did I tell Ann?", ["Ann", "Tom"])
+    ('Ann', None)
+    """
+    named = asked_for(question, speakers)
+    return next(iter(named)) if len(named) == 1 and _ASKER.isdisjoint(words(question)) else None
+
+
+def said_instead(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
+    """Who says instead what is asked of one speaker; None where nobody does.
+
+    Whoever has the largest sum of shares beside that speaker, where it is at least ``ANOTHER`` of both.
 
     Args:
-        named: the speakers whom the question names.
         speakers: (c,) who says each candidate.
         shares: (c,) how likely each candidate is what the question asks for, whoever says it.
     """
-    if len(named) != 1 or _ASKER.intersection(words(question)) or _MACHINES.intersection(map(str.casefold, speakers)):
+    if _MACHINES.intersection(map(str.casefold, speakers)):
         return None
-    (wanted,) = named
     sums: dict[str, float] = {}
     for place in map(int, np.argsort(-shares, kind="stable")[:WEIGHED]):
         sums[speakers[place]] = sums.get(speakers[place], 0.0) + float(shares[place])
@@ -61,4 +67,4 @@ def said_instead(
     if not sums:
         return None
     other = min(sums, key=lambda one: (-round(sums[one], 9), one))
-    return (wanted, other) if sums[other] >= ANOTHER * (own + sums[other]) else None
+    return other if sums[other] >= ANOTHER * (own + sums[other]) else None
