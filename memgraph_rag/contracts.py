@@ -494,7 +494,10 @@ class GraphWriter(Protocol):
         ...
 
     def write(self, graph: DocumentGraph) -> Receipt:
-        """Store a document, in place of what was stored under its id; what goes takes kept questions with it."""
+        """Store a document, in place of what was stored under its id; kept questions that rest on that are stale then.
+
+        Of each the receipt counts, as of each write, how many it made stale (``Question.changes``).
+        """
         ...
 
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
@@ -508,7 +511,8 @@ class GraphWriter(Protocol):
         """Store further layers of a document that is there: points, mentions, titles and relations beside what it has.
 
         ``graph.segments`` are those stored already, their embeddings may be empty; ``graph.document.layers`` names
-        all layers that it has afterwards. What the store holds of a layer that is given is replaced.
+        all layers that it has afterwards. What the store holds of a layer that is given is replaced; kept questions for
+        which a point was read that is replaced are stale then.
 
         Raises:
             DocumentNotFound: there is no document of that id with that content (``sha256``).
@@ -538,7 +542,7 @@ class GraphWriter(Protocol):
         ...
 
     def forget(self, document_id: str) -> Receipt:
-        """Remove a document and all that only it supports, and kept questions for which something of it was read.
+        """Remove a document and all that only it supports, and kept questions that rest on it.
 
         Raises:
             DocumentNotFound: there is none.
@@ -550,6 +554,7 @@ class GraphWriter(Protocol):
 
         Raises:
             DocumentNotFound: something that was read or cited is not stored any more, or says something else.
+            StoreError: it is stale.
         """
         ...
 

@@ -336,7 +336,8 @@ class Memory:
             max_tokens: likewise, for tokens that the model reads.
             max_nodes: likewise, for nodes.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
-                Asked again, it is replaced; it goes with the first document of which something was read.
+                Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
+                goes with the first such document that is forgotten.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -485,11 +486,15 @@ class Memory:
         return looking.look(self._store, looking.find(self._store, readable(name), kind=kind), most=most)
 
     def questions(self) -> list[Question]:
-        """All questions that were kept (``ask(…, keep_trace=True)``), the newest first."""
+        """All questions that were kept (``ask(…, keep_trace=True)``), the newest first; stale ones say what changed."""
         return self._store.questions()
 
     def question(self, question: str) -> Question | None:
-        """The kept question of that text or id, with its answer and its walk; None where there is none."""
+        """The kept question of that text or id, with its answer and its walk; None where there is none.
+
+        Where a document that it rests on was replaced since, it is stale (``is_stale``, ``changes``): the answer and
+        what it cites are of that time, and of the walk only the nodes that are still there are left.
+        """
         ids = self._question_ids(question)
         return next(iter(self._store.questions(ids)), None) if ids else None
 
@@ -517,7 +522,7 @@ class Memory:
             )
 
     def forget(self, document: str) -> Receipt:
-        """Remove a document (by key or id) and everything that rests on it alone; kept questions that read of it too.
+        """Remove a document (by key or id) and everything that rests on it alone; kept questions that rest on it too.
 
         Raises:
             DocumentNotFound: there is none.
@@ -619,7 +624,7 @@ class Memory:
         """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
 
         The whole file is checked before the first is stored. Another document of the same key is replaced; one that is
-        stored just so stays as it is, with the questions that were kept of it (``Action.UNCHANGED``). Each group of
+        stored just so stays as it is, and makes no kept question stale (``Action.UNCHANGED``). Each group of
         some dozens is one transaction; after an interruption the same call goes through them again.
 
         Raises:

@@ -25,6 +25,7 @@ __all__ = [
     "Answered",
     "Budget",
     "Carrier",
+    "Change",
     "Citation",
     "Damage",
     "Document",
@@ -597,22 +598,61 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a document since a kept question was answered from it.
+
+    Attributes:
+        action: ``REPLACED``, its text is another, so that citations quote what it said before; ``DEEPENED``, only its
+            information points are others.
+        changed_at: ISO 8601 in UTC; of several changes the last.
+        reads: how many of the nodes read for the question are gone with it.
+    """
+
+    document_id: str
+    document_key: str
+    action: Action
+    changed_at: str
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question that was kept, with its answer and all that was read for it.
 
-    It goes with the first document of which something was read: answer and reasons may quote it. ``id`` is made of
-    namespace and text, so that the same question, asked again, takes the place of what was kept of it. ``asked_at`` is
-    ISO 8601 in UTC.
+    It goes with the first document forgotten of those that it rests on: answer and reasons may quote any of them. A
+    document that is replaced makes it stale: the answer and its citations stay as they were, the steps that read the
+    old text go. ``id`` is made of namespace and text, so that the same question, asked again, takes the place of what
+    was kept of it. ``asked_at`` is ISO 8601 in UTC.
+
+    Attributes:
+        changes: of documents that it rests on, by key; none where all that was read is still there.
     """
 
     id: str
     asked_at: str
     answer: Answer
+    changes: tuple[Change, ...] = ()
 
     @property
     def text(self) -> str:
         """What was asked."""
         return self.answer.question
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether something that was read for it is gone since, so that it is worth asking again."""
+        return bool(self.changes)
+
+    @property
+    def nodes_read(self) -> int:
+        """How many nodes were read for it, those that are gone among them."""
+        return len(self.answer.trace) + sum(change.reads for change in self.changes)
+
+    @property
+    def standing_citations(self) -> tuple[Citation, ...]:
+        """The citations of its answer whose documents were not replaced since."""
+        replaced = {change.document_id for change in self.changes if change.action is Action.REPLACED}
+        return tuple(cited for cited in self.answer.citations if cited.document_id not in replaced)
 
 
 Thing = DocumentRecord | Segment | InformationPoint | Entity | Question
@@ -679,6 +719,8 @@ class Receipt:
         notes: what the model wrote that could not be used, by kind, counted.
         usage: model work of this call.
         echoes: segments of the document that say again what the memory itself answered, and so are no evidence.
+        stale_questions: kept questions of which the write took away something that was read (``Question.changes``).
+        forgotten_questions: kept questions that ``forget`` removed with the document that they rest on.
     """
 
     document_id: str
@@ -688,6 +730,8 @@ class Receipt:
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     echoes: int = 0
+    stale_questions: int = 0
+    forgotten_questions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -705,7 +749,7 @@ class Flaws:
         lone_entities: that nothing names.
         miswritten: entities that say another thing of themselves than their mentions and titles do.
         loose_similar: entities with near-synonyms or an embedding that no relation joins.
-        torn_questions: of which something that was read is gone.
+        torn_questions: of which something that was read is gone without a change that says so, or a document.
         unembedded_segments: likewise points and relations, and entities that a relation joins.
         indexes: of the database, by name, that are missing or cannot be used.
     """

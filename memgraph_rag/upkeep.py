@@ -29,7 +29,7 @@ _WORDS = {
     "lone_entities": ("entities that nothing names", "removed"),
     "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),
     "loose_similar": ("entities tied to near-synonyms, or embedded, without a relation", "untied"),
-    "torn_questions": ("kept questions of which something that was read is gone", "removed"),
+    "torn_questions": ("kept questions of which something is gone that they rest on, and no change says so", "removed"),
     "unembedded_segments": ("segments without embedding", "embedded"),
     "unembedded_points": ("points without embedding", "embedded"),
     "unembedded_relations": ("relations without embedding", "embedded"),

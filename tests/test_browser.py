@@ -64,6 +64,23 @@ def test_a_saved_query_finds_something(query: Path, filled: tuple[Any, str]) -> 
     assert elsewhere == []
 
 
+def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: Any, tmp_path: Path) -> None:
+    place = {"neo4j_user": neo4j_server.user, "neo4j_password": neo4j_server.password, "cache_dir": tmp_path}
+    namespace = f"browser-{uuid.uuid4().hex}"
+    with Memory(neo4j_server.uri, namespace=namespace, **place, **options(layers=())) as memory:
+        memory.add(MET, key="met")
+        memory.ask("Who gave Ann a wooden box?", keep_trace=True)
+        assert memory.add(FOX, key="met").stale_questions == 1
+        query = Query((DOCS / "browser" / "09_latest_question.cypher").read_text("utf-8"))  # pyright: ignore[reportArgumentType]
+        with (
+            closing(GraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password))) as driver,
+            driver.session(default_access_mode=READ_ACCESS) as session,
+        ):
+            (record,) = session.run(query, {"namespace": namespace})
+        memory.forget("met")
+    assert (record["q"]["text"], record["p"], record["s"]) == ("Who gave Ann a wooden box?", None, None)
+
+
 def test_there_are_ten_and_the_guide_tells_of_each() -> None:
     assert len(QUERIES) == 10
     for query in QUERIES:

@@ -1,6 +1,6 @@
 // The kept questions of these ids, the newest first.
 // params: namespace, question_ids
-// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes
 // needs: Question.id
 UNWIND $question_ids AS question_id
 MATCH (q:Question {id: question_id})
@@ -19,5 +19,6 @@ RETURN
   q.generated_tokens AS generated_tokens,
   q.model_calls AS model_calls,
   q.seconds AS seconds,
-  q.citations AS citations
+  q.citations AS citations,
+  q.changes AS changes
 ORDER BY asked_at DESC, id

@@ -1,6 +1,6 @@
 // All questions of the namespace that were kept, the newest first.
 // params: namespace
-// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes
 // needs: Question.namespace and asked_at
 MATCH (q:Question)
 WHERE q.namespace = $namespace AND q.asked_at IS NOT NULL
@@ -18,5 +18,6 @@ RETURN
   q.generated_tokens AS generated_tokens,
   q.model_calls AS model_calls,
   q.seconds AS seconds,
-  q.citations AS citations
+  q.citations AS citations,
+  q.changes AS changes
 ORDER BY asked_at DESC, id

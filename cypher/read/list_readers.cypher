@@ -1,8 +1,13 @@
-// The questions for which something of a document was read, each with the levels of what was read of it.
-// params: namespace, document_id
-// returns: id, is_point
+// The questions that rest on these documents: how many nodes, and how many points, were read of each and are still there.
+// params: namespace, document_ids
+// returns: id, document_id, changes, reads, points
 // needs: Question.namespace and asked_at
-MATCH (q:Question)-[:READ]->(n)
-WHERE q.namespace = $namespace AND q.asked_at IS NOT NULL AND n.document_id = $document_id
-RETURN DISTINCT q.id AS id, n.level IS NOT NULL AS is_point
-ORDER BY id, is_point
+MATCH (q:Question)
+WHERE q.namespace = $namespace AND q.asked_at IS NOT NULL
+UNWIND q.documents AS document_id
+WITH q, document_id
+WHERE document_id IN $document_ids
+OPTIONAL MATCH (q)-[:READ]->(n)
+WHERE n.document_id = document_id
+RETURN q.id AS id, document_id AS document_id, q.changes AS changes, count(n) AS reads, count(n.level) AS points
+ORDER BY id, document_id

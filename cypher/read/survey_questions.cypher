@@ -1,8 +1,8 @@
-// All kept questions, how many nodes were read for each, and how many of these are still tied to it. The reader sorts.
+// All kept questions, how many nodes that were read for each must be tied to it, how many are, and on which documents it rests. The reader sorts.
 // params: namespace
-// returns: id, nodes, reads
+// returns: id, nodes, documents, reads
 // needs: Question.namespace and asked_at
 MATCH (q:Question)
 WHERE q.namespace = $namespace AND q.asked_at IS NOT NULL
 OPTIONAL MATCH (q)-[:READ]->(n)
-RETURN q.id AS id, q.nodes AS nodes, count(n) AS reads
+RETURN q.id AS id, q.nodes AS nodes, q.documents AS documents, count(n) AS reads

@@ -19,5 +19,7 @@ CREATE (:Question {
   generated_tokens: row.generated_tokens,
   model_calls: row.model_calls,
   seconds: row.seconds,
-  citations: row.citations
+  citations: row.citations,
+  documents: row.documents,
+  changes: row.changes
 })

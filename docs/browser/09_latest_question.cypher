@@ -3,8 +3,8 @@
 MATCH (q:Question)
 WHERE q.namespace = $namespace
 WITH q ORDER BY q.asked_at DESC LIMIT 1
-MATCH p = (q)-[r:READ]->(n)
+OPTIONAL MATCH p = (q)-[r:READ]->(n)
 OPTIONAL MATCH s = (n)-[:SUMMARIZES]->(:Segment)<-[:READ]-(q)
-RETURN p, s
+RETURN q, p, s
 ORDER BY r.order
 LIMIT 100

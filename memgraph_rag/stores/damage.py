@@ -9,17 +9,17 @@ taken away, and a document of which segments are gone stays found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import rows
+from memgraph_rag.stores import keeping, rows
 from memgraph_rag.stores.embedding import Vectors, embed
 from memgraph_rag.stores.reading import Run
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Create, Row
-from memgraph_rag.types import Flaws, Vector
+from memgraph_rag.types import Action, Flaws, Vector
 
 __all__ = ["find", "find_beside_writers", "mend"]
 
@@ -93,7 +93,7 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
         _mend_structure(run, create, survey, found)
         embed(run, create, find_near, _known(survey, found, vectors))
         _mend_entities(run, create)
-        if torn := _torn(run("read/survey_questions")):  # by what was taken away just now, too
+        if torn := _torn(run("read/survey_questions"), survey.documents):  # by what was taken away just now, too
             run("write/delete_questions", question_ids=list(torn))
     return found
 
@@ -150,7 +150,7 @@ def _flaws(survey: _Survey) -> Flaws:
             if _said(survey.entities[one]) != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
-        torn_questions=_torn(survey.questions),
+        torn_questions=_torn(survey.questions, documents),
         unembedded_segments=_sorted(one for one in kept if not segments[one]["is_embedded"]),
         unembedded_points=_sorted(
             row["id"] for row in survey.points if row["document_id"] in documents and not row["is_embedded"]
@@ -168,8 +168,12 @@ def _said(entity: Row) -> Counter[tuple[str, str]] | None:
         return None
 
 
-def _torn(questions: Iterable[Row]) -> tuple[str, ...]:
-    return _sorted(row["id"] for row in questions if row["reads"] != row["nodes"])
+def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
+    return _sorted(
+        row["id"]
+        for row in questions
+        if row["reads"] != row["nodes"] or any(one not in documents for one in row["documents"] or ())
+    )
 
 
 def _ends(relations: Iterable[Row]) -> set[str]:
@@ -196,7 +200,7 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, found: Flaws) -> 
         columns: rows.Columns = {"source_id": [one for one, _ in pairs], "target_id": [two for _, two in pairs]}
         create("write/link_segments", columns)
     for document_id in found.loose_points:
-        _shed_points(run, survey.documents[document_id])
+        _shed_points(run, create, survey.documents[document_id])
 
 
 def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
@@ -209,10 +213,11 @@ def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
         run("write/delete_relations", document_id=document_id, relation_ids=sorted(ids))
 
 
-def _shed_points(run: Run, document: Row) -> None:
+def _shed_points(run: Run, create: Create, document: Row) -> None:
     """Remove all points of a document, which then lacks that layer: ``deepen`` builds it again."""
     layers = [name for name in document["layers"] if name != "points"]
     model = document["model"] if "relations" in layers else ""
+    keeping.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED)
     run("write/delete_points", document_id=document["id"])
     run(
         "write/update_document",

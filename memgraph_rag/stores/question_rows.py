@@ -1,7 +1,7 @@
 """Kept questions to rows of a database, and back.
 
 It knows no engine, as ``rows``. The invariant: what is decoded equals what was encoded, field by field; a question of
-which not all is there any more is none.
+which something is gone without a change that says so is none.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import astuple
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.rows import Columns, Row, caption
-from memgraph_rag.types import Answer, Citation, Node, Question, Step, StopReason, Usage
+from memgraph_rag.types import Action, Answer, Change, Citation, Node, Question, Step, StopReason, Usage
 
-__all__ = ["decode_questions", "question_columns", "read_columns"]
+__all__ = ["change_columns", "decode_changes", "decode_questions", "question_columns", "read_columns"]
 
 _NOT_ASKED = -1.0
 """P(Yes) of a step after which the model was not asked: a row has no null, whose type an engine would have to guess."""
@@ -24,6 +24,7 @@ _NOT_ASKED = -1.0
 def question_columns(question: Question) -> Columns:
     """The question's own node."""
     answer = question.answer
+    documents = {step.node.document_id for step in answer.trace} | {cited.document_id for cited in answer.citations}
     row = {
         "id": question.id,
         "name": caption(question.text),
@@ -40,8 +41,42 @@ def question_columns(question: Question) -> Columns:
         "model_calls": answer.usage.model_calls,
         "seconds": float(answer.usage.seconds),
         "citations": json.dumps([astuple(cited) for cited in answer.citations], ensure_ascii=False, default=float),
+        "documents": sorted(documents),
+        "changes": _encode_changes(question.changes),
     }
     return {name: [value] for name, value in row.items()}
+
+
+def change_columns(changes: Mapping[str, Iterable[Change]], lost: Mapping[str, int]) -> Columns:
+    """What changed for questions.
+
+    Args:
+        changes: all of each question, by its id.
+        lost: how many nodes that were read for each go with the latest.
+    """
+    return {
+        "id": list(changes),
+        "changes": [_encode_changes(of_question) for of_question in changes.values()],
+        "lost": [lost[question] for question in changes],
+    }
+
+
+def _encode_changes(changes: Iterable[Change]) -> str:
+    in_order = sorted(changes, key=lambda change: (change.document_key, change.document_id))
+    return json.dumps([astuple(change) for change in in_order], ensure_ascii=False)
+
+
+def decode_changes(row: Row) -> list[Change]:
+    """What changed since a question was answered, by document key.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    with _damage_told(row["id"]):
+        return [
+            Change(str(document_id), str(key), Action(action), str(changed_at), int(reads))
+            for document_id, key, action, changed_at, reads in json.loads(row["changes"])
+        ]
 
 
 def read_columns(question: Question, kind: str) -> Columns:
@@ -84,7 +119,7 @@ def decode_questions(found: Iterable[Row], reads: Iterable[Row], nodes: Mapping[
         if len(trace) == row["nodes"]:  # else it went, with what was read, while it was read
             with _damage_told(row["id"]):
                 answer = _decode_answer(row, tuple(trace))
-            yield Question(row["id"], row["asked_at"], answer)
+            yield Question(row["id"], row["asked_at"], answer, tuple(decode_changes(row)))
 
 
 @contextmanager

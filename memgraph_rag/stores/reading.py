@@ -207,18 +207,23 @@ class StoredGraph(ABC):
 
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
         """All kept questions, or those of these ids that exist; the newest first."""
-        wanted = None if ids is None else list(dict.fromkeys(ids))
-        found = (
-            self._run("read/list_questions")
-            if wanted is None
-            else self._run("read/find_questions", question_ids=wanted)
-            if wanted
-            else []
-        )
-        question_ids = [row["id"] for row in found]
+        listed = self._run("read/list_questions") if ids is None else self._question_rows(list(dict.fromkeys(ids)))
+        questions = self._decode_questions(listed)
+        decoded = {question.id for question in questions}
+        missed = [row["id"] for row in listed if row["id"] not in decoded]
+        if missed:  # something that they read went while they were read: they are gone, stale, or damaged
+            questions += self._decode_questions(self._question_rows(missed))
+        places = {row["id"]: place for place, row in enumerate(listed)}
+        return sorted(questions, key=lambda question: places[question.id])
+
+    def _question_rows(self, question_ids: Sequence[str]) -> list[dict[str, Any]]:
+        return self._run("read/find_questions", question_ids=question_ids) if question_ids else []
+
+    def _decode_questions(self, listed: Sequence[Mapping[str, Any]]) -> list[Question]:
+        question_ids = [row["id"] for row in listed]
         reads = self._run("read/list_reads", question_ids=question_ids) if question_ids else []
         read = {node.id: node for node in self.nodes(list(dict.fromkeys(row["node_id"] for row in reads)))}
-        return list(question_rows.decode_questions(found, reads, read))
+        return list(question_rows.decode_questions(listed, reads, read))
 
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""

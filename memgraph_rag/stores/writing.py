@@ -97,20 +97,21 @@ class WrittenGraph(StoredGraph):
         documents = [graph.document for graph in graphs]
         held = counts_of(self._run, [document.id for document in documents])
         return [
-            Receipt(document.id, document.key, action, held.get(document.id, {}))
-            for document, action in zip(documents, actions, strict=True)
+            Receipt(document.id, document.key, action, held.get(document.id, {}), stale_questions=stale)
+            for document, (action, stale) in zip(documents, actions, strict=True)
         ]
 
     def extend(self, graph: DocumentGraph) -> Receipt:
         """Store further layers of a document that is there, in one transaction."""
         checking.check(graph, self._dimension, namespace=self._namespace, extending=True)
-        action = self._transaction(
+        stale = self._transaction(
             "extend",
             lambda run, create: extend(run, create, self._find_near, graph, namespace=self._namespace),
             row_bytes=size(graph),
         )
         document = graph.document
-        return Receipt(document.id, document.key, action, self.counts(document.id))
+        counts = self.counts(document.id)
+        return Receipt(document.id, document.key, Action.DEEPENED, counts, stale_questions=stale)
 
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
         """Give documents other metadata where their content is still what it was; the ids of those, sorted."""
@@ -133,10 +134,9 @@ class WrittenGraph(StoredGraph):
 
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports, in one transaction."""
-        key, gone = self._transaction(
+        return self._transaction(
             "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
         )
-        return Receipt(document_id, key, Action.FORGOTTEN, gone)
 
     def keep(self, question: Question) -> None:
         """Store a question with its answer and its walk, in place of what was kept of it, in one transaction."""
@@ -183,10 +183,11 @@ def size(graph: DocumentGraph) -> int:
     return 4 * (texts + names + told) + sum(matrix.nbytes for matrix in matrices)
 
 
-def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[Action]:
-    """Store documents, each in place of what was stored under its id."""
+def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
+    """Store documents, each in place of what was stored under its id; of each how many questions it made stale."""
     document_ids = [graph.document.id for graph in graphs]
-    stored = [row["id"] for row in run("read/find_document_keys", document_ids=document_ids)]
+    stored = {row["id"]: row["key"] for row in run("read/find_document_keys", document_ids=document_ids)}
+    stale = keeping.mark_stale(run, create, stored, Action.REPLACED)
     gone: rows.Writings = {}
     parted: set[str] = set()
     for document_id in stored:
@@ -199,11 +200,11 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     lone = _create_names(run, create, graphs, gone)
     relating.settle(run, create, find_near, graphs, parted)
     _delete_entities(run, lone)
-    return [Action.REPLACED if one in stored else Action.ADDED for one in document_ids]
+    return [(Action.REPLACED if one in stored else Action.ADDED, stale[one]) for one in document_ids]
 
 
-def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> Action:
-    """Store the layers of a graph beside what is stored of its document, each in place of what was stored of it.
+def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> int:
+    """Store layers beside what is stored of their document, each in place of itself; how many questions became stale.
 
     A layer is given where the graph has rows of it, or names another recognizer (mentions and titles) or, without
     relations, another model (points) than is stored: then it was built again and found nothing. Mentions of kind
@@ -220,10 +221,8 @@ def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
     has_open = bool(graph.relations) or any(mention.kind == OPEN_KIND for mention in graph.mentions)
     has_names = bool(graph.titles) or any(mention.kind != OPEN_KIND for mention in graph.mentions)
     has_names = has_names or recognizer != stored["recognizer"]
-    if graph.points or (model != stored["model"] and not has_open):
-        keeping.forget_readers(run, document.id, of_points=True)
-        run("write/delete_points", document_id=document.id)
-        _create_points(create, [graph])
+    has_points = bool(graph.points) or (model != stored["model"] and not has_open)
+    stale = _replace_points(run, create, graph) if has_points else 0
     if has_names or has_open:
         parted: set[str] = set()
         gone: rows.Writings = {}
@@ -238,7 +237,7 @@ def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
         _delete_entities(run, lone)
     fields = {"layers": list(document.layers), "model": model, "recognizer": recognizer}
     run("write/update_document", document_id=document.id, **fields)
-    return Action.DEEPENED
+    return stale
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
@@ -287,10 +286,8 @@ def _check_segments(run: Run, graph: DocumentGraph, *, of_some: bool) -> None:
         )
 
 
-def remove(
-    run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str
-) -> tuple[str, Mapping[str, int]]:
-    """Remove a document; its key, and what the graph held of it.
+def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str) -> Receipt:
+    """Remove a document, with the kept questions that rest on it; what the graph held of it.
 
     Raises:
         DocumentNotFound: there is none.
@@ -303,13 +300,14 @@ def remove(
             namespace=namespace,
         )
     held = counts(run, document_id)
+    questions = keeping.forget_readers(run, document_id)
     parted = relating.take_away(run, document_id)
     lone = _create_names(run, create, [], _delete(run, document_id))
     relating.settle(run, create, find_near, [], parted)
     _delete_entities(run, lone)
     if not run("read/count_documents")[0]["count"]:
         run("write/delete_all_answers")
-    return known[0]["key"], held
+    return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, held, forgotten_questions=questions)
 
 
 def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
@@ -329,8 +327,7 @@ def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
 
 
 def _delete(run: Run, document_id: str) -> rows.Writings:
-    """Remove what is a document's own, and questions for which it was read; how it wrote the entities it named."""
-    keeping.forget_readers(run, document_id)
+    """Remove what is a document's own; how it wrote the entities it named."""
     gone = rows.decode_writings(run("read/count_surfaces", document_id=document_id))
     for name in ("write/delete_segments", "write/delete_points", "write/delete_document"):
         run(name, document_id=document_id)
@@ -372,6 +369,15 @@ def _take_away_unnamed(run: Run, graph: DocumentGraph) -> set[str]:
 def _named(run: Run, document_id: str) -> set[tuple[str, str]]:
     """(segment id, entity id) of all mentions of a document."""
     return {(row["segment_id"], row["entity_id"]) for row in run("read/list_mentions", document_id=document_id)}
+
+
+def _replace_points(run: Run, create: Create, graph: DocumentGraph) -> int:
+    """Store points in place of those that a document has; how many questions had read one that goes."""
+    document = graph.document
+    stale = keeping.mark_stale(run, create, {document.id: document.key}, Action.DEEPENED)
+    run("write/delete_points", document_id=document.id)
+    _create_points(create, [graph])
+    return stale[document.id]
 
 
 def _create_points(create: Create, graphs: Sequence[DocumentGraph]) -> None:

@@ -50,14 +50,15 @@ class Sequences(RuleBasedStateMachine):
         self._held: dict[str, tuple[int, frozenset[str]]] = {}
         self._tags: dict[str, dict[str, str]] = {}
         self._kept: dict[str, frozenset[str]] = {}
+        self._changed: dict[str, set[str]] = {}
 
     def _memory(self, layers: tuple[str, ...]) -> Memory:
         return Memory(self._store, layers=layers, cache_dir=self.place.cache, **options(model=self._model))
 
     @rule(key=KEY, version=VERSION, layers=CHOICE)
     def add(self, key: str, version: int, layers: tuple[str, ...]) -> None:
-        self._memories[layers].add(TEXTS[key, version], key=key)
-        self._note(key, version, layers)
+        receipt = self._memories[layers].add(TEXTS[key, version], key=key)
+        assert receipt.stale_questions == self._note(key, version, layers)
 
     @precondition(lambda self: self._held)
     @rule(tag=st.sampled_from(("", "a", "b")), place=st.integers(0, len(KEYS) - 1))
@@ -73,15 +74,18 @@ class Sequences(RuleBasedStateMachine):
         wanted = {key: version for key, version in zip(KEYS, versions, strict=True) if version}
         told = list(self._memories[layers].add_many(Document(TEXTS[key, one], key) for key, one in wanted.items()))
         assert [receipt.key for receipt in told] == list(wanted)  # type: ignore[union-attr]
-        for key, version in wanted.items():
+        for receipt, (key, version) in zip(told, wanted.items(), strict=True):
             self._tags[key] = {}  # a document that is given whole has no metadata if it has none
-            self._note(key, version, layers)
+            assert receipt.stale_questions == self._note(key, version, layers)  # type: ignore[union-attr]
 
     @rule(key=KEY)
     def forget(self, key: str) -> None:
         try:
-            self._memories[()].forget(key)
+            receipt = self._memories[()].forget(key)
             assert key in self._held
+            assert receipt.forgotten_questions == len(
+                [question for question in self._kept if self._rests(question, key)]
+            )
         except DocumentNotFound:
             assert key not in self._held
         self._held.pop(key, None)
@@ -93,6 +97,7 @@ class Sequences(RuleBasedStateMachine):
         answer = self._memories[()].ask(question, strategy=strategy, keep_trace=True)
         keys = {record.id: record.key for record in self._store.documents()}
         self._kept[question] = frozenset(keys[step.node.document_id] for step in answer.trace)
+        self._changed[question] = set()
 
     @precondition(lambda self: self._kept)
     @rule(statement=st.integers(0, 5), again=st.booleans())
@@ -104,7 +109,7 @@ class Sequences(RuleBasedStateMachine):
                     self.ask(question, "walk")
                 else:
                     self._memories[()].forget_question(question)
-                    del self._kept[question]
+                    del self._kept[question], self._changed[question]
             except StoreError:
                 assert failed
 
@@ -156,11 +161,19 @@ class Sequences(RuleBasedStateMachine):
         }
 
     @invariant()
-    def questions_are_those_that_read_what_is_held(self) -> None:
-        assert {question.text for question in self._store.questions()} == set(self._kept)
+    def questions_are_those_that_rest_on_what_is_held(self) -> None:
+        keys = {record.id: record.key for record in self._store.documents()}
+        questions = {question.text: question for question in self._store.questions()}
+        assert questions.keys() == self._kept.keys()
+        for text, question in questions.items():
+            assert {change.document_key for change in question.changes} == self._changed[text]
+            read = {keys[step.node.document_id] for step in question.answer.trace}
+            assert read == self._kept[text] - self._changed[text]
+            assert {cited.document_key for cited in question.answer.citations} <= self._kept[text] <= set(keys.values())
 
     def teardown(self) -> None:
         try:
+            assert self._memories[()].examine() == []
             for question in self._kept:
                 self._memories[()].forget_question(question)
             found = whole_graph(self._store, self.place.address)
@@ -177,15 +190,23 @@ class Sequences(RuleBasedStateMachine):
         finally:
             self._open.close()
 
-    def _note(self, key: str, version: int, layers: tuple[str, ...]) -> None:
-        held = self._held.get(key)
+    def _note(self, key: str, version: int, layers: tuple[str, ...]) -> int:
+        """A document is there in that version; how many questions rested on the one before."""
+        held, stale = self._held.get(key), 0
         if held is not None and held[0] != version:
-            self._drop_readers(key)
+            for question, changed in self._changed.items():
+                stale += self._rests(question, key) and key not in changed
+                changed |= {key} & self._kept[question]
         known = held[1] if held is not None and held[0] == version else frozenset[str]()
         self._held[key] = (version, known | _built(layers))
+        return stale
+
+    def _rests(self, question: str, key: str) -> bool:
+        return key in self._kept[question]
 
     def _drop_readers(self, key: str) -> None:
-        self._kept = {question: read for question, read in self._kept.items() if key not in read}
+        for question in [question for question in self._kept if self._rests(question, key)]:
+            del self._kept[question], self._changed[question]
 
 
 def _built(layers: tuple[str, ...]) -> frozenset[str]:

@@ -35,11 +35,16 @@ def fill(memory: Memory) -> None:
     memory.add("The diary of Wellington.", key="diary")
     memory.ask("Who counted the elephants?", documents=["Zanzibar.txt"], keep_trace=True)
     memory.ask("What is it that Quixote did?", documents=["ann"], keep_trace=True)
+    memory.ask("What else did Quixote do?", documents=["ann", "mill"], strategy="full_context", keep_trace=True)
     memory.ask(KEPT, documents=["mill"], keep_trace=True)
 
 
 def forget(memory: Memory) -> None:
+    """Nothing of the secrets is left, neither of what was replaced first nor in questions that were stale meanwhile."""
     memory.forget("Zanzibar.txt")
+    assert memory.add(TEXTS["ann", 2], key="ann").stale_questions == 2
+    assert any("Quixote" in repr(question) for question in memory.questions() if question.is_stale)
+    assert memory.forget("ann").forgotten_questions == 2
     memory.add(TEXTS["ann", 2], key="ann")
     memory.add("An empty diary.", key="diary")
 
@@ -59,6 +64,22 @@ def test_no_query_finds_what_is_forgotten(place: Place) -> None:
         nodes, edges = World(place).graph(memory)
         assert not [line for line in nodes + edges if any(word.casefold() in line.casefold() for word in SECRETS)]
     assert files_with(place.cache, *SECRETS) == []
+
+
+def test_of_a_replaced_text_a_stale_question_keeps_what_it_quotes_and_nothing_else(place: Place) -> None:
+    memory, _ = open_journaled(place)
+    with memory:
+        memory.add(f"{TEXTS['mill', 1]} Wellington was not there.", key="mill")
+        asked = memory.ask(KEPT, documents=["mill"], strategy="full_context", keep_trace=True)
+        assert any("Wellington" in step.node.text for step in asked.trace)
+        assert "Wellington" not in repr((asked.text, asked.citations))
+        memory.add(TEXTS["mill", 2], key="mill")
+        assert [question.is_stale for question in memory.questions()] == [True]
+        nodes, edges = World(place).graph(memory)
+        assert not [line for line in nodes + edges if "wellington" in line.casefold()]
+        assert [line for line in nodes if asked.citations[0].quote in line]
+        memory.forget("mill")
+        assert World(place).graph(memory) == ([], [])
 
 
 def test_forgetting_clears_the_journal_of_what_was_not_finished(place: Place) -> None:

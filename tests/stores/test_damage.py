@@ -241,6 +241,33 @@ def test_a_question_of_which_a_read_is_gone_goes(world: World) -> None:
     assert not world.store.flaws()
 
 
+def test_a_stale_question_is_no_damage_while_its_document_is_there(world: World) -> None:
+    kept = make_question(world.store.namespace, world.first.segments)
+    world.store.keep(kept)
+    world.store.write(make_graph(world.store.namespace, "first", ("Bob slept.",)))
+    assert not world.store.flaws()
+
+    world.harm("MATCH (q:Question {id: $id}) SET q.documents = $documents", id=kept.id, documents=["gone"])
+
+    assert named(world.store.flaws()) == {"torn_questions": (kept.id,)}
+    world.store.mend({})
+    assert world.store.questions() == []
+    assert not world.store.flaws()
+
+
+def test_points_that_repair_removes_make_their_readers_stale(world: World) -> None:
+    kept = make_question(world.store.namespace, [*world.first.segments, *world.first.points])
+    world.store.keep(kept)
+    world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=world.first.points[0].id)
+
+    world.store.mend({})
+
+    (stale,) = world.store.questions()
+    assert [(change.document_key, change.reads) for change in stale.changes] == [("first", 3)]
+    assert [step.node for step in stale.answer.trace] == list(world.first.segments)
+    assert not world.store.flaws()
+
+
 def test_a_document_that_is_gone_takes_along_what_it_left(world: World) -> None:
     world.harm("MATCH (d:Document {id: $id}) DETACH DELETE d", id=world.second.document.id)
     found = named(world.store.flaws())
@@ -371,6 +398,21 @@ def test_a_question_that_is_damaged_is_named_and_can_be_forgotten(world: World, 
         world.store.questions()
     world.store.forget_question(kept.id)
     assert world.store.questions() == []
+
+
+@pytest.mark.parametrize("changes", ["{", "7", "[1]", '[["a", "b", "replaced", "", "x"]]', '[["a", "b", "x", "", 1]]'])
+def test_changes_that_are_damaged_are_named_and_can_be_forgotten(world: World, changes: str) -> None:
+    kept = make_question(world.store.namespace, world.first.segments)
+    edited = make_graph(world.store.namespace, "first", ("Bob slept.",))
+    for forget in (world.store.forget_question, lambda _: world.store.forget(world.first.document.id)):
+        world.store.write(world.first)
+        world.store.keep(kept)
+        world.harm("MATCH (q:Question {id: $id}) SET q.changes = $changes", id=kept.id, changes=changes)
+        for read in (world.store.questions, lambda: world.store.write(edited)):
+            with pytest.raises(StoreError, match=f"forget --question {kept.id}"):
+                read()
+        forget(kept.id)
+        assert world.store.questions() == []
 
 
 def test_another_namespace_is_left_alone(world: World, make_store: MakeStore) -> None:

@@ -142,6 +142,55 @@ def test_a_store_with_documents_takes_questions(
     assert store.questions() == []
 
 
+BEFORE_CHANGES = {"ladybug": 23, "neo4j": 26}
+"""The last step of each schema whose questions did not say on which documents they rest."""
+
+QUESTIONS = """
+MATCH (s:Segment {id: $segment_id})
+CREATE (:Question {id: $id, namespace: $namespace, name: 'q', text: 'Who?', asked_at: '2', answer: 'Alice.',
+  abstained: false, stop_reason: 'answerable', strategy: 'walk', model: 'small', nodes: 1, prompt_tokens: 1,
+  generated_tokens: 1, model_calls: 1, seconds: 0.1, citations: '[]'})-[:READ {`order`: 1, score: 0.5, attention: 0.5,
+  p_yes: 0.5, sources: '{}', via: '', reason: '', stop: '', dropped: []}]->(s)
+"""
+
+
+def test_questions_come_to_say_on_which_documents_they_rest(
+    engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = BEFORE_CHANGES["ladybug" if engine == "ladybug" else "neo4j"]
+    steps = queries.migrations(dialect_of(engine))
+    graphs = [make_graph(namespace := f"changes-{engine}", key) for key in ("one", "other")]
+    with monkeypatch.context() as patch:
+        if engine == "ladybug":
+            patch.setattr(queries, "migrations", lambda _: {n: step for n, step in steps.items() if n <= old})
+        store = make_store(namespace)
+        store.write_many(graphs)
+        store.close()
+    file = open_file(str(place["address"])) if engine == "ladybug" else None
+    for graph in graphs:
+        parameters = {"id": graph.document.id[::-1], "namespace": namespace, "segment_id": graph.segments[0].id}
+        if file:
+            file.transaction(lambda execute, parameters=parameters: execute(QUESTIONS, parameters))
+        else:
+            run_cypher(place, QUESTIONS, **parameters)
+    if file:
+        file.close()
+    else:
+        run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=old)
+    store = make_store(namespace, migrated=False)
+    assert store.schema["version"] == old
+
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+
+    assert store.schema["version"] == max(steps)
+    assert [(question.answer.text, question.is_stale) for question in store.questions()] == [("Alice.", False)] * 2
+    assert not store.flaws()
+    assert store.write(make_graph(namespace, "one", ("Bob slept.",))).stale_questions == 1
+    assert sorted(question.is_stale for question in store.questions()) == [False, True]
+    assert [store.forget(graph.document.id).forgotten_questions for graph in graphs] == [1, 1]
+    assert store.questions() == []
+
+
 BEFORE_RELATIONS = {"ladybug": 15, "neo4j": 16}
 """The last step of each schema that knew entities, but no relations."""
 

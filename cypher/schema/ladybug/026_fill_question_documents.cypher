@@ -1,0 +1,8 @@
+// Say of questions of before version 24 which documents they rest on: all that they read is still there.
+// params: -
+// returns: -
+// needs: -
+MATCH (q:Question)
+OPTIONAL MATCH (q)-[:READ]->(n)
+WITH q, collect(DISTINCT n.document_id) AS documents
+SET q.documents = documents
