@@ -220,11 +220,11 @@ def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
 
 
 def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
-    """What was read for it, in order, how that hangs together, and the documents that it lies in."""
+    """What was read for it and is still there, in order, how that hangs together, and the documents that it lies in."""
     drawn = _Drawn(question)
-    trace, answer = question.answer.trace, question.answer
+    trace = question.answer.trace
     read: dict[str, Node] = {step.node.id: step.node for step in trace}
-    cited = graph.nodes(list(dict.fromkeys(citation.segment_id for citation in answer.citations)))[:most]
+    cited = graph.nodes(list(dict.fromkeys(citation.segment_id for citation in question.standing_citations)))[:most]
     shown = [node for place, node in enumerate(read.values()) if place < most or node in cited]
     drawn.some("nodes read", shown, len(shown), total=len(read))
     drawn.some("segments cited", cited, most)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memories import FOX, LONG, RIVER, options
 
-from memgraph_rag import Document, Memory
+from memgraph_rag import Action, Document, Memory, Receipt
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.looking import _MOST_CHARACTERS
 from memgraph_rag.strategies import QUOTE_UNREAD, STRATEGIES
@@ -86,6 +86,47 @@ def test_a_question_with_what_was_read_in_order(memory: Memory) -> None:
     assert [node_id for _, node_id in read] == [step.node.id for step in answer.trace]
     assert any(isinstance(thing, InformationPoint) for thing in found.things.values())
     assert {citation.segment_id for citation in answer.citations} <= {segment.id for segment in found.passages}
+
+
+def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, strategy="full_context", keep_trace=True)
+    assert {citation.document_key for citation in answer.citations} == {"met.txt"}
+    assert {step.node.document_id for step in answer.trace} == {record.id for record in memory.documents()}
+
+    receipt = memory.add("Nobody met anybody at all, and nothing was given.", key="met.txt")
+
+    assert (receipt.action, receipt.stale_questions) == (Action.REPLACED, 1)
+    kept = memory.question(QUESTION)
+    assert kept is not None
+    assert (kept.answer.text, kept.answer.citations) == (answer.text, answer.citations)
+    assert (kept.is_stale, kept.standing_citations, kept.nodes_read) == (True, (), len(answer.trace))
+    assert [(change.document_key, change.action) for change in kept.changes] == [("met.txt", Action.REPLACED)]
+    found = memory.around(QUESTION)
+    assert_whole(found)
+    river = memory.documents()[1]
+    assert {segment.document_id for segment in found.passages} == {river.id}
+    assert memory.examine() == []
+
+    memory.ask(QUESTION, keep_trace=True)
+    again = memory.question(QUESTION)
+    assert again is not None
+    assert not again.is_stale
+    assert memory.forget("met.txt").forgotten_questions == 1
+    assert memory.questions() == []
+
+
+def test_a_question_stays_as_it_is_where_nothing_that_it_read_changes(memory: Memory) -> None:
+    memory.ask(QUESTION, documents=["met.txt"], keep_trace=True)
+    kept = memory.questions()
+    receipts = [
+        memory.add(MET, key="met.txt", title="Ann"),
+        memory.add(MET, key="met.txt", title="Ann", metadata={"tag": "a"}),
+        memory.add(FOX, key="river.txt"),
+        *memory.deepen(),
+    ]
+    assert [receipt.stale_questions for receipt in receipts if isinstance(receipt, Receipt)] == [0] * len(receipts)
+    assert memory.questions() == kept
+    assert receipts[2].action is Action.REPLACED
 
 
 def test_a_question_that_was_never_kept(memory: Memory) -> None:

@@ -155,7 +155,7 @@ def forget(
     question: Annotated[bool, typer.Option("--question", help="Forget a kept question, not a document.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove a document, everything that rests on it alone, and kept questions that read of it."""
+    """Remove a document, everything that rests on it alone, and kept questions that rest on it, stale ones too."""
     from memgraph_rag.cli import render
 
     with place.stored() as memory:

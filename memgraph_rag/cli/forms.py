@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import typer
 
 if TYPE_CHECKING:
-    from memgraph_rag import Answer, DocumentRecord, Evidence, Failure, Receipt, Step
+    from memgraph_rag import Answer, Change, DocumentRecord, Evidence, Failure, Receipt, Step
     from memgraph_rag.types import Entity, Neighbourhood, Node, Question, Usage
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "StepForm",
     "UsageForm",
     "answer_form",
+    "change_form",
     "document_form",
     "entity_form",
     "evidence_form",
@@ -133,6 +134,8 @@ def receipt_form(receipt: Receipt) -> dict[str, Any]:
         "notes": dict(receipt.notes),
         "usage": usage_form(receipt.usage),
         "echoes": receipt.echoes,
+        "stale_questions": receipt.stale_questions,
+        "forgotten_questions": receipt.forgotten_questions,
     }
 
 
@@ -181,7 +184,14 @@ def question_form(question: Question) -> dict[str, Any]:
         "strategy": answer.strategy,
         "model": answer.model,
         "answer": answer_form(answer),
+        "stale": question.is_stale,
+        "changes": [change_form(change) for change in question.changes],
     }
+
+
+def change_form(change: Change) -> dict[str, Any]:
+    """What became of a document that a kept question rests on."""
+    return {**_fields(change), "action": change.action.value}
 
 
 def surroundings_form(found: Neighbourhood) -> dict[str, Any]:

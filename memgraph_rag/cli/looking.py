@@ -162,7 +162,7 @@ def _is_page(path: Path) -> bool:
 
 
 def questions(place: Place, as_json: Json = False) -> None:
-    """List the questions that were kept, the newest first."""
+    """List the questions that were kept, the newest first; of a stale one what changed since it was asked."""
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
@@ -170,10 +170,21 @@ def questions(place: Place, as_json: Json = False) -> None:
     if as_json:
         forms.write_json(held)
         return
-    rows = [[one["asked_at"], one["question"], one["answer"]["text"], len(one["answer"]["trace"])] for one in held]
-    render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read"), rows))
+    rows = [
+        [one["asked_at"], one["question"], one["answer"]["text"], _nodes_read(one), _stale(one["changes"])]
+        for one in held
+    ]
+    render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read", "stale"), rows))
     if not held:
         render.to_stderr().print('No question is kept. Keep one: memgraph-rag ask --keep-trace "…"')
+
+
+def _nodes_read(form: dict[str, Any]) -> int:
+    return len(form["answer"]["trace"]) + sum(change["reads"] for change in form["changes"])
+
+
+def _stale(changes: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{change['document_key']} {change['action']} {change['changed_at']}" for change in changes)
 
 
 def documents(place: Place, as_json: Json = False) -> None:

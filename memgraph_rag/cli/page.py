@@ -17,9 +17,9 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from memgraph_rag.cli.render import one_line, step_figures, usage_line
+from memgraph_rag.cli.forms import change_form
+from memgraph_rag.cli.render import change_line, one_line, step_figures, usage_line
 from memgraph_rag.types import (
-    Answer,
     DocumentRecord,
     Entity,
     InformationPoint,
@@ -65,6 +65,7 @@ def page(found: Neighbourhood) -> str:
         title=_caption(centre),
         answer=centre.answer.text if isinstance(centre, Question) else "",
         facts=_facts(centre),
+        changes=[change_line(change_form(one)) for one in centre.changes] if isinstance(centre, Question) else [],
         left_out=", ".join(f"{number:,} {what}" for what, number in found.left_out.items()),
         passages=list(_answered(centre, found) if isinstance(centre, Question) else _passages(found)),
         colours=colours,
@@ -190,9 +191,9 @@ def _said_of(mention: Mention) -> str:
 
 
 def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
-    """What was read, in that order, and what was cited but not read itself."""
+    """What was read, in that order, what was cited but not read itself, and what was cited of replaced documents."""
     answer, keys = question.answer, {one.id: _caption(one) for one in found.things.values()}
-    cited = _citations(answer)
+    cited = _citations(question)
     steps = [(order, step) for order, step in enumerate(answer.trace, 1) if step.node.id in found.things]
     for order, step in steps:
         node = step.node
@@ -218,12 +219,26 @@ def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
         head = f"{keys.get(segment.document_id, '')} · {_place(segment)}"
         chapter = "Cited from under what was read" if place == 0 else ""
         yield _Passage(segment.id, "segment", head, _pieces(segment, cited.get(segment.id, ())), chapter)
+    yield from _quotes(question)
 
 
-def _citations(answer: Answer) -> dict[str, list[tuple[int, int, str, str]]]:
+def _quotes(question: Question) -> Iterator[_Passage]:
+    """What was cited of documents that were replaced since: it stands in the answer alone."""
+    standing, chapter = question.standing_citations, "Cited from what documents said before"
+    for number, one in enumerate(question.answer.citations, 1):
+        if one not in standing:
+            head = f"{one.document_key} · {one.start}–{one.end}"
+            yield _Passage(question.id, "segment", head, [(one.quote, "", f"citation {number}")], chapter)
+            chapter = ""
+
+
+def _citations(question: Question) -> dict[str, list[tuple[int, int, str, str]]]:
+    """By segment the spans that are cited of it; no other text may stand there now."""
     spans: dict[str, list[tuple[int, int, str, str]]] = {}
-    for number, one in enumerate(answer.citations, 1):
-        spans.setdefault(one.segment_id, []).append((one.start, one.end, "", f"citation {number}"))
+    standing = question.standing_citations
+    for number, one in enumerate(question.answer.citations, 1):
+        if one in standing:
+            spans.setdefault(one.segment_id, []).append((one.start, one.end, "", f"citation {number}"))
     return spans
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STOP_REASONS",
+    "change_line",
     "cost_line",
     "evidence_lines",
     "facts",
@@ -171,6 +172,13 @@ def usage_line(answer: Answer) -> str:
     return f"stopped because {STOP_REASONS[answer.stop_reason.value]}; {cost_line(usage_form(answer.usage))}"
 
 
+def change_line(change: Mapping[str, Any]) -> str:
+    """What became of a document that a kept question rests on."""
+    reads = change["reads"]
+    what = f"{_line(change['document_key'])} was {change['action']} {change['changed_at']}"
+    return f"{what}; {_many(reads, 'node')} read of it {'is' if reads == 1 else 'are'} gone"
+
+
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -185,6 +193,10 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
         line.append(f"  (model output left out: {notes})", style="yellow")
     if receipt["echoes"]:
         line.append(f"  (no evidence, answered before: {_many(receipt['echoes'], 'segment')})", style="yellow")
+    if receipt["stale_questions"]:
+        line.append(f"  (stale now: {_many(receipt['stale_questions'], 'kept question')})", style="yellow")
+    if receipt["forgotten_questions"]:
+        line.append(f"  (with it: {_many(receipt['forgotten_questions'], 'kept question')})", style="yellow")
     if receipt["usage"]["model_calls"]:
         line.append(f"  {cost_line(receipt['usage'])}", style="dim")
     return line

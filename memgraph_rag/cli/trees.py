@@ -12,8 +12,10 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from memgraph_rag.cli.render import one_line, plain, step_figures, usage_line
+from memgraph_rag.cli.forms import change_form
+from memgraph_rag.cli.render import change_line, one_line, plain, step_figures, usage_line
 from memgraph_rag.types import (
+    Change,
     DocumentRecord,
     Entity,
     InformationPoint,
@@ -97,6 +99,8 @@ class _Drawn:
         answer = question.answer
         root = Tree(_labelled(question.text, f"  {question.asked_at}, {answer.strategy}, {answer.model}"))
         root.add(Text(plain(one_line(answer.text, 10 * _CHARACTERS)), style="bold green"))
+        self._branch(root, "stale, ask it again", (_change(change) for change in question.changes))
+        standing = question.standing_citations
         steps = [step for step in enumerate(answer.trace, 1) if step[1].node.id in self._found.things]
         branch = self._branch(root, "read", steps, lambda parent, step: _step(parent, *step))
         if branch is not None:
@@ -108,7 +112,8 @@ class _Drawn:
             (
                 _labelled(
                     f"[{number}] {keys.get(cited.document_id, cited.document_key)}",
-                    f"  {cited.start}–{cited.end}  “{one_line(cited.quote, _CHARACTERS)}”",
+                    f"  {cited.start}–{cited.end}{'' if cited in standing else ' of what it said before'}  "
+                    f"“{one_line(cited.quote, _CHARACTERS)}”",
                 )
                 for number, cited in enumerate(answer.citations, 1)
             ),
@@ -204,6 +209,10 @@ def _line(thing: object) -> Text:
         assert isinstance(thing, InformationPoint)
         head, place = f"point {thing.level}.{thing.index}", ""
     return _labelled(head, f"{place}  “{one_line(thing.text, _CHARACTERS)}”")
+
+
+def _change(change: Change) -> Text:
+    return Text(plain(change_line(change_form(change))), style="yellow")
 
 
 def _name(entity: Entity) -> Text:

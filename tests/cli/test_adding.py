@@ -30,7 +30,8 @@ def test_add_as_json_holds_receipts_and_failures(cli, write) -> None:
     told = cli.json("add", write("fox.txt", FOX), "--key", "fox", "--title", "The fox")
     assert set(told) == {"receipts", "failures"}
     (receipt,) = told["receipts"]
-    assert set(receipt) == {"document_id", "key", "action", "counts", "notes", "usage", "echoes"}
+    written = {"document_id", "key", "action", "counts", "notes", "usage", "echoes"}
+    assert set(receipt) == written | {"stale_questions", "forgotten_questions"}
     assert (receipt["key"], receipt["action"], receipt["counts"]["Document"]) == ("fox", "added", 1)
     assert cli.json("show", "fox")["title"] == "The fox"
 

@@ -193,6 +193,32 @@ def test_a_kept_question_is_forgotten_by_its_text_or_with_its_document(cli, fox)
     assert cli.json("questions") == []
 
 
+def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
+    cli("ask", QUESTION, "--keep-trace")
+    write("fox.txt", "Somebody took the barn away, long ago.")
+    added = cli("add", fox, "--key", "fox")
+    assert "(stale now: 1 kept question)" in added.stdout
+
+    (listed,) = cli.json("questions")
+    (change,) = listed["changes"]
+    assert listed["stale"]
+    assert (change["document_key"], change["action"], change["reads"]) == ("fox", "replaced", 1)
+    assert f"fox replaced {change['changed_at']}" in cli("questions").stdout
+    shown = cli("show", QUESTION).stdout
+    assert f"fox was replaced {change['changed_at']}; 1 node read of it is gone" in shown
+    (cited,) = listed["answer"]["citations"]
+    place, quote = f"{cited['start']}–{cited['end']}", cited["quote"]
+    assert f"[1] fox  {place} of what it said before  “{quote}”" in shown
+    cli("show", QUESTION, "--html", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert f"Stale: fox was replaced {change['changed_at']}" in text
+    assert "Cited from what documents said before" in text
+    assert Page(text).marked == [(quote, "citation 1")]
+
+    assert "(with it: 1 kept question)" in cli("forget", "fox").stdout
+    assert cli.json("questions") == []
+
+
 def test_hostile_text_is_text_in_the_tree(cli) -> None:
     cli("add", "-", "--key", "[bold]evil", text="Ann found \x1b[2J[red]a red fox[/red] <script>alert(1)</script>.")
     cli("ask", QUESTION, "--keep-trace")
