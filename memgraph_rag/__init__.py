@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memgraph_rag.types import (
         Action,
         Answer,
+        AnswerWarning,
         Carrier,
         Change,
         Citation,
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
         StopReason,
         Turn,
         Usage,
+        WarningKind,
     )
 
 _HOME = {
     "Action": "types",
     "Answer": "types",
+    "AnswerWarning": "types",
     "Carrier": "types",
     "Change": "types",
     "Citation": "types",
@@ -66,11 +69,13 @@ _HOME = {
     "StopReason": "types",
     "Turn": "types",
     "Usage": "types",
+    "WarningKind": "types",
 }
 
 __all__ = [
     "Action",
     "Answer",
+    "AnswerWarning",
     "Carrier",
     "Change",
     "Citation",
@@ -92,6 +97,7 @@ __all__ = [
     "StopReason",
     "Turn",
     "Usage",
+    "WarningKind",
 ]
 
 try:

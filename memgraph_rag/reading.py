@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,19 @@ from memgraph_rag.errors import SearchMemoryExceeded, StoreError
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason, as_line
+from memgraph_rag.text.injection import addresses_model, unsupported_links
+from memgraph_rag.types import (
+    Answer,
+    AnswerWarning,
+    Budget,
+    Citation,
+    Node,
+    Segment,
+    Step,
+    StopReason,
+    WarningKind,
+    as_line,
+)
 
 __all__ = ["ENOUGH_TO_TELL", "NOTHING_FOUND", "Reading"]
 
@@ -45,9 +57,10 @@ class _Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What an answer may rest on: segments, the heaviest first, titles by id of document, and what can be quoted."""
+    """What an answer may rest on: segments, heaviest first, keys and titles by document id, and quotable sentences."""
 
     segments: list[Segment]
+    keys: Mapping[str, str]
     titles: Mapping[str, str]
     quotes: Quotes
 
@@ -121,16 +134,18 @@ class Reading:
             text = text.strip()
             if text:
                 self._remember(text, evidence.segments, trace)
+            citations = evidence.quotes.cite(question, text) if text else ()
             yield Answer(
                 question=question,
                 text=text or (refusal.text if refusal else self._looked_for(question, trace)),
                 abstained=not text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
-                citations=evidence.quotes.cite(question, text) if text else (),
+                citations=citations,
                 trace=tuple(trace),
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
+                warnings=tuple(_warnings(text, citations, evidence)),
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
@@ -207,7 +222,21 @@ class Reading:
         records = self._store.documents(sorted({segment.document_id for segment in segments})) if segments else []
         keys = {record.id: record.key for record in records}
         quotes = Quotes(support[:_MOST_CITED], keys=keys, embedder=self._models.embedder)
-        return _Evidence(segments, {record.id: record.title for record in records}, quotes)
+        return _Evidence(segments, keys, {record.id: record.title for record in records}, quotes)
+
+
+def _warnings(text: str, citations: Sequence[Citation], evidence: _Evidence) -> Iterator[AnswerWarning]:
+    """What speaks against trusting an answer: links that no source holds, documents that address the model.
+
+    Of each document the first such line is named.
+    """
+    for link in unsupported_links(text, [cited.quote for cited in citations]):
+        yield AnswerWarning(WarningKind.UNSUPPORTED_LINK, link)
+    named: set[str] = set()
+    for segment in evidence.segments:
+        if segment.document_id in evidence.keys.keys() - named and (line := addresses_model(segment.text)):
+            named.add(segment.document_id)
+            yield AnswerWarning(WarningKind.ADDRESSES_MODEL, line, evidence.keys[segment.document_id])
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "OPEN_KIND",
     "Action",
     "Answer",
+    "AnswerWarning",
     "Answered",
     "Budget",
     "Carrier",
@@ -61,6 +62,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Vector",
+    "WarningKind",
     "as_line",
     "ends_of",
     "entity_id",
@@ -570,9 +572,38 @@ class Citation:
     score: float
 
 
+class WarningKind(str, Enum):
+    """What a person should look at before trusting an answer."""
+
+    UNSUPPORTED_LINK = "unsupported_link"
+    """The answer holds a link that stands in no cited sentence."""
+    ADDRESSES_MODEL = "addresses_model"
+    """A document that was read speaks to a language model: it may be written to steer the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWarning:
+    """A sign that an answer may not be what its sources say. A hint, found by patterns; its absence proves nothing.
+
+    Attributes:
+        quote: the link, or the line of the document.
+        document_key: of the document that addresses a model; empty for a link.
+    """
+
+    kind: WarningKind
+    quote: str
+    document_key: str = ""
+
+    def __str__(self) -> str:
+        """One sentence for a person."""
+        if self.kind is WarningKind.UNSUPPORTED_LINK:
+            return f"The link {self.quote} stands in no cited sentence."
+        return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer, what it rests on, and how it came about."""
+    """The answer, what it rests on, how it came about, and what speaks against trusting it."""
 
     question: str
     text: str
@@ -583,6 +614,7 @@ class Answer:
     usage: Usage
     strategy: str
     model: str
+    warnings: tuple[AnswerWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ __all__ = [
     "CitationForm",
     "StepForm",
     "UsageForm",
+    "WarningForm",
     "answer_form",
     "change_form",
     "document_form",
@@ -62,6 +63,15 @@ class CitationForm(TypedDict):
     quote: str
 
 
+class WarningForm(TypedDict):
+    """What speaks against trusting an answer: a link, or the line of a document; ``text`` is the whole sentence."""
+
+    kind: str
+    document_key: str
+    quote: str
+    text: str
+
+
 class UsageForm(TypedDict):
     """What it cost."""
 
@@ -80,6 +90,7 @@ class AnswerForm(TypedDict):
     citations: list[CitationForm]
     trace: list[StepForm]
     usage: UsageForm
+    warnings: list[WarningForm]
 
 
 def answer_form(answer: Answer) -> AnswerForm:
@@ -94,6 +105,15 @@ def answer_form(answer: Answer) -> AnswerForm:
         ],
         "trace": [step_form(step) for step in answer.trace],
         "usage": usage_form(answer.usage),
+        "warnings": [
+            {
+                "kind": warning.kind.value,
+                "document_key": warning.document_key,
+                "quote": warning.quote,
+                "text": str(warning),
+            }
+            for warning in answer.warnings
+        ],
     }
 
 

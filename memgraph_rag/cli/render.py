@@ -131,12 +131,16 @@ def show_piece(console: Console, piece: str, *, after: str = "") -> str:
 
 
 def show_grounds(console: Console, answer: AnswerForm) -> None:
-    """What the answer rests on, why reading ended, and what it cost."""
+    """What the answer rests on, what speaks against trusting it, why reading ended, and what it cost."""
     console.print()
     if answer["citations"]:
         console.print("\nSources", style="dim")
         for number, citation in enumerate(answer["citations"], 1):
             _show_citation(console, number, citation)
+    if answer["warnings"]:
+        console.print("\nCareful", style="yellow")
+        for warning in answer["warnings"]:
+            console.print(Text(f"    {_line(warning['text'])}"), soft_wrap=True)
     reason = STOP_REASONS[answer["stop_reason"]]
     console.print(f"\nStopped because {reason}.", style="dim", soft_wrap=True)
     nodes = _many(len(answer["trace"]), "node")
