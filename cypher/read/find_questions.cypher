@@ -1,6 +1,6 @@
 // The kept questions of these ids, the newest first.
 // params: namespace, question_ids
-// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings
 // needs: Question.id
 UNWIND $question_ids AS question_id
 MATCH (q:Question {id: question_id})
@@ -20,5 +20,6 @@ RETURN
   q.model_calls AS model_calls,
   q.seconds AS seconds,
   q.citations AS citations,
-  q.changes AS changes
+  q.changes AS changes,
+  q.warnings AS warnings
 ORDER BY asked_at DESC, id

@@ -1,6 +1,6 @@
 // All questions of the namespace that were kept, the newest first.
 // params: namespace
-// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings
 // needs: Question.namespace and asked_at
 MATCH (q:Question)
 WHERE q.namespace = $namespace AND q.asked_at IS NOT NULL
@@ -19,5 +19,6 @@ RETURN
   q.model_calls AS model_calls,
   q.seconds AS seconds,
   q.citations AS citations,
-  q.changes AS changes
+  q.changes AS changes,
+  q.warnings AS warnings
 ORDER BY asked_at DESC, id

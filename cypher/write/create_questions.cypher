@@ -21,5 +21,6 @@ CREATE (:Question {
   seconds: row.seconds,
   citations: row.citations,
   documents: row.documents,
-  changes: row.changes
+  changes: row.changes,
+  warnings: row.warnings
 })

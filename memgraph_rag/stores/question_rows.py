@@ -13,7 +13,19 @@ from dataclasses import astuple
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.rows import Columns, Row, caption
-from memgraph_rag.types import Action, Answer, Change, Citation, Node, Question, Step, StopReason, Usage
+from memgraph_rag.types import (
+    Action,
+    Answer,
+    AnswerWarning,
+    Change,
+    Citation,
+    Node,
+    Question,
+    Step,
+    StopReason,
+    Usage,
+    WarningKind,
+)
 
 __all__ = ["change_columns", "decode_changes", "decode_questions", "question_columns", "read_columns"]
 
@@ -43,6 +55,7 @@ def question_columns(question: Question) -> Columns:
         "citations": json.dumps([astuple(cited) for cited in answer.citations], ensure_ascii=False, default=float),
         "documents": sorted(documents),
         "changes": _encode_changes(question.changes),
+        "warnings": json.dumps([astuple(warning) for warning in answer.warnings], ensure_ascii=False),
     }
     return {name: [value] for name, value in row.items()}
 
@@ -159,4 +172,7 @@ def _decode_answer(row: Row, trace: tuple[Step, ...]) -> Answer:
         usage=Usage(row["prompt_tokens"], row["generated_tokens"], row["model_calls"], row["seconds"]),
         strategy=row["strategy"],
         model=row["model"],
+        warnings=tuple(
+            AnswerWarning(WarningKind(kind), str(quote), str(key)) for kind, quote, key in json.loads(row["warnings"])
+        ),
     )

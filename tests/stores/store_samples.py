@@ -17,6 +17,7 @@ from neo4j import GraphDatabase, Query
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.types import (
     Answer,
+    AnswerWarning,
     Citation,
     DocumentGraph,
     DocumentRecord,
@@ -33,6 +34,7 @@ from memgraph_rag.types import (
     Title,
     Usage,
     Vector,
+    WarningKind,
     make_id,
     question_id,
 )
@@ -199,7 +201,16 @@ def make_question(
         else (Citation(cited.document_id, words, cited.id, cited.start + 1, cited.start + 4, cited.text[1:4], 0.1),)
     )
     answer = Answer(
-        text, words, not nodes, StopReason.ANSWERABLE, citations, trace, Usage(3, 2, 1, 0.1), "walk", "small"
+        text,
+        words,
+        not nodes,
+        StopReason.ANSWERABLE,
+        citations,
+        trace,
+        Usage(3, 2, 1, 0.1),
+        "walk",
+        "small",
+        tuple(AnswerWarning(kind, words, "key") for kind in WarningKind) if nodes else (),
     )
     return Question(question_id(namespace, text), asked_at, answer)
 

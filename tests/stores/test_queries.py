@@ -60,7 +60,7 @@ ROW: dict[str, Any] = {
     "asked_at": "", "answer": "", "abstained": False, "stop_reason": "", "strategy": "", "nodes": 1,
     "prompt_tokens": 1, "generated_tokens": 1, "model_calls": 1, "seconds": 0.5, "citations": "[]",
     "question_id": "q", "node_id": "n", "order": 1, "attention": 0.5, "p_yes": 0.5, "sources": "{}", "via": "",
-    "reason": "", "stop": "", "dropped": ["n"], "documents": ["d"], "changes": "[]", "lost": 1,
+    "reason": "", "stop": "", "dropped": ["n"], "documents": ["d"], "changes": "[]", "warnings": "[]", "lost": 1,
 }  # fmt: skip
 
 
