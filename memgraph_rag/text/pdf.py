@@ -1,19 +1,23 @@
 """The text of a PDF file.
 
-It knows pypdf, and maps whatever a damaged file makes it raise. Invariant: pages follow one another, each on a
-new line; a sentence may run on from one page to the next.
+It knows pypdf, and maps whatever a damaged file makes it raise. Invariants: pages follow one another, each on a
+new line; a sentence may run on from one page to the next; a file gets work in proportion to its length, whatever
+draws it (pages, forms, fonts).
 """
 
 from __future__ import annotations
 
 import struct
+import time
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import NoReturn
 
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+from pypdf.generic import IndirectObject, PdfObject, StreamObject
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
@@ -37,8 +41,10 @@ _DAMAGE = (
     zlib.error,
 )
 
-
-_MOST_CONTENT = 128 * 1024**2  # bytes of what pages draw, unpacked; pypdf reads about one million of them a second
+# Bytes of streams (page contents, forms, fonts' tables), counted each time one is used, unpacked: so many for any file,
+# so many for each of its bytes, and never more. pypdf reads about one million of them a second.
+_ANY_CONTENT, _CONTENT_PER_BYTE, _MOST_CONTENT = 2 * 1024**2, 32, 128 * 1024**2
+_ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for what costs more than its length
 
 
 def read(data: bytes, path: Path) -> tuple[str, str]:
@@ -48,9 +54,16 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
         DocumentError: it is encrypted, damaged, or holds no text.
     """
     try:
-        reader = PdfReader(BytesIO(data))
-        text = "\n".join(_texts(reader, path))
+        reader = _MeasuredReader(data)
+        text = "\n".join(_texts(reader))
         title = (reader.metadata and reader.metadata.title) or ""
+    except _BudgetSpent as exc:
+        raise DocumentError(
+            f"Expected a PDF of {len(data):,} bytes that unpacks to at most {exc.args[0]:,} bytes of page content and "
+            f"{MAX_BYTES:,} characters of text, got more: {path}. Cut it into parts, or save it as text.",
+            path=path,
+            limit=exc.args[0],
+        ) from None
     except FileNotDecryptedError as exc:
         raise DocumentError(
             f"Expected a PDF that can be read without a password, got an encrypted one: {path}. Save it without.",
@@ -77,19 +90,52 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
     return text, as_line(str(title))
 
 
-def _texts(reader: PdfReader, path: Path) -> Iterator[str]:
+def _texts(reader: _MeasuredReader) -> Iterator[str]:
     """The text of each page, as long as it can be a document: some KB may unpack to any length, page by page."""
-    content = characters = 0
+    characters = 0
     for page in reader.pages:
-        drawn = page.get_contents()
-        content += len(drawn.get_data()) if drawn is not None else 0
-        if content > _MOST_CONTENT or characters > MAX_BYTES:
-            raise DocumentError(
-                f"Expected a PDF that unpacks to at most {_MOST_CONTENT:,} bytes of page content and {MAX_BYTES:,} "
-                f"characters of text, got more: {path}. Cut it into parts.",
-                path=path,
-                limit=_MOST_CONTENT,
-            )
         text = page.extract_text()
         characters += len(text)
+        if characters > MAX_BYTES:
+            reader.give_up()
         yield text
+
+
+class _BudgetSpent(BaseException):
+    """More work than the file is worth; args: the bytes it may unpack to.
+
+    No ``Exception``: pypdf goes on behind any of these, with the next form.
+    """
+
+
+class _MeasuredReader(PdfReader):
+    """Counts the bytes of all streams that are used, by whatever: each of them is an object that is looked up."""
+
+    def __init__(self, data: bytes) -> None:
+        self._content = 0
+        self._most_content = min(_MOST_CONTENT, _ANY_CONTENT + _CONTENT_PER_BYTE * len(data))
+        self._ends_s = time.thread_time() + _ANY_SECONDS + _SECONDS_PER_BYTE * len(data)
+        super().__init__(BytesIO(data))
+
+    def give_up(self) -> NoReturn:
+        """End the reading of this file.
+
+        Raises:
+            _BudgetSpent: always.
+        """
+        raise _BudgetSpent(self._most_content)
+
+    def get_object(self, indirect_reference: int | IndirectObject) -> PdfObject | None:
+        """The object, its bytes counted."""
+        found = super().get_object(indirect_reference)
+        if isinstance(found, StreamObject) and self._is_used_whole(found):
+            self._content += len(found.get_data())
+        if self._content > self._most_content or time.thread_time() > self._ends_s:
+            self.give_up()
+        return found
+
+    @staticmethod
+    def _is_used_whole(stream: StreamObject) -> bool:
+        """Whether each use costs its length: not so images, which are not drawn, and containers of other objects."""
+        kind = stream.get("/Subtype")
+        return kind != "/Image" and (kind is not None or stream.get("/Type") not in ("/ObjStm", "/XRef"))

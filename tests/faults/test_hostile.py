@@ -198,6 +198,45 @@ def packed(content: bytes, pages: int) -> bytes:
     return made.getvalue()
 
 
+def drawn(form: bytes, times: int, pages: int = 1) -> bytes:
+    """A PDF whose pages draw a form that many times."""
+    writer = PdfWriter()
+    names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    font = writer._add_object(DictionaryObject({NameObject(name): NameObject(is_) for name, is_ in names.items()}))
+    fonts = DictionaryObject({NameObject("/F1"): font})
+    stream = DecodedStreamObject()
+    stream.set_data(form)
+    stream = stream.flate_encode()
+    stream[NameObject("/Subtype")] = NameObject("/Form")
+    stream[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    forms = DictionaryObject({NameObject("/X"): writer._add_object(stream)})
+    content = DecodedStreamObject()
+    content.set_data(b"/X Do " * times)
+    for _ in range(pages):
+        page = writer.add_blank_page(200, 200)
+        page[NameObject("/Contents")] = writer._add_object(content)
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/XObject"): forms})
+    made = io.BytesIO()
+    writer.write(made)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(("times", "pages"), [(100, 1), (1, 100), (10, 10)])
+def test_whatever_a_pdf_draws_is_counted(times: int, pages: int) -> None:
+    form = b"BT /F1 12 Tf (Hello) Tj ET " + b" " * 40_000
+    assert pdf.read(drawn(form, 5), Path("small.pdf"))[0].count("Hello") == 5
+    began = time.process_time()
+    with pytest.raises(DocumentError, match="unpacks to at most"):
+        pdf.read(drawn(form, times, pages), Path("bomb.pdf"))
+    assert time.process_time() - began < 10  # 100 times 40 KB, of which 2 MiB are read
+
+
+def test_a_pdf_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "_ANY_SECONDS", -1.0)
+    with pytest.raises(DocumentError, match="got more"):
+        pdf.read(drawn(b"BT /F1 12 Tf (Hello) Tj ET", 5), Path("slow.pdf"))
+
+
 def test_a_pdf_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "_MOST_CONTENT", 2**20)
     small = packed(b"BT /F1 12 Tf (Hello) Tj ET " + b" " * 100_000, pages=5)
