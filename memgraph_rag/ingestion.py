@@ -7,10 +7,11 @@ transaction that writes a document; the same content is never built twice; one b
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -31,6 +32,7 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import DocumentError, MemgraphRagError, StoreUnavailable
 from memgraph_rag.names import normalise
 from memgraph_rag.text import echoes
+from memgraph_rag.text.chat import unread_times
 from memgraph_rag.text.context import in_context
 from memgraph_rag.text.loading import Source, load
 from memgraph_rag.text.splitting import split
@@ -55,6 +57,9 @@ _GROUP_CHARACTERS = 200_000  # of documents whose layers are built together
 _GROUP_DOCUMENTS = 256
 _WRITTEN_TOGETHER = 64
 
+UNREAD_TIMES = "times not understood"
+"""Note of a receipt: how many messages have a time of which it is not certain which day it names."""
+
 ECHO = "echo"
 """In a document's metadata: whether all of it, or none, is something that the memory answered."""
 
@@ -66,7 +71,7 @@ class Request:
     source: Source
     key: str | None = None
     title: str | None = None
-    metadata: Mapping[str, MetadataValue] | None = None
+    metadata: Mapping[str, MetadataValue | date] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class _Loaded:
     document: Document
     has_title: bool
     has_metadata: bool
+    unread_times: int = 0
 
     @property
     def key(self) -> str:
@@ -161,7 +167,16 @@ class Ingestion:
 
     def run(self, requests: Iterable[Request]) -> Iterator[Receipt | Failure]:
         """What became of each request, in order; the model work of a group of documents runs together."""
-        return self._grouped(_load(request) for request in requests)
+        unread_times: deque[int] = deque()  # of the requests that were read and not yet answered
+
+        def loaded() -> Iterator[_Loaded | Failure]:
+            for request in requests:
+                item = _load(request)
+                unread_times.append(item.unread_times if isinstance(item, _Loaded) else 0)
+                yield item
+
+        for outcome in self._grouped(loaded()):
+            yield _with_unread_times(outcome, unread_times.popleft())
 
     def deepen(self, records: Iterable[DocumentRecord]) -> Iterator[Receipt | Failure]:
         """Build the layers that these documents do not have; what became of each, in order."""
@@ -467,7 +482,19 @@ def _load(request: Request) -> _Loaded | Failure:
     except MemgraphRagError as error:
         return Failure(_describe(request.source), error)
     is_whole = isinstance(request.source, Document)
-    return _Loaded(document, is_whole or request.title is not None, is_whole or request.metadata is not None)
+    return _Loaded(
+        document,
+        is_whole or request.title is not None,
+        is_whole or request.metadata is not None,
+        unread_times(request.source, document.turns),
+    )
+
+
+def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Failure:
+    """The receipt with a note of how many messages' times were not understood."""
+    if not count or isinstance(outcome, Failure):
+        return outcome
+    return replace(outcome, notes={**outcome.notes, UNREAD_TIMES: count})
 
 
 def _gathered(

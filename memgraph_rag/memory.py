@@ -247,7 +247,7 @@ class Memory:
         *,
         key: str | None = None,
         title: str | None = None,
-        metadata: Mapping[str, MetadataValue] | None = None,
+        metadata: Mapping[str, MetadataValue | date] | None = None,
     ) -> Receipt:
         """Store one document and return what the database then holds of it.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from memgraph_rag.types import MetadataValue
 
-__all__ = ["day_of", "instant", "named_in", "read"]
+__all__ = ["day_of", "instant", "named_in", "read", "understood"]
 
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
@@ -23,6 +23,10 @@ _FORM = re.compile(
     re.ASCII,
 )
 _NAMES = ("time", "date")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)  # a day is certain only with a whole year
+_CLOCK = re.compile(r"\d\s*(?:[ap]\.?m\b|h\b|:\s*\d)", re.IGNORECASE | re.ASCII)
+_BRACKETS = re.compile(r"[()\[\]]")  # around a weekday
+_LONGEST = 80  # characters of a moment as people write it
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -50,6 +54,47 @@ def read(text: str) -> str:
         return datetime.fromisoformat(f"{day}T{clock}{east}").isoformat()
     except ValueError:  # the 30th of February
         return ""
+
+
+def understood(text: str) -> str:
+    """The moment as ``read`` gives it, also where it is written as people do; empty where it is not certain which.
+
+    What depends on the day of reading ("yesterday", "Monday"), lacks a part of the day ("May 2024") or is another day
+    elsewhere ("4/5/2024") is not certain; nor is a clock in a zone that has only a name.
+
+    >>> understood("1:56 pm on 8 May, 2023"), understood("8 May 2023"), understood("yesterday"), understood("4/5/2024")
+    ('2023-05-08T13:56:00', '2023-05-08', '', '')
+    """
+    moment = read(text)
+    year = None if moment or len(text) > _LONGEST else _YEAR.search(text)
+    if year is None:
+        return moment
+    # What is not written is filled in from the default; 4/5 is read by the order of days and months, but behind a year.
+    readings = {
+        _parsed(text, default, is_day_first=is_day_first)
+        for default in (datetime(2000, 1, 1), datetime(2001, 2, 2))
+        for is_day_first in {False, year.start() > len(text) - len(text.lstrip())}
+    }
+    (parsed,) = readings if len(readings) == 1 else (None,)
+    if parsed is None:
+        return ""
+    return parsed.isoformat() if _CLOCK.search(text) else parsed.date().isoformat()
+
+
+def _parsed(text: str, default: datetime, *, is_day_first: bool) -> datetime | None:
+    from dateutil import parser  # few texts need it
+
+    try:
+        return parser.parse(_BRACKETS.sub(" ", text), default=default, dayfirst=is_day_first, tzinfos=_zone)
+    except (ValueError, OverflowError, TypeError, AttributeError):  # what it raises for what is no moment
+        return None
+
+
+def _zone(name: str | None, offset_s: int | None) -> timezone | None:
+    """The zone with that offset from UTC in seconds; a name alone is several zones."""
+    if name and offset_s is None:
+        raise ValueError(name)
+    return None if offset_s is None else timezone(timedelta(seconds=offset_s))
 
 
 def instant(text: str) -> datetime | None:

@@ -93,7 +93,7 @@ OWNERS = {
     "spacy": "models",
     "stanza": "models",
     "pypdf": "text",
-    "bs4": "text",
+    "dateutil": "moments",
     "markdown_it": "text",
     "charset_normalizer": "text",
     "sentencex": "text",

@@ -86,6 +86,42 @@ def test_any_text_is_read_as_a_moment_or_as_none(text: str):
 
 
 @pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2024-05-01T10:00Z", "2024-05-01T10:00:00+00:00"),
+        ("8 May 2023 1:56 pm", "2023-05-08T13:56:00"),
+        ("1:56 pm on 8 May, 2023", "2023-05-08T13:56:00"),
+        ("May 8th, 2023", "2023-05-08"),
+        ("8 May 2023 3pm", "2023-05-08T15:00:00"),
+        ("2023/05/20 (Sat) 02:21", "2023-05-20T02:21:00"),
+        ("2024-5-1", "2024-05-01"),
+        ("13/5/2024", "2024-05-13"),
+        ("Wed, 01 May 2024 10:00:00 +0200", "2024-05-01T10:00:00+02:00"),
+        ("2024-05-01 10:00 UTC", "2024-05-01T10:00:00+00:00"),
+    ],
+)
+def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: str):
+    assert moments.understood(text) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "yesterday", "Monday", "noon", "10:00", "May 2024", "2024", "4/5/2024", "8/5/23", "1714557600"),
+        *("2024-05-01 10:00 EST", "two minutes later", "2024-02-30", "2024-05-01T10:60", "x" * 1_000_000),
+    ],
+)
+def test_a_moment_that_is_not_certain_is_none(text: str):
+    assert moments.understood(text) == ""
+
+
+@given(st.text(st.sampled_from("0123456789-+:.,/() TZapmMy")) | st.text())
+def test_any_text_is_understood_as_a_moment_or_as_none(text: str):
+    moment = moments.understood(text)
+    assert moments.read(moment) == moment
+
+
+@pytest.mark.parametrize(
     ("metadata", "moment"),
     [
         ({}, ""),

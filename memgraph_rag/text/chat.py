@@ -15,7 +15,7 @@ from memgraph_rag import moments
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.types import Message, Turn
 
-__all__ = ["render"]
+__all__ = ["render", "unread_times"]
 
 _BETWEEN = "\n\n"
 
@@ -23,7 +23,8 @@ _BETWEEN = "\n\n"
 def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[Turn, ...]]:
     r"""The conversation, a paragraph per message, and where each message is in it.
 
-    A time that is no ISO 8601 stands in the text as it was given; its turn has none.
+    A time stands in the text as it was given; its turn has it as ISO 8601, or none where it is not certain which day
+    it names ("yesterday").
 
     Args:
         messages: ``Message``, or mappings with role, content and perhaps time (str or datetime); other entries of
@@ -46,9 +47,17 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
     ranges = pairwise([*starts, len(text)])
     return text, tuple(
-        Turn(start, end, role, moments.read(moment))
+        Turn(start, end, role, moments.understood(moment))
         for (start, end), (role, _, moment) in zip(ranges, read, strict=True)
     )
+
+
+def unread_times(messages: object, turns: Sequence[Turn]) -> int:
+    """How many messages have a time that their turns could not be given; 0 for anything but messages."""
+    if not isinstance(messages, (list, tuple)):
+        return 0
+    times = (each.get("time") if isinstance(each, Mapping) else getattr(each, "time", None) for each in messages)
+    return sum(bool(time) and not turn.time for time, turn in zip(times, turns, strict=False))
 
 
 def _read(index: int, message: object) -> tuple[str, str, str]:
@@ -65,7 +74,8 @@ def _read(index: int, message: object) -> tuple[str, str, str]:
         )
     if time is not None and not isinstance(time, (str, date)):
         raise DocumentError(
-            f"Expected the time of message {index} as ISO 8601 or a datetime, got {type(time).__name__}.", index=index
+            f"Expected the time of message {index} as ISO 8601 or a datetime, got {type(time).__name__}. Convert it.",
+            index=index,
         )
     moment = time.isoformat() if isinstance(time, date) else time or ""
     return _required(index, "role", role), _required(index, "content", content), moment

@@ -12,6 +12,8 @@ from memgraph_rag.types import Segment
 
 __all__ = ["in_context"]
 
+_MOST_OF_A_TITLE = 300  # characters: more of it would leave no room for the segment in the embedder's window
+
 
 def in_context(title: str, segments: Sequence[Segment]) -> list[str]:
     """A text for each segment of one document, in order.
@@ -28,6 +30,6 @@ def in_context(title: str, segments: Sequence[Segment]) -> list[str]:
                 around = (segments[near].text for near in places[max(number - 1, 0) : number + 2])
                 lines = [day_of(segment.time), *around]
             else:
-                lines = [title, segment.text]
+                lines = [title[:_MOST_OF_A_TITLE], segment.text]
             texts[place] = "\n".join(line for line in lines if line)
     return [texts[place] for place in range(len(segments))]

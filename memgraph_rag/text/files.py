@@ -34,18 +34,23 @@ _SIGNATURES = (
     (b"{\\rtf", "a Rich Text file"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
     (b"II*\x00", "a TIFF image"),
     (b"MM\x00*", "a TIFF image"),
-    (b"RIFF", "a WebP image, or sound or video"),
     (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ\x00", "an xz archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"\x7fELF", "a program"),
 )
+
+_FORMS = (
+    (re.compile(rb"RIFF.{4}(?:WEBP|WAVE|AVI |RMID|ACON|CDDA|PAL )", re.S), "a WebP image, or sound or video"),
+    (re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), "a bzip2 archive"),
+)
+"""What is known by more than its first bytes: text may begin with them."""
 
 _HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
@@ -68,7 +73,7 @@ def read(path: Path) -> tuple[str, str]:
     from memgraph_rag.text import markup, pdf  # their parsers take a second to import, and most text needs neither
 
     data = _read_bytes(path)
-    kind = next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+    kind = _kind_of_binary(data)
     if kind is not None:
         raise _not_text(path, kind)
     suffix = path.suffix.lower()
@@ -80,6 +85,12 @@ def read(path: Path) -> tuple[str, str]:
         return markup.read_html(_decode(data, path, declared=markup.declared_encoding(data)), path)
     text = _decode(data, path)
     return text, markup.markdown_title(text) if suffix in _MARKDOWN_SUFFIXES else ""
+
+
+def _kind_of_binary(data: bytes) -> str | None:
+    """What begins like these bytes and is no text; None for anything else."""
+    kind = next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+    return kind or next((kind for form, kind in _FORMS if form.match(data)), None)
 
 
 def _read_bytes(path: Path) -> bytes:

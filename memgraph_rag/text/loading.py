@@ -3,32 +3,59 @@
 It knows no model and no store. Invariants: a str is always text, a Path always a file; the text of a document can
 be stored anywhere (NUL and lone surrogates are replaced one for one by U+FFFD, so that no offset moves); a str is
 otherwise kept as it is, so that offsets in the document are offsets in the str; turns, where there are any, tile
-the text.
+the text; all else of a document is short; whatever a parser raises for one source is a ``DocumentError``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from memgraph_rag import moments
-from memgraph_rag.errors import DocumentError
+from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
-from memgraph_rag.types import Document, Message, MetadataValue, Turn
+from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line
 
-__all__ = ["MAX_BYTES", "MAX_KEY", "Source", "is_storable", "load", "storable"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_KEY",
+    "MAX_METADATA",
+    "MAX_SOURCE",
+    "MAX_SPEAKER",
+    "MAX_TITLE",
+    "Source",
+    "is_storable",
+    "load",
+    "storable",
+]
 
 Source = str | Path | Document | Sequence[Message | Mapping[str, Any]]
 """What can be added: text, a file, a document, chat messages."""
 
 MAX_KEY = 512
 """Most characters of a key."""
+
+MAX_TITLE = 1_000
+"""Most characters of a title."""
+
+MAX_SPEAKER = 256
+"""Most characters of a message's role, a turn's speaker: each of its segments holds it."""
+
+MAX_METADATA = 65_536
+"""Most bytes of a document's metadata, as JSON."""
+
+MAX_SOURCE = 32_767
+"""Most characters of where a document was read from: the longest path of any system."""
+
+_MOST_BITS = 1_024  # of a whole number in metadata
 
 _MOST_OF_A_TITLE = 300  # characters of one found in a file: broken pages have titles of megabytes
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate pairs
@@ -46,7 +73,7 @@ def load(
     *,
     key: str | None = None,
     title: str | None = None,
-    metadata: Mapping[str, MetadataValue] | None = None,
+    metadata: Mapping[str, MetadataValue | date] | None = None,
 ) -> Document:
     """The source as a document.
 
@@ -54,23 +81,33 @@ def load(
         source: a str is text; a Path is a file of text, Markdown, HTML or PDF; a Document is taken over; chat
             messages (``Message``, or mappings with role, content and perhaps time) become one text with turns.
         key: 1 to 512 characters. By default a file's path as given, or a hash of the text.
-        title: by default the one found in the file, else its stem; empty for text and chat.
-        metadata: values of type str, int, float (finite) or bool.
+        title: up to 1,000 characters. By default the one found in the file, else its stem; empty for text and chat.
+        metadata: values of type str, int, float (finite) or bool; a date or a datetime becomes a str, as ISO 8601.
+            64 KiB of JSON in all.
 
     Raises:
         DocumentError: it cannot be read as text, is empty or above ``MAX_BYTES``, or an argument cannot work.
+            Whatever its parser raised is the cause.
 
     >>> load("Ada wrote the first program.").key
     'text-6210c29d8285'
     """
-    document = _read_source(source)
-    if key is not None:
-        document = replace(document, key=key)
-    if title is not None:
-        document = replace(document, title=title)
-    if metadata is not None:
-        document = replace(document, metadata=metadata)
-    return _checked(document)
+    try:
+        document = _read_source(source)
+        if key is not None:
+            document = replace(document, key=key)
+        if title is not None:
+            document = replace(document, title=title)
+        if metadata is not None:
+            document = replace(document, metadata=metadata)
+        return _checked(document)
+    except (MemgraphRagError, MemoryError):
+        raise
+    except Exception as exc:
+        raise DocumentError(
+            f"Expected a source that can be read, got {type(exc).__name__} ({as_line(str(exc))[:120]}) on the way. "
+            "Save it anew, as text (UTF-8)."
+        ) from exc
 
 
 def _read_source(source: Source) -> Document:
@@ -104,6 +141,14 @@ def _checked(document: Document) -> Document:
         if not isinstance(value, str):
             raise DocumentError(f"Expected the {name} of a document as a str, got {type(value).__name__}.")
     _check_key(document.key)
+    for name, most in (("title", MAX_TITLE), ("source", MAX_SOURCE)):
+        if len(getattr(document, name)) > most:
+            raise DocumentError(
+                f"Expected a {name} of at most {most:,} characters, got {len(getattr(document, name)):,} in "
+                f"{document.key!r}. Shorten it.",
+                key=document.key,
+                limit=most,
+            )
     if not document.text.strip():
         raise DocumentError(
             f"Expected text, got none: {document.key!r} is empty or only white space.", key=document.key
@@ -165,6 +210,13 @@ def _check_fields(index: int, turn: object) -> None:
                 f"Expected the {name} of turn {index} as {kind.__name__}, got {type(value).__name__}. Convert it.",
                 index=index,
             )
+    if len(turn.speaker) > MAX_SPEAKER:
+        raise DocumentError(
+            f"Expected a role (the speaker of turn {index}) of at most {MAX_SPEAKER} characters, "
+            f"got {len(turn.speaker):,}. Put what is said into the content.",
+            index=index,
+            limit=MAX_SPEAKER,
+        )
 
 
 def is_storable(text: str) -> bool:
@@ -189,20 +241,44 @@ def _check_key(key: object) -> None:
         )
 
 
-def _checked_metadata(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
+def _checked_metadata(metadata: Mapping[str, MetadataValue | date]) -> dict[str, MetadataValue]:
     """A copy, if every key and value can be stored."""
     if not isinstance(metadata, Mapping):
         raise DocumentError(f"Expected metadata as a mapping, got {type(metadata).__name__}.")
     checked: dict[str, MetadataValue] = {}
     for name, value in metadata.items():
         if not isinstance(name, str) or not name:
-            raise DocumentError(f"Expected the keys of metadata as non-empty str, got {name!r}.")
-        if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
-            got = repr(value) if isinstance(value, float) else type(value).__name__
-            raise DocumentError(
-                f"Expected metadata[{name!r}] as str, int, finite float or bool, got {got}. "
-                "Leave it out, or write it as a str.",
-                name=name,
-            )
-        checked[storable(name)] = storable(value) if isinstance(value, str) else value
+            raise DocumentError(f"Expected the keys of metadata as non-empty str, got {_shortly(name)}.")
+        checked[storable(name)] = _checked_value(name, value)
+    size = len(json.dumps(checked).encode())
+    if size > MAX_METADATA:
+        raise DocumentError(
+            f"Expected metadata of at most {MAX_METADATA:,} bytes as JSON, got {size:,}. "
+            "Put long text into the document.",
+            limit=MAX_METADATA,
+        )
     return checked
+
+
+def _checked_value(name: str, value: object) -> MetadataValue:
+    """One value of metadata as it is stored."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, int) and value.bit_length() <= _MOST_BITS:
+        return value
+    raise DocumentError(
+        f"Expected metadata[{_shortly(name)}] as str, int (up to {_MOST_BITS:,} bits), finite float, bool, date or "
+        f"datetime, got {_shortly(value)}. Leave it out, or write it as a str.",
+        name=name,
+    )
+
+
+def _shortly(value: object) -> str:
+    """A value for a message: names and numbers as they are, anything else by its type."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an int of {value.bit_length():,} bits"
+    return repr(value)[:80] if isinstance(value, (str, int, float)) else type(value).__name__

@@ -1,26 +1,36 @@
 """What a reader sees of HTML, and the titles of HTML and Markdown.
 
-It knows no file. Invariants: a page however deeply nested is walked without recursion; what a browser does not
-show is left out; block elements are paragraphs of their own, so that no sentence runs over their edge.
+It knows no file. Invariants: a page is read in time and memory that grow with its length, however it is nested; what
+a browser does not show is left out, and so is what leads elsewhere (menus, the header and footer of the site), unless
+there is nothing else; block elements are paragraphs of their own, so that no sentence runs over their edge.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
-from bs4 import BeautifulSoup, ParserRejectedMarkup
-from bs4.dammit import EncodingDetector
-from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 from markdown_it import MarkdownIt
 
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text.tags import Tag, attributes, tokens
 from memgraph_rag.types import as_line
 
 __all__ = ["declared_encoding", "markdown_title", "read_html"]
 
-# <head> itself is not listed: its end tag may be left out, and html.parser then finds the body inside it.
-_HIDDEN = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg", "math", "datalist"}
+_HIDDEN = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg", "math", "datalist", "noembed"}
+_VOID = {
+    *("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track"),
+    "wbr",
+}
+_NAVIGATION = {"nav", "menu"}
+_NAVIGATION_ROLES = {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar"}
+_OF_THE_SITE = {"header", "footer", "aside"}  # outside of these:
+_CONTENT = ("article", "main", "blockquote", "section")
+_TELLING = re.compile("hidden|role|display", re.I)  # attributes are read of tags with these words only
+_NOT_DISPLAYED = re.compile(r"display\s*:\s*none", re.I)
 _PARAGRAPHS = (
     *("address", "article", "aside", "blockquote", "body", "caption", "dd", "details", "dialog", "div", "dl", "dt"),
     *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup"),
@@ -34,44 +44,132 @@ _BEFORE = {
 }
 _AFTER = dict.fromkeys(_PARAGRAPHS, "\n\n")
 
+_ENCODING_REACH = 16_384  # bytes in which a page names its encoding
+_ENCODING = re.compile(
+    rb"""<(?:meta\b[^>]{0,1000}?charset|\?xml\b[^>]{0,200}?encoding)\s{0,9}=\s{0,9}["']?\s{0,9}([^\s"'/>;?]{1,40})""",
+    re.I,
+)
+
 _TITLE_REACH = 20_000  # characters of Markdown that are searched for a heading
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.S)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M)
 
 
 def read_html(page: str, path: Path) -> tuple[str, str]:
-    """Visible text and title of a page; the title is empty where it has none.
+    """Text that a page is about, and its title; the title is empty where it has none.
 
     Raises:
-        DocumentError: the parser refuses it, or nothing of it is visible.
+        DocumentError: nothing of it is visible.
     """
-    try:
-        # The opening tag keeps bs4 from guessing, with a warning, that the page is XML or the name of a file.
-        soup = BeautifulSoup("<html>" + _without_open_tags(page), "html.parser")
-    except ParserRejectedMarkup as exc:
-        raise DocumentError(f"Expected HTML, got what no parser reads ({exc}): {path}.", path=path) from exc
-    text = _visible_text(soup)
+    reader = _Reader()
+    for token in tokens(page):
+        if isinstance(token, str):
+            reader.text(token)
+        elif token.is_end:
+            reader.end(token.name)
+        else:
+            reader.start(token)
+    text, title = reader.close()
     if not text:
         raise DocumentError(
             f"Expected a page with text, got one without: {path}. Save pages that a script fills from a browser.",
             path=path,
         )
-    title = soup.find("title")
-    return text, as_line(title.get_text()) if title else ""
+    return text, as_line(title)
 
 
-def _without_open_tags(page: str) -> str:
-    """The page, with "<" behind the last ">" as text: no tag can end there.
+class _Region(NamedTuple):
+    """An open element that is perhaps navigation: how many elements, parts and headings there were before it."""
 
-    Python's parser looks for that end anew at each "<": 50 KB of "<a " took 22 s.
-    """
-    end = page.rfind(">") + 1
-    return page[:end] + page[end:].replace("<", "&lt;")
+    depth: int
+    parts: int
+    headings: int
+    is_header: bool
+
+
+class _Reader:
+    """The visible text of a page from its tags and texts, with a stack of what is open."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = ["\n"]
+        self._open: list[str] = []
+        self._of_name: Counter[str] = Counter()  # of the open elements
+        self._hidden_from: int | None = None  # the depth of the outermost hidden element
+        self._regions: list[_Region] = []
+        self._navigation: list[tuple[int, int]] = []  # ranges of parts
+        self._headings = 0
+        self._title: str | None = None
+
+    def start(self, tag: Tag) -> None:
+        """An element begins; it ends at once where it has no content."""
+        self._append(_BEFORE.get(tag.name, ""))
+        self._headings += tag.name == "h1"
+        if tag.is_closed or tag.name in _VOID:
+            self._append(_AFTER.get(tag.name, ""))
+            return
+        of_tag = attributes(tag) if _TELLING.search(tag.source) else {}
+        if self._hidden_from is None and (tag.name in _HIDDEN or _is_hidden(of_tag)):
+            self._hidden_from = len(self._open)
+        elif not self._regions and self._is_navigation(tag.name, of_tag.get("role", "")):
+            region = _Region(len(self._open), len(self._parts), self._headings, is_header=tag.name == "header")
+            self._regions.append(region)
+        self._open.append(tag.name)
+        self._of_name[tag.name] += 1
+
+    def end(self, name: str) -> None:
+        """The element of this name that began last ends, with those in it; nothing ends where none is open."""
+        while self._of_name[name]:
+            last = self._open.pop()
+            self._of_name[last] -= 1
+            self._append(_AFTER.get(last, ""))
+            if self._hidden_from == len(self._open):
+                self._hidden_from = None
+            if self._regions and self._regions[-1].depth == len(self._open):
+                self._close_region(self._regions.pop())
+            if last == name:
+                return
+
+    def text(self, text: str) -> None:
+        """Text of the innermost open element."""
+        if self._hidden_from is None:
+            self._append(text if self._of_name["pre"] else _flowing(text))
+        elif self._title is None and self._open[self._hidden_from :] == ["title"]:
+            self._title = text
+
+    def close(self) -> tuple[str, str]:
+        """Text and title of the whole page."""
+        for region in self._regions:
+            self._close_region(region)
+        content, at = [], 0
+        for start, end in self._navigation:
+            content += self._parts[at:start]
+            at = end
+        content += self._parts[at:]
+        return _tidied("".join(content)) or _tidied("".join(self._parts)), self._title or ""
+
+    def _append(self, part: str) -> None:
+        if part:
+            self._parts.append(part)
+
+    def _close_region(self, region: _Region) -> None:
+        """A header that holds the page's heading is content."""
+        if not (region.is_header and self._headings > region.headings):
+            self._navigation.append((region.parts, len(self._parts)))
+
+    def _is_navigation(self, name: str, role: str) -> bool:
+        is_of_the_site = name in _OF_THE_SITE and not any(self._of_name[content] for content in _CONTENT)
+        return name in _NAVIGATION or is_of_the_site or role.strip().lower() in _NAVIGATION_ROLES
+
+
+def _is_hidden(of_tag: dict[str, str]) -> bool:
+    is_marked = "hidden" in of_tag and of_tag["hidden"].lower() != "until-found"
+    return is_marked or _NOT_DISPLAYED.search(of_tag.get("style", "")) is not None
 
 
 def declared_encoding(data: bytes) -> str | None:
     """The encoding that a page names in its head, if it does."""
-    return EncodingDetector.find_declared_encoding(data, is_html=True)
+    named = _ENCODING.search(data[:_ENCODING_REACH])
+    return named[1].decode("ascii", "replace") if named else None
 
 
 def markdown_title(text: str) -> str:
@@ -90,34 +188,6 @@ def markdown_title(text: str) -> str:
     return as_line(
         "".join(part.content or " " * (part.type == "softbreak") for part in tokens[heading + 1].children or ())
     )
-
-
-def _visible_text(soup: BeautifulSoup) -> str:
-    parts = ["\n"]
-    preformatted = 0
-    open_tags: list[tuple[Tag, int]] = [(soup, 0)]  # each with the number of its next child
-    while open_tags:
-        tag, number = open_tags.pop()
-        if number == 0:
-            parts.append(_BEFORE.get(tag.name, ""))
-            preformatted += tag.name == "pre"
-        if number == len(tag.contents):
-            parts.append(_AFTER.get(tag.name, ""))
-            preformatted -= tag.name == "pre"
-            continue
-        open_tags.append((tag, number + 1))
-        child = tag.contents[number]
-        if isinstance(child, Tag):
-            if child.name not in _HIDDEN:
-                open_tags.append((child, 0))
-        elif _is_text(child):
-            parts.append(str(child) if preformatted else _flowing(str(child)))
-    return _tidied("".join(parts))
-
-
-def _is_text(node: PageElement) -> bool:
-    """True for text, false for comments, declarations and the like."""
-    return isinstance(node, NavigableString) and not isinstance(node, PreformattedString)
 
 
 def _flowing(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -18,8 +19,9 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text import pdf
-from memgraph_rag.text.loading import MAX_BYTES, MAX_KEY, load
+from memgraph_rag.text import markup, pdf
+from memgraph_rag.text.chat import unread_times
+from memgraph_rag.text.loading import MAX_BYTES, MAX_KEY, MAX_METADATA, MAX_SPEAKER, MAX_TITLE, load
 from memgraph_rag.types import Document, Message, Turn
 
 NESTED = 100_000
@@ -158,6 +160,31 @@ def test_html_is_read_as_a_reader_sees_it(tmp_path: Path):
     )
 
 
+SITE = """<html><head><title>Bread | Ann's site</title></head><body>
+<header><a href=/>Ann's site</a></header><nav><ul><li>Home<li>About</ul></nav>
+<main><article><header><h1>Bread</h1><p>by Ann</p></header><p>Flour and water.</p>
+<aside>Salt helps.</aside><nav>Chapter 2</nav></article></main>
+<aside>Related: cake</aside><div role="navigation">More</div><footer>Imprint</footer></body></html>"""
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (SITE, "Bread\n\nby Ann\n\nFlour and water.\n\nSalt helps."),
+        ("<header><h1>Bread</h1></header><nav>Home</nav><p>Flour.</p>", "Bread\n\nFlour."),
+        ("<div><nav>Home</div><p>Flour.</p>", "Flour."),  # whose end tag is missing
+        ("<nav><a>Home</a></nav><footer>Imprint</footer>", "Home\n\nImprint"),  # nothing else is there
+        ("<p hidden>No</p><p style='color: red; display : none'>No</p><p hidden=until-found>Yes</p>", "Yes"),
+        ("<svg><title>No</title><text>No</text></svg><template>No</template><p title='a > b'>Yes</p>", "Yes"),
+        ("<p>Yes<script>'<p>No</p>'</script><textarea><b></textarea></p>", "Yes<b>"),
+        ("<title>T<p>Yes", "T\n\nYes"),  # a title without end
+        ("<p>&#0065;&#x42;&#9" + "9" * 5000 + ";&nosuch;&amp;lt;</p>", "AB\ufffd&nosuch;&lt;"),
+    ],
+)
+def test_html_without_what_leads_elsewhere_or_is_hidden(tmp_path: Path, page: str, text: str):
+    assert load(written(tmp_path, "page.html", page)).text == text
+
+
 def test_html_is_known_by_its_content_too(tmp_path: Path):
     assert load(written(tmp_path, "page", '<?xml version="1.0"?>\n<!-- x --><html><p>One<p>Two')).text == "One\n\nTwo"
     assert load(written(tmp_path, "page.txt", "<html><p>One")).text == "<html><p>One"
@@ -273,6 +300,17 @@ def test_without_turns_the_hash_is_what_it_was():
     assert document.sha256 == "865aae52e883dd48ba7079f7098833fe3a337804252836ae9931bfb16d0777ec"
 
 
+def test_messages_times_are_understood_or_counted():
+    messages = [
+        {"role": "a", "content": "x", "time": time} for time in ("1:56 pm on 8 May, 2023", "yesterday", "", None)
+    ]
+    document = load(messages)
+    assert [turn.time for turn in document.turns] == ["2023-05-08T13:56:00", "", "", ""]
+    assert "a (1:56 pm on 8 May, 2023): x" in document.text
+    assert unread_times(messages, document.turns) == 1
+    assert unread_times("yesterday", ()) == 0
+
+
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -333,7 +371,11 @@ def test_keys_that_cannot_work_are_refused(key: object):
     assert load("text", key="k" * MAX_KEY).key == "k" * MAX_KEY
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, None, [1], {"a": 1}, b"x", datetime(2024, 5, 1)])
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, None, [1], {"a": 1}, b"x", 10**5000, -(10**5000)],
+    ids=lambda value: type(value).__name__,
+)
 def test_metadata_that_cannot_be_stored_is_refused(value: object):
     assert "metadata['when']" in refusal("text", metadata={"when": value})
 
@@ -341,6 +383,24 @@ def test_metadata_that_cannot_be_stored_is_refused(value: object):
 @pytest.mark.parametrize("metadata", [["a"], {1: "a"}, {"": "a"}])
 def test_metadata_is_a_mapping_with_names(metadata: object):
     refusal("text", metadata=metadata)
+
+
+def test_dates_in_metadata_become_iso():
+    document = load("text", metadata={"date": date(2024, 5, 1), "time": datetime(2024, 5, 1, 10, 0)})
+    assert document.metadata == {"date": "2024-05-01", "time": "2024-05-01T10:00:00"}
+
+
+def test_all_but_the_text_is_short():
+    assert "at most 1,000" in refusal("text", title="t" * (MAX_TITLE + 1))
+    assert "at most 65,536 bytes" in refusal("text", metadata={"a": "x" * MAX_METADATA})
+    assert "at most 65,536 bytes" in refusal("text", metadata={f"{n:06}": 1 for n in range(10_000)})
+    assert "at most 256" in refusal([{"role": "r" * (MAX_SPEAKER + 1), "content": "Hello."}])
+    assert "at most 256" in refusal(Document("x", "key", turns=(Turn(0, 1, "r" * (MAX_SPEAKER + 1)),)))
+    assert "source of at most" in refusal(Document("x", "key", source="s" * 10**6))
+    longest = load(
+        [{"role": "r" * MAX_SPEAKER, "content": "Hello."}], title="t" * MAX_TITLE, metadata={"a": "x" * 65_000}
+    )
+    assert (longest.turns[0].speaker, longest.title) == ("r" * MAX_SPEAKER, "t" * MAX_TITLE)
 
 
 def test_plain_metadata_is_copied():
@@ -455,7 +515,7 @@ def test_a_pdf_that_needs_another_package_names_it(tmp_path: Path, monkeypatch: 
     def lacking(_: object) -> None:
         raise DependencyError("cryptography>=3.1 is required for AES algorithm")
 
-    monkeypatch.setattr(pdf, "PdfReader", lacking)
+    monkeypatch.setattr(pdf, "_MeasuredReader", lacking)
     assert "cryptography" in refusal(written(tmp_path, "aes.pdf", pdf_bytes("x")))
 
 
@@ -465,3 +525,43 @@ def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
     path = written(tmp_path_factory.getbasetemp(), "torn.pdf", whole[:at] + bytes_ + whole[at + len(bytes_) :])
     with suppress(DocumentError):
         load(path)
+
+
+@pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, UnicodeError, OSError])
+def test_whatever_a_parser_raises_is_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
+    def broken(*_: object) -> None:
+        raise error("parser")
+
+    monkeypatch.setattr(markup, "read_html", broken)
+    with pytest.raises(DocumentError, match=error.__name__) as caught:
+        load(written(tmp_path, "page.html", "<p>text"))
+    assert isinstance(caught.value.__cause__, error)
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_what_ends_the_process_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(markup, "read_html", broken)
+    with pytest.raises(error):
+        load(written(tmp_path, "page.html", "<p>text"))
+
+
+@pytest.mark.parametrize("name", ["table.csv", "data.json", "program.py", "notes.rst", "log", "lines.jsonl"])
+def test_whatever_is_text_is_read(tmp_path: Path, name: str):
+    text = 'day,who\n2026-08-27,"Ann, Tom"\n{"a": [1, 2]}\ndef left(): return "<p>"\n'
+    assert load(written(tmp_path, name, text)).text == text
+
+
+@pytest.mark.parametrize("text", ["RIFF is a format.", "GIF87 and GIF89 differ.", "BZh91 is a header.", "RIFF", "GIF8"])
+def test_text_may_begin_like_a_signature(tmp_path: Path, text: str):
+    assert load(written(tmp_path, "page.txt", text)).text == text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"RIFF\x24\x08\x00\x00WEBPVP8 ", b"RIFF    WAVEfmt ", b"GIF89a\x01", b"BZh91AY&SY\x01", b"BZh9\x17rE8P\x90"],
+)
+def test_binary_formats_are_named(tmp_path: Path, data: bytes):
+    assert re.search("WebP|GIF|bzip2", refusal(written(tmp_path, "page.txt", data)))

@@ -1,0 +1,110 @@
+"""Tags and text of an HTML page, in order, as a browser's tokenizer splits them.
+
+It knows no element's meaning, only which hold raw text. Invariant: no character is searched more often than a fixed
+number of times. A tag, a comment or a script that never ends reaches to the end of the page (WHATWG HTML, 13.2.5).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["Tag", "attributes", "tokens"]
+
+_OPENING = re.compile(r"<(?:(?P<slash>/?)(?P<name>[a-zA-Z][^\s/>]*)|!--|[!?/])")
+_VALUE_OR_END = re.compile(r""">|=\s*(?:"[^"]*(?:"|\Z)|'[^']*(?:'|\Z))""")
+_COMMENT_END = re.compile(r"--!?>")
+_ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)\s*(?:=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
+
+_RAW = ("iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp")
+_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in _RAW}
+_SHOWN_IF_OPEN = {"textarea", "title"}  # without their end tag they would hide the rest of a broken page
+
+_ZEROS = re.compile(r"&#0+(?=[0-9])")
+_TOO_LARGE = re.compile(r"&#[0-9]{8,};?")  # int() takes no more than 4,300 digits
+
+
+class Tag(NamedTuple):
+    """A start tag or an end tag.
+
+    Attributes:
+        name: in lower case.
+        is_closed: the element ends with this tag: ``<br/>``.
+        source: the tag as it is written, for ``attributes``.
+    """
+
+    name: str
+    is_end: bool
+    is_closed: bool
+    source: str
+
+
+def tokens(page: str) -> Iterator[Tag | str]:
+    """Tags, and the texts between them; comments, declarations and instructions are left out.
+
+    >>> [token if isinstance(token, str) else token.name for token in tokens("<p title='>'>a &lt; b<!-- c --><br>")]
+    ['p', 'a < b', 'br']
+    """
+    at, never_ended = 0, set[str]()
+    while opening := _OPENING.search(page, at):
+        if opening.start() > at:
+            yield _unescaped(page[at : opening.start()])
+        if not opening["name"]:
+            at = _end_of_markup(page, opening)
+            continue
+        at = _end_of_tag(page, opening.end())
+        if at < 0:
+            return
+        tag = _tag(page[opening.start() : at], opening)
+        raw_end = None if tag.is_end or tag.is_closed or tag.name in never_ended else _RAW_END.get(tag.name)
+        if raw_end is None:
+            if tag.name not in never_ended:
+                yield tag
+            continue
+        end = raw_end.search(page, at)
+        if end is None and tag.name in _SHOWN_IF_OPEN:
+            never_ended.add(tag.name)
+            continue
+        raw = page[at : end.start() if end else len(page)]
+        yield tag
+        yield _unescaped(raw) if tag.name in _SHOWN_IF_OPEN else raw
+        at += len(raw)
+    if at < len(page):
+        yield _unescaped(page[at:])
+
+
+def attributes(tag: Tag) -> dict[str, str]:
+    """Its attributes, names in lower case; the value is empty where there is none.
+
+    >>> attributes(Tag("p", False, False, '<p HIDDEN class="a b">'))
+    {'hidden': '', 'class': 'a b'}
+    """
+    pairs = _ATTRIBUTE.findall(tag.source, len(tag.name) + 1)
+    return {name.lower(): html.unescape(value.strip("\"'")) for name, value in pairs}
+
+
+def _tag(source: str, opening: re.Match[str]) -> Tag:
+    return Tag(sys.intern(opening["name"].lower()), bool(opening["slash"]), source[-2] == "/", source)
+
+
+def _end_of_tag(page: str, at: int) -> int:
+    """Where the tag ends of which the name ends there; ">" in quotes ends none. -1 where it never ends."""
+    return next((found.end() for found in _VALUE_OR_END.finditer(page, at) if found[0] == ">"), -1)
+
+
+def _end_of_markup(page: str, opening: re.Match[str]) -> int:
+    """Where a comment, a declaration or an instruction ends."""
+    if opening[0] == "<!--":
+        found = _COMMENT_END.search(page, opening.start() + 2)  # "<!-->" is a whole one
+        return found.end() if found else len(page)
+    return (page.find(">", opening.end()) + 1) or len(page)
+
+
+def _unescaped(text: str) -> str:
+    """The text with its character references resolved."""
+    if "&" not in text:
+        return text
+    return html.unescape(_TOO_LARGE.sub("\ufffd", _ZEROS.sub("&#", text)))
