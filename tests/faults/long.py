@@ -33,6 +33,7 @@ from fault_connections import breaks, gone, interrupted  # noqa: E402
 from fault_crowd import crowd  # noqa: E402
 from fault_disk import full, limits, may_mount  # noqa: E402
 from fault_fuzz import FUZZERS  # noqa: E402
+from fault_growth import growths, works  # noqa: E402
 from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
@@ -126,9 +127,18 @@ def fuzz(name: str, seconds: float) -> Tally:
     return Tally(tried=FUZZERS[name].run(seconds))
 
 
+def growth(name: str, seconds: float) -> Tally:
+    """One kind of work on inputs that double; each that grows too fast is lost."""
+    with tempfile.TemporaryDirectory() as folder:
+        tried, grown = growths(name, works(Path(folder))[name], seconds=seconds)
+    for each in grown:
+        print(each)
+    return Tally(tried=tried, lost=len(grown))
+
+
 def main() -> int:
     """Run the parts and sum up."""
-    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "suites", "injections"]
+    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "growth", "suites", "injections"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="how much of everything")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -163,6 +173,9 @@ def main() -> int:
     if "fuzz" in given.only:
         for name in given.fuzzers:
             add("fuzz", name, lambda name=name: fuzz(name, given.fuzz_seconds * given.share))
+    if "growth" in given.only:
+        for name in works(Path()):
+            add("growth", name, lambda name=name: growth(name, given.fuzz_seconds * given.share))
     if "suites" in given.only:
         add("suites", ", ".join(given.engines), lambda: suites(given.share, given.engines))
     if "injections" in given.only:
