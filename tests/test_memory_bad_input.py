@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memories import FOX, graph_of, options
 
-from memgraph_rag import Action, Document, Memory, Message
+from memgraph_rag import Action, Document, Failure, Memory, Message, Receipt
 from memgraph_rag.errors import (
     DocumentError,
     DocumentNotFound,
@@ -21,6 +21,7 @@ from memgraph_rag.errors import (
 from memgraph_rag.layers.points import INSTRUCTION
 from memgraph_rag.models.prompts import answer_request, question_head
 from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.text import markup
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +201,27 @@ def test_settings_that_cannot_work_are_refused_before_a_file_is_made(tmp_path: P
     with pytest.raises(SettingsError):
         Memory(**{"store": tmp_path / "new.lbug", **options(), **arguments})
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_parser_raises_stops_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(markup, "read_html", broken)
+    for name in ("a.txt", "b.html", "c.txt"):
+        (tmp_path / name).write_text(FOX)
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        outcomes = list(memory.add_many(sorted(tmp_path.glob("?.*"))))
+        assert [type(outcome) for outcome in outcomes] == [Receipt, Failure, Receipt]
+        assert isinstance(outcomes[1].error, DocumentError)  # type: ignore[union-attr]
+
+
+def test_times_that_are_not_understood_are_counted(tmp_path: Path) -> None:
+    talk = [{"role": "Ann", "content": "I left.", "time": time} for time in ("yesterday", "8 May 2023", None, "noon")]
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        assert memory.add(talk, key="talk").notes["times not understood"] == 2
+        assert "times not understood" not in memory.add(talk[1:3], key="other").notes
+        assert [type(outcome) for outcome in memory.add_many(["", talk, FOX])] == [Failure, Receipt, Receipt]
 
 
 # ── texts that try to be something else ──────────────────────────────────────────────────────────────────────

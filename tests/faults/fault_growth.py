@@ -202,7 +202,7 @@ def _seconds(work: Work, scraps: Sequence[str], length: int) -> float:
 def examples(work: Work, seed: int) -> Iterator[tuple[str, ...]]:
     """Each scrap alone, then pairs and triples, each block after the other and all in turn; without end."""
     yield from ((scrap,) for scrap in work.scraps)
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw = random.Random(seed)
     while True:
         drawn = tuple(draw.choices(work.scraps, k=draw.choice((2, 2, 3))))
         yield drawn
