@@ -15,7 +15,17 @@ import pyarrow as pa
 from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import ladybug_rewriting, queries, reading, relating, relation_rows, rows, schema, writing
+from memgraph_rag.stores import (
+    ladybug_companions,
+    ladybug_rewriting,
+    queries,
+    reading,
+    relating,
+    relation_rows,
+    rows,
+    schema,
+    writing,
+)
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
 from memgraph_rag.types import DocumentGraph, Hit, IndexedSegment, Matrix, Neighbour, Similar, Vector
@@ -225,6 +235,7 @@ class LadybugStore(writing.WrittenGraph):
         with self._file.lock:
             stored = self.schema
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
+            ladybug_companions.remove_logs_aside(self._file.place)
 
     def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
         fresh.transaction(lambda execute: self._build(execute, 0, stored["embedder"], stored["dimension"]))

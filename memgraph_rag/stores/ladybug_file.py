@@ -8,31 +8,22 @@ rolled back, whatever ended it.
 
 from __future__ import annotations
 
-import glob
-import logging
 import os
-import re
 import shutil
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import ladybug
 import pyarrow as pa
 
-from memgraph_rag.errors import (
-    MemgraphRagError,
-    SchemaMismatch,
-    SettingsError,
-    StoreAccessDenied,
-    StoreError,
-    StoreLocked,
-    StoreReadOnly,
-)
+from memgraph_rag.errors import SettingsError, StoreError, StoreLocked, StoreReadOnly
+from memgraph_rag.stores import ladybug_companions, ladybug_log
+from memgraph_rag.stores.ladybug_errors import in_our_words
 
 __all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
 
@@ -52,8 +43,6 @@ FLOCK = "hhqqi4x"
 
 # For statements that touch few rows, as those of a write do: to wake more threads costs more than they save.
 ONE_THREAD = 1
-
-logger = logging.getLogger(__name__)
 
 _open_files: dict[str, LadybugFile] = {}
 _opening = threading.Lock()
@@ -108,6 +97,7 @@ class LadybugFile:
             self._shared = _lock_for_reading(place)
         elif place != IN_MEMORY:
             _create(place)
+            _recover(place)
         self._open_engine()
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -122,7 +112,7 @@ class LadybugFile:
 
     def read_table(self, text: str, parameters: Mapping[str, Any]) -> pa.Table:
         """The rows of one reading statement as an arrow table: no Python object for each number of an embedding."""
-        with self.lock, _in_our_words(self.place):
+        with self.lock, in_our_words(self.place):
             result = self._reader.execute(text, dict(parameters))
             assert isinstance(result, ladybug.QueryResult)
             with result:
@@ -162,7 +152,7 @@ class LadybugFile:
     def _renewed_writer(self) -> ladybug.Connection:
         """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
-            with _in_our_words(self.place):
+            with in_our_words(self.place):
                 old, self._writer = self._writer, ladybug.Connection(self._database, ONE_THREAD)
                 old.close()
         self._writes += 1
@@ -180,17 +170,17 @@ class LadybugFile:
         with self.lock:
             if self.place == IN_MEMORY:
                 return
-            scratch = Path(f"{self.place}.rewriting")
-            _remove(scratch)
+            scratch = ladybug_companions.scratch_of(self.place)
+            ladybug_companions.remove_scratch(self.place)
             try:
-                with _in_our_words(self.place):
+                with in_our_words(self.place):
                     old_bytes = Path(self.place).stat().st_size
                 _require_space(self.place, old_bytes)
                 fresh = LadybugFile(str(scratch))
                 fill(fresh)
                 fresh._close_engine()
                 try:
-                    with _in_our_words(self.place):
+                    with in_our_words(self.place):
                         self._reader.execute("CHECKPOINT")
                     self._close_engine()
                     _replace(self.place, scratch)
@@ -198,13 +188,15 @@ class LadybugFile:
                     self._close_engine()  # if it was not, or was in part
                     self._open_engine()
             finally:
-                _remove(scratch)
+                ladybug_companions.remove_scratch(self.place)
 
     def _open_engine(self) -> None:
         with ExitStack() as undone:
             undone.callback(self._let_go)
-            self._database = undone.enter_context(_opened(self.place, read_only=self.read_only))
-            with _in_our_words(self.place):
+            with in_our_words(self.place):
+                if self.read_only:
+                    ladybug_log.require_whole(self.place)
+                self._database = undone.enter_context(ladybug.Database(self.place, read_only=self.read_only))
                 self._reader = ladybug.Connection(self._database)
                 self._writer = ladybug.Connection(self._database, ONE_THREAD)
             undone.pop_all()
@@ -212,7 +204,7 @@ class LadybugFile:
 
     def _close_engine(self) -> None:
         """Close all three, whatever happens at one of them; what is closed stays so."""
-        with _in_our_words(self.place), ExitStack() as closing:
+        with in_our_words(self.place), ExitStack() as closing:
             closing.callback(self._database.close)
             closing.callback(self._writer.close)
             closing.callback(self._reader.close)
@@ -232,19 +224,17 @@ class LadybugFile:
                 self._let_go()
 
 
-def _opened(place: str, *, read_only: bool) -> ladybug.Database:
-    try:
-        with _in_our_words(place):
-            return ladybug.Database(place, read_only=read_only)
-    except TornLog:
-        logger.warning("%s: the last write was cut off before its end and is dropped", place)
-        with _in_our_words(place):
-            return ladybug.Database(place, read_only=read_only, throw_on_wal_replay_failure=False)
+def _recover(place: str) -> None:
+    """Put right what a stopped process left of a file and beside it, unless somebody else has the file open."""
+    with in_our_words(place), Path(place).open("rb+") as held:
+        if _lock(held.fileno()):  # else the engine says who has it
+            ladybug_log.mend(place)
+            ladybug_companions.remove_leftovers(place)
 
 
 def _create(place: str) -> None:
     """Make the file and its folder where they are missing; only its owner may read it."""
-    with _in_our_words(place):
+    with in_our_words(place):
         if Path(place).is_dir():
             raise StoreError(
                 f"expected a file; {place} is a folder. Name a file in it: {place}/notes.lbug.", path=place
@@ -257,15 +247,8 @@ def _create(place: str) -> None:
 
 
 def _touch_private(place: str) -> None:
-    with _in_our_words(place), suppress(FileExistsError):
+    with in_our_words(place), suppress(FileExistsError):
         os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
-def _remove(file: Path) -> None:
-    """Remove a Ladybug file with all that the engine keeps beside it: log, shadow pages."""
-    with _in_our_words(str(file)):
-        for path in file.parent.glob(f"{glob.escape(file.name)}*"):
-            path.unlink(missing_ok=True)
 
 
 def _replace(place: str, scratch: Path) -> None:
@@ -274,7 +257,7 @@ def _replace(place: str, scratch: Path) -> None:
     The descriptor that locks the old file, as the engine does, is closed last.
     """
     old = Path(place)
-    for kept in (Path(f"{place}.wal"), Path(f"{place}.shadow")):  # they would be taken for the new file's
+    for kept in (Path(place + suffix) for suffix in ladybug_companions.PENDING):  # taken for the new file's
         if kept.exists() and kept.stat().st_size:
             raise StoreError(
                 f"expected {place} to be closed with nothing beside it; {kept} is still there. Nothing was changed; "
@@ -282,7 +265,7 @@ def _replace(place: str, scratch: Path) -> None:
                 path=place,
             )
     _flush(scratch)
-    with _in_our_words(place), old.open("rb+") as held:
+    with in_our_words(place), old.open("rb+") as held:
         if not _lock(held.fileno()):
             raise StoreLocked(f"another process opened {place} meanwhile. Close it there, then try again.", path=place)
         scratch.replace(old)
@@ -350,7 +333,7 @@ def _writer_of(descriptor: int) -> str:
 
 def _flush(path: Path) -> None:
     """See to it that a file, or the names in a folder, are on the disk."""
-    with _in_our_words(str(path)):
+    with in_our_words(str(path)):
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -360,7 +343,7 @@ def _flush(path: Path) -> None:
 
 def _require_space(place: str, row_bytes: int) -> None:
     needed = SPARE_BYTES + 4 * row_bytes
-    with _in_our_words(place):
+    with in_our_words(place):
         free = shutil.disk_usage(Path(place).parent).free
     if free < needed:
         raise StoreError(
@@ -375,93 +358,8 @@ def _require_space(place: str, row_bytes: int) -> None:
 def _execute(
     connection: ladybug.Connection, place: str, text: str, parameters: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    with _in_our_words(place):
+    with in_our_words(place):
         result = connection.execute(text, dict(parameters))
         assert isinstance(result, ladybug.QueryResult)  # a list only where a text holds several statements
         with result:
             return [row for row in result.rows_as_dict() if isinstance(row, dict)]
-
-
-class TornLog(StoreError):
-    """The write-ahead log ends within a write: the process or the machine stopped there."""
-
-
-@contextmanager
-def _in_our_words(place: str) -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, OSError) as exc:  # the engine's only exception; what the system refuses
-        if str(exc).startswith("KeyboardInterrupt"):  # Ctrl-C, in Python code that the engine called
-            raise KeyboardInterrupt from exc
-        raise _error(str(exc), place) from exc
-
-
-def _error(message: str, place: str) -> MemgraphRagError:
-    """The engine's message as one of our errors; the first pattern that is found in it says which."""
-    kind, sentence = next(
-        (kind, sentence) for pattern, kind, sentence in KNOWN_ERRORS if re.search(pattern, message, re.IGNORECASE)
-    )
-    holder = re.search(r"PID (\d+)", message)
-    who = f"process {holder[1]}" if holder else "another process"
-    reason = message.splitlines()[0] if message else "no reason given"
-    return kind(sentence.format(place=place, who=who, reason=reason), path=place)
-
-
-KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
-    (
-        "Could not set lock",
-        StoreLocked,
-        "expected {place} to be free; {who} has it open. Close it there, or use a Neo4j server for several processes.",
-    ),
-    (
-        "WAL file is corrupted|Checksum verification failed",
-        TornLog,
-        "{place}.wal is damaged ({reason}). Restore the file from a copy.",
-    ),
-    (
-        "not a valid Lbug database|Reading past the end of the file",
-        StoreError,
-        "expected a Ladybug file; {place} holds something else. Name another file; this one was left as it is.",
-    ),
-    (
-        "different version|storage version",
-        SchemaMismatch,
-        "{place} was written by another version of Ladybug ({reason}). Use that version, or a new file.",
-    ),
-    (
-        "No space left|Cannot write to file|File too large|refuses further writes",
-        StoreError,
-        "no space to write {place} ({reason}). The last write was not kept. Make room, then open the file again.",
-    ),
-    (
-        "Permission denied|Read-only file system|Operation not permitted",
-        StoreAccessDenied,
-        "expected a file that may be read and written; {place} may not ({reason}). Change its rights, or use another.",
-    ),
-    (
-        "File name too long",
-        StoreError,
-        "expected a path as short as the system wants it; {place} is too long ({reason}). Use a shorter one.",
-    ),
-    (
-        "File exists|Not a directory",
-        StoreError,
-        "expected {place} in a folder; something above it is a file ({reason}). Name another place.",
-    ),
-    (
-        r"^\[Errno 2\]",
-        StoreError,
-        "expected the folder of {place} where it was; it is not there ({reason}). Put it back, or use another file.",
-    ),
-    (
-        r"Table \w+ does not exist",
-        StoreError,
-        "{place} has no schema yet ({reason}). Call migrate() first.",
-    ),
-    (
-        "is closed",
-        StoreError,
-        "this store of {place} is closed. Open it again.",
-    ),
-    ("", StoreError, "Ladybug failed on {place}: {reason}."),
-)

@@ -31,7 +31,7 @@ from memgraph_rag.errors import (
     StoreLocked,
     StoreUnavailable,
 )
-from memgraph_rag.stores import ladybug_file, neo4j_connection, open_store, queries, schema
+from memgraph_rag.stores import ladybug_errors, neo4j_connection, open_store, queries, schema
 
 SECRET = "not-the-password"
 
@@ -225,7 +225,7 @@ def test_a_file_of_somebody_else(file: Path) -> None:
 
 
 def test_the_engine_says_permission_denied() -> None:
-    error = ladybug_file._error("IO exception: Cannot open file /x: Permission denied", "/x")
+    error = ladybug_errors.translate("IO exception: Cannot open file /x: Permission denied", "/x")
     assert isinstance(error, StoreAccessDenied)
 
 

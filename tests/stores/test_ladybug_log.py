@@ -1,0 +1,218 @@
+"""Torn and damaged logs of real Ladybug files: what was acknowledged before the damage is there, and the file opens."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from store_samples import DIMENSION, EMBEDDER, make_graph
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.stores import ladybug_companions, ladybug_log, open_store
+
+KEYS = "abc"
+
+WRITE = """
+import json, os, sys
+from pathlib import Path
+from store_samples import make_graph
+from memgraph_rag.stores import open_store
+def opened():
+    store = open_store(sys.argv[1], namespace="n")
+    store.migrate(embedder=sys.argv[2], dimension=int(sys.argv[3]))
+    return store
+store, log = opened(), Path(sys.argv[1] + ".wal")
+if sys.argv[4] == "closed":
+    store.close()
+    store = opened()
+sizes = [log.stat().st_size if log.exists() else 0]
+for key in sys.argv[5]:
+    store.write(make_graph("n", key, ("Alice met Bob.",)))
+    sizes.append(log.stat().st_size)
+print(json.dumps(sizes), flush=True)
+os._exit(9)  # as a kill does: nothing is closed
+"""
+
+OPEN_EACH = """
+import json, os, shutil, sys
+from pathlib import Path
+from memgraph_rag.stores import open_store
+folder, source = Path(sys.argv[1]), Path(sys.argv[2])
+log = Path(sys.argv[2] + ".wal").read_bytes()
+for size in json.loads(sys.stdin.read()):
+    file = folder / "cut.lbug"
+    shutil.copy(source, file)
+    Path(f"{file}.wal").write_bytes(log[:size])
+    store = open_store(file, namespace="n")
+    keys = sorted(record.key for record in store.documents()) if store.schema else []
+    assert not keys or not store.flaws()
+    store.close()
+    print(json.dumps([size, keys, sorted(path.name for path in folder.iterdir())]), flush=True)
+    for path in folder.iterdir():
+        path.unlink()
+"""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A file whose writer was stopped, and how long its log was after each write that was acknowledged."""
+
+    file: Path
+    sizes: tuple[int, ...]
+
+    @property
+    def log(self) -> bytes:
+        return Path(f"{self.file}.wal").read_bytes()
+
+    def keys_at(self, size: int) -> list[str]:
+        """What had been acknowledged when the log was that long."""
+        return [key for key, end in zip(KEYS, self.sizes[1:], strict=True) if end <= size]
+
+    def copy(self, file: Path, log: bytes) -> Path:
+        shutil.copy(self.file, file)
+        Path(f"{file}.wal").write_bytes(log)
+        return file
+
+
+def run_python(program: str, *arguments: object, told: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        input=told, capture_output=True, text=True, env=environment, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["closed", "new"])
+def stopped(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Stopped:
+    """Beside a file that was closed before, a new one, whose log holds its schema too."""
+    file = tmp_path_factory.mktemp("stopped") / "notes.lbug"
+    done = run_python(WRITE, file, EMBEDDER, DIMENSION, request.param, KEYS)
+    assert done.returncode == 9, done.stderr
+    return Stopped(file, tuple(json.loads(done.stdout)))
+
+
+def record_ends(log: bytes) -> list[int]:
+    ends = [ladybug_log.HEADER_BYTES]
+    while ends[-1] < len(log):
+        (length,) = ladybug_log.CHECKSUM.unpack_from(log, ends[-1])
+        ends.append(ends[-1] + 8 + length + 8)
+    assert ends[-1] == len(log)
+    return ends
+
+
+def opened(file: Path, *, read_only: bool = False) -> GraphStore:
+    store = open_store(file, namespace="n", read_only=read_only)
+    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    return store
+
+
+def test_every_cut_ends_with_the_last_acknowledged_write(stopped: Stopped) -> None:
+    log = stopped.log
+    assert ladybug_log.committed_bytes(log) == len(log) == stopped.sizes[-1]
+    for start, end in pairwise(stopped.sizes[-2:]):
+        assert {ladybug_log.committed_bytes(log[:size]) for size in range(start, end)} == {start}
+    assert {ladybug_log.committed_bytes(log[:size]) for size in range(min(stopped.sizes[1], 300))} == {0}
+
+
+def test_a_log_that_is_cut_near_any_record_opens_with_what_was_acknowledged(stopped: Stopped, tmp_path: Path) -> None:
+    log = stopped.log
+    chance = random.Random(5)
+    near = {end - chance.randint(1, 8) for end in record_ends(log) if end > stopped.sizes[-2]}
+    near |= {end + by for end in stopped.sizes[-2:] for by in (*range(-9, 2), 25)}
+    near |= {1, 24, 25, *chance.sample(range(len(log)), 3)}
+    sizes = sorted(size for size in near if 0 < size <= len(log))
+
+    done = run_python(OPEN_EACH, tmp_path, stopped.file, told=json.dumps(sizes))
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    opened_logs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [size for size, _, _ in opened_logs] == sizes
+    assert [(size, keys) for size, keys, _ in opened_logs] == [(size, stopped.keys_at(size)) for size in sizes]
+    assert {name for _, _, names in opened_logs for name in names} == {"cut.lbug"}, "nothing committed was dropped"
+
+
+def test_a_torn_log_is_mended_and_said(stopped: Stopped, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = stopped.copy(tmp_path / "torn.lbug", stopped.log[:-5])
+    with pytest.raises(StoreReadOnly, match="without read_only"):
+        opened(file, read_only=True)
+    assert Path(f"{file}.wal").read_bytes() == stopped.log[:-5]
+
+    with caplog.at_level(logging.WARNING):
+        store = opened(file)
+    assert [record.key for record in store.documents()] == list("ab")
+    assert "cut off" in caplog.text
+    store.write(make_graph("n", "c"))
+    store.close()
+    store = opened(file, read_only=True)
+    assert len(store.documents()) == 3
+    store.close()
+
+
+def test_a_whole_log_is_read_without_being_changed(stopped: Stopped, tmp_path: Path) -> None:
+    file = stopped.copy(tmp_path / "whole.lbug", stopped.log)
+    store = opened(file, read_only=True)
+    assert [record.key for record in store.documents()] == list(KEYS)
+    store.close()
+    assert Path(f"{file}.wal").read_bytes() == stopped.log
+
+
+def test_what_was_committed_behind_damage_is_kept_aside(
+    stopped: Stopped, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged = bytearray(stopped.log)
+    damaged[stopped.sizes[1] + 60] ^= 0xFF
+    file = stopped.copy(tmp_path / "damaged.lbug", bytes(damaged))
+
+    with caplog.at_level(logging.WARNING):
+        store = opened(file)
+
+    (aside,) = ladybug_companions.logs_aside(str(file))
+    assert str(aside) in caplog.text
+    assert aside.read_bytes() == damaged
+    assert stat.S_IMODE(aside.stat().st_mode) == 0o600
+    assert [record.key for record in store.documents()] == ["a"]
+    assert not store.flaws()
+    store.purge()
+    assert ladybug_companions.logs_aside(str(file)) == [], "it held text"
+    store.close()
+
+
+def test_logs_that_are_kept_aside_do_not_replace_each_other(stopped: Stopped, tmp_path: Path) -> None:
+    neighbour = tmp_path / "damaged.lbug.damaged-log.txt"
+    neighbour.write_text("mine")
+    for byte in (30, 40):
+        damaged = bytearray(stopped.log)
+        damaged[byte] ^= 0xFF
+        file = stopped.copy(tmp_path / "damaged.lbug", bytes(damaged))
+        opened(file).close()
+    assert [path.name for path in ladybug_companions.logs_aside(str(file))] == [
+        "damaged.lbug.damaged-log",
+        "damaged.lbug.damaged-log-2",
+    ]
+    ladybug_companions.remove_logs_aside(str(file))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.lbug", neighbour.name]
+
+
+@pytest.mark.parametrize("tail", [bytes(4096), b"\xff" * 100], ids=["zeros", "ones"])
+def test_what_a_crash_of_the_machine_leaves_at_the_end(stopped: Stopped, tmp_path: Path, tail: bytes) -> None:
+    """Blocks that were counted into the file's length, and never written."""
+    for log in (stopped.log + tail, tail):
+        if log[0] != 0xFF:
+            store = opened(stopped.copy(tmp_path / "crashed.lbug", log))
+            assert len(store.documents()) == (3 if log.startswith(stopped.log) else 0)
+            store.close()
+
+
+def test_a_log_in_another_frame_is_left_to_the_engine() -> None:
+    assert ladybug_log.committed_bytes(b"a log of a later engine, in another frame " * 9) is None
