@@ -1,16 +1,18 @@
 """``memgraph-rag doctor``: is every part there, and if not, what to do.
 
 It tries things rather than guess: weights are found and verified as they would be for a question, an existing store
-is opened. Invariants: it makes no store, and changes one only where it is told to; a part that fails never hides the
-next one.
+is opened, a file after a process of its own has read all of it. Invariants: it makes no store, and changes a graph only
+where it is told to; a part that fails never hides the next one, and a file on which Ladybug crashes ends nothing.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +22,15 @@ import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place, file_of
-from memgraph_rag.errors import ModelError
+from memgraph_rag.errors import (
+    ModelError,
+    SchemaMismatch,
+    StoreAccessDenied,
+    StoreError,
+    StoreLocked,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
@@ -30,6 +40,8 @@ __all__ = ["Finding", "doctor", "examine"]
 
 _OLDEST_PYTHON = (3, 10)
 _ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint, while both are there
+_RESTORE = "if the file is damaged, restore it from a copy, or import an export of it into a new file"
+_NO_DAMAGE = (SchemaMismatch, StoreAccessDenied, StoreLocked, StoreReadOnly, StoreUnavailable)
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -70,6 +82,7 @@ def doctor(
 def examine(place: Place, progress: Progress | None = None, *, repair: bool = False) -> Iterator[Finding]:
     """The finding of each part, as soon as it is there."""
     settings = place.settings()
+    crash = cache(lambda: _crash(settings))
     checks: dict[str, Callable[[], Finding]] = {
         "Python": _python,
         "packages": _packages,
@@ -78,8 +91,8 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
         "recognizer": lambda: _recognizer(settings),
         "language model": lambda: _language_model(settings, progress),
         "calibration": lambda: _calibration(settings),
-        "store": lambda: _store(place, settings),
-        "graph": lambda: _graph(place, settings, repair=repair),
+        "store": lambda: crash() or _store(place, settings),
+        "graph": lambda: _not_tried(crash()) or _graph(place, settings, repair=repair),
         "local Neo4j": _local_neo4j,
     }
     for part, check in checks.items():
@@ -185,6 +198,24 @@ def _calibration(settings: Settings) -> Finding:
     return Finding("calibration", "ok", f"{signals}, from {path}")
 
 
+def _crash(settings: Settings) -> Finding | None:
+    """What is wrong with the store's file where Ladybug does not survive reading it; None where it does."""
+    path = file_of(settings.store)
+    if path is None or not path.is_file():
+        return None
+    from memgraph_rag.stores.ladybug_trial import try_file
+
+    try:
+        try_file(path)
+    except StoreError as error:
+        return Finding("store", "fail", str(error), _RESTORE)
+    return None
+
+
+def _not_tried(crash: Finding | None) -> Finding | None:
+    return Finding("graph", "fail", "not tried: the store's file is damaged", crash.advice) if crash else None
+
+
 def _store(place: Place, settings: Settings) -> Finding:
     """Whether the store opens and takes the schema; a file that is not there yet is not made."""
     path = file_of(settings.store)
@@ -195,8 +226,24 @@ def _store(place: Place, settings: Settings) -> Finding:
             stats = memory.stats()
     except ModelError as error:
         return Finding("store", "warn", f"{settings.store} was not tried: {error}")
+    except StoreError as error:
+        advice = "" if path is None or isinstance(error, _NO_DAMAGE) else _RESTORE
+        return Finding("store", "fail", f"{type(error).__name__}: {error}", advice)
     documents = stats["counts"].get("Document", 0)
-    return Finding("store", "ok", f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}")
+    found = f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}"
+    if aside := _logs_aside(path):
+        advice = "the last writes before that are missing, add them again; memgraph-rag purge removes these files"
+        return Finding("store", "warn", f"{found}; damaged logs were kept: {', '.join(aside)}", advice)
+    return Finding("store", "ok", found)
+
+
+def _logs_aside(path: Path | None) -> list[str]:
+    """Damaged logs of the store's file that were kept."""
+    if path is None:
+        return []
+    from memgraph_rag.stores.ladybug_companions import logs_aside
+
+    return [aside.name for aside in logs_aside(os.path.realpath(path))]
 
 
 def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:

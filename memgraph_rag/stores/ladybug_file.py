@@ -71,6 +71,12 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
         os.fsencode(place)
     except (RuntimeError, UnicodeEncodeError) as exc:  # no such user; half a surrogate pair
         raise SettingsError(f"expected the path of a file; came {path!r} ({exc}). Name another.", path=path) from exc
+    if place.endswith(ladybug_companions.SCRATCH):
+        raise SettingsError(
+            f"Expected the path of a store, got {path!r}, a name that only purge gives. Use one that does not end in "
+            f"{ladybug_companions.SCRATCH}.",
+            path=path,
+        )
     with _opening:
         if place not in _open_files:
             _open_files[place] = LadybugFile(place, read_only=read_only)

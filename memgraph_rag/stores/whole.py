@@ -47,7 +47,7 @@ def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
     if _counted(graph) != held:
         raise StoreError(
             f"expected all of document {graph.document.key!r}, {dict(held)}; came {_counted(graph)}. This version of "
-            "memgraph_rag cannot read all that is stored of it, or the graph is damaged.",
+            'memgraph_rag cannot read all that is stored of it, or the graph is damaged: "memgraph-rag doctor" tells.',
             document_id=graph.document.id,
         )
     for kind, parts, matrix in (

@@ -164,3 +164,40 @@ def test_real_weights_are_tried(cli, monkeypatch) -> None:
     assert told["language model"]["state"] == "warn"
     assert told["language model"]["found"].startswith(f"{SMALL} on ")
     assert "offline-models" in told["language model"]["advice"]
+
+
+CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
+
+
+def test_a_file_on_which_the_engine_crashes_does_not_end_the_doctor(cli, weights, fox, monkeypatch) -> None:
+    monkeypatch.setattr("memgraph_rag.stores.ladybug_trial._TRIAL", CRASH)
+    monkeypatch.setattr("memgraph_rag.Memory", lambda *_, **__: pytest.fail("it was opened in this process"))
+    told = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
+    assert list(told) == PARTS
+    assert "a crash" in told["store"]["found"]
+    assert "copy" in told["store"]["advice"]
+    assert told["graph"]["found"].startswith("not tried")
+
+
+def test_a_file_that_cannot_be_opened_names_its_remedy(cli, weights, fox, tmp_path) -> None:
+    file = tmp_path / "notes.lbug"
+    content = bytearray(file.read_bytes())
+    content[12:28] = b"\xff" * 16  # where its catalog and its metadata lie
+    file.write_bytes(content)
+    told = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
+    assert (told["store"]["state"], told["graph"]["state"]) == ("fail", "fail")
+    assert "restore it from a copy" in told["store"]["advice"]
+
+
+def test_a_damaged_log_that_was_kept_is_named(cli, weights, fox, tmp_path) -> None:
+    (tmp_path / "notes.lbug.damaged-log").write_bytes(b"what was dropped")
+    (finding,) = [finding for finding in cli.json("doctor") if finding["part"] == "store"]
+    assert (finding["state"], "notes.lbug.damaged-log" in finding["found"]) == ("warn", True)
+    assert "purge" in finding["advice"]
+
+
+def test_a_stopped_purge_leaves_nothing_behind_the_doctor(cli, weights, fox, tmp_path) -> None:
+    for suffix in ("", ".wal", ".wal.checkpoint", ".shadow", "_plan.txt"):
+        (tmp_path / f"notes.lbug.rewriting{suffix}").write_text("secret")
+    cli("doctor")
+    assert {path.name for path in tmp_path.glob("notes.lbug*")} == {"notes.lbug", "notes.lbug.rewriting_plan.txt"}

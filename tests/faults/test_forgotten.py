@@ -165,7 +165,7 @@ def test_a_purge_that_is_killed_leaves_the_same_graph(place: Place) -> None:
         fill(memory)
         forget(memory)
         graph = World(place).graph(memory)
-    made = context()
+    made, folder = context(), Path(place.address["address"]).parent
     for moment in range(8):
         listening, told = made.Pipe(duplex=False)
         child = made.Process(target=purge_in_a_child, args=(place, told))
@@ -177,10 +177,43 @@ def test_a_purge_that_is_killed_leaves_the_same_graph(place: Place) -> None:
         child.join(PATIENCE_S)
         memory, _ = open_journaled(place)
         with memory:
+            assert not list(folder.glob("*.rewriting*"))
             assert World(place).graph(memory) == graph
             memory.add(f"{moment}", key="moment")
             memory.forget("moment")
             assert World(place).graph(memory) == graph
+
+
+def stop_while_filling(place: Place, told: Connection) -> None:
+    """Be killed when the new file holds everything and stands beside the old one."""
+    memory, _ = open_journaled(place)
+    ladybug_file._replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    memory.purge()
+
+
+@embedded
+def test_what_a_killed_purge_left_goes_at_the_next_opening(place: Place) -> None:
+    folder = Path(place.address["address"]).parent
+    memory, _ = open_journaled(place)
+    with memory:
+        fill(memory)
+    for neighbour in ("notes.lbug.rewriting_plan.txt", "notes.lbug.rewriting.txt"):
+        (folder / neighbour).write_text("mine")
+    child = context().Process(target=stop_while_filling, args=(place, None))
+    child.start()
+    child.join(PATIENCE_S)
+    assert child.exitcode == -signal.SIGKILL
+    assert "notes.lbug.rewriting" in files_with(folder, *SECRETS), "else nothing is left, and this shows nothing"
+
+    memory, _ = open_journaled(place)
+    with memory:
+        assert [name for name in files_with(folder, *SECRETS) if "rewriting" in name] == []
+        forget(memory)
+        memory.purge()
+        assert files_with(folder, *SECRETS) == []
+    left = {path.name for path in folder.glob("notes.lbug.*")}
+    assert {"notes.lbug.rewriting_plan.txt", "notes.lbug.rewriting.txt"} <= left
+    assert not any(name.endswith(("rewriting", "wal", "shadow")) for name in left)
 
 
 @pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +15,8 @@ import ladybug
 import pytest
 from store_samples import DIMENSION, EMBEDDER, make_graph
 
-from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError
-from memgraph_rag.stores import ladybug_file, open_store
+from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError, StoreReadOnly
+from memgraph_rag.stores import ladybug_companions, ladybug_file, open_store
 from memgraph_rag.stores.ladybug import LadybugStore
 
 
@@ -120,6 +123,63 @@ def test_ctrl_c_while_the_writer_is_renewed_leaves_the_old_one(
     assert store._counts([record.id])
     store.write(make_graph("n", "other"))
     assert len(store.documents()) == 2
+
+
+# ── beside the file ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_rewriting_leaves_files_of_the_user_alone(store: LadybugStore, path: Path) -> None:
+    neighbours = ["_plan.txt", ".txt", ".wal.txt", "s", ".lbug"]
+    for neighbour in neighbours:
+        path.with_name(f"{path.name}.rewriting{neighbour}").write_text("mine")
+    store.purge()
+    left = {file.name: file.read_text() for file in path.parent.glob("*.rewriting*")}
+    assert left == {f"{path.name}.rewriting{neighbour}": "mine" for neighbour in neighbours}
+
+
+def test_what_a_stopped_rewriting_left_goes_at_the_next_opening_for_writing(path: Path) -> None:
+    opened(path).close()
+    leftovers = [path.with_name(f"{path.name}.rewriting{suffix}") for suffix in ladybug_companions.ENGINE]
+    for leftover in leftovers:
+        leftover.write_text("secret")
+    open_store(path, namespace="n", read_only=True).close()
+    assert all(leftover.exists() for leftover in leftovers), "a reader removes nothing"
+    opened(path).close()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_no_store_has_the_name_of_what_is_removed(path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"\.rewriting"):
+        open_store(f"{path}.rewriting", namespace="n")
+
+
+LEFT_BY_A_KILL = """
+import os, sys
+from store_samples import DIMENSION, EMBEDDER, make_graph
+from memgraph_rag.stores import open_store
+store = open_store(sys.argv[1], namespace="n")
+store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+store.write(make_graph("n"))
+os.rename(sys.argv[1] + ".wal", sys.argv[1] + ".wal.checkpoint")  # as a checkpoint does
+for suffix in (".shadow", ".checkpoint.intent.lock", ".checkpoint.apply.lock"):
+    open(sys.argv[1] + suffix, "w").close()
+os._exit(9)
+"""
+
+
+def test_a_checkpoint_that_was_killed_is_completed(path: Path) -> None:
+    opened(path).close()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)}
+    subprocess.run([sys.executable, "-c", LEFT_BY_A_KILL, path], check=False, env=environment)
+    frozen = path.with_name(f"{path.name}.wal.checkpoint")
+    frozen.write_bytes(frozen.read_bytes() + b"\x09\0\0")  # the mark of the checkpoint's end, torn
+
+    with pytest.raises(StoreReadOnly, match="without read_only"):
+        open_store(path, namespace="n", read_only=True)
+    store = opened(path)
+    assert len(store.documents()) == 1
+    store.close()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 # ── refused by the system ────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,63 @@
+"""A Ladybug file tried in a process of its own: whether the engine survives reading all of it.
+
+It knows no schema: tables and columns are named as the engine lists them, so these statements cannot lie in files. The
+invariant: the trial opens the file for reading only and changes nothing; whatever the engine does there, this process
+goes on.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from memgraph_rag.errors import StoreError
+
+__all__ = ["try_file"]
+
+TIMEOUT_S = 600.0
+
+_TRIAL = """
+import sys
+sys.path[:] = sys.argv[2:]
+import ladybug
+
+def rows(text):
+    with connection.execute(text) as result:
+        return list(result.rows_as_dict())
+
+with ladybug.Database(sys.argv[1], read_only=True) as database, ladybug.Connection(database) as connection:
+    for table in rows("CALL show_tables() RETURN name, type"):
+        name = table["name"]
+        match = f"MATCH (n:`{name}`)" if table["type"] == "NODE" else f"MATCH ()-[n:`{name}`]->()"
+        for column in rows(f"CALL table_info('{name}') RETURN name"):
+            rows(f"{match} RETURN count(DISTINCT n.`{column['name']}`)")
+"""
+
+
+def try_file(path: Path, *, timeout_s: float = TIMEOUT_S) -> None:
+    """Have another process open a file and read every column of it.
+
+    Raises:
+        StoreError: the engine crashed on the file, or came to no end. What it reports by an error is not raised: the
+            opening of the file in this process reports it in our words.
+    """
+    if not sys.executable or getattr(sys, "frozen", False):  # no interpreter to start
+        return
+    command = [sys.executable, "-I", "-c", _TRIAL, str(path), *sys.path]
+    try:
+        trial = subprocess.run(command, capture_output=True, timeout=timeout_s, check=False)  # noqa: S603 - our program
+    except subprocess.TimeoutExpired as exc:
+        raise _damaged(path, f"no end within {timeout_s:g} s") from exc
+    except OSError:  # no process can be started; that says nothing of the file
+        return
+    if trial.returncode not in (0, 1):
+        raise _damaged(path, f"a crash (exit status {trial.returncode})")
+
+
+def _damaged(path: Path, outcome: str) -> StoreError:
+    return StoreError(
+        f"Expected a file that Ladybug can read, got {outcome}: {path} is damaged. Restore it from a copy, or import "
+        "an export of it into a new file.",
+        path=str(path),
+    )
