@@ -23,6 +23,9 @@ from memgraph_rag.stores import ladybug_companions, ladybug_log, open_store
 
 KEYS = "abc"
 
+CHECKPOINT_END = bytes.fromhex("1100000000000000fe0200000000000000000000000000000065bb0c42fc0883a2")
+"""As the engine wrote it: the pages of a checkpoint are whole, and must be put in place."""
+
 WRITE = """
 import json, os, sys
 from pathlib import Path
@@ -120,6 +123,8 @@ def opened(file: Path, *, read_only: bool = False) -> GraphStore:
 def test_every_cut_ends_with_the_last_acknowledged_write(stopped: Stopped) -> None:
     log = stopped.log
     assert ladybug_log.committed_bytes(log) == len(log) == stopped.sizes[-1]
+    assert ladybug_log.committed_bytes(log + CHECKPOINT_END) == len(log + CHECKPOINT_END)
+    assert ladybug_log.committed_bytes(log + CHECKPOINT_END[:-1]) == len(log)
     for start, end in pairwise(stopped.sizes[-2:]):
         assert {ladybug_log.committed_bytes(log[:size]) for size in range(start, end)} == {start}
     assert {ladybug_log.committed_bytes(log[:size]) for size in range(min(stopped.sizes[1], 300))} == {0}
