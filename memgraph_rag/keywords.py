@@ -2,7 +2,8 @@
 
 It knows no room and no query language. Invariants: a word holds letters, digits, and between them an apostrophe, a
 dot or a comma, nothing else, so it can be quoted into any query language and mean itself; the index is a cache, all
-of which stands in the texts that it was given.
+of which stands in the texts that it was given; a day that a text names counts in no text's length, so that a query
+that names none has the scores that it would have without days.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memgraph_rag import days
 
 __all__ = ["K1", "STOP_WORDS", "TITLE_WEIGHT", "B", "KeywordIndex", "keywords", "stem", "unaccented", "words"]
 
@@ -96,6 +99,8 @@ def _stemmer() -> Callable[[str], str]:
 class KeywordIndex:
     """BM25 over numbered rows, each a title and a text. Rows are appended and stay; who asks says which are meant.
 
+    A row's terms are its words and the days that it names (``days.written``).
+
     Args:
         stemming: whether "marriages" finds "marriage".
 
@@ -105,6 +110,7 @@ class KeywordIndex:
     def __init__(self, *, stemming: bool = False) -> None:
         self._form: Callable[[str], str] = stem if stemming else str
         self._numbers: dict[str, int] = {}
+        self._days = np.zeros(0, np.int32)  # the numbers of the terms that are days, rising
         self._terms = np.zeros(0, np.int32)  # of all rows, one after the other, each once in its row
         self._counts = np.zeros(0, np.int32)
         self._starts = np.zeros(1, np.int64)  # where each row's terms begin, and where the last ends
@@ -125,6 +131,7 @@ class KeywordIndex:
         counts: list[int] = []
         starts: list[int] = []
         lengths: list[int] = []
+        all_days: Counter[str] = Counter()
         numbers = self._numbers
         for title, text in titles_and_texts:
             found = Counter(word for word in words(text) if word not in STOP_WORDS)
@@ -133,23 +140,32 @@ class KeywordIndex:
                     found[word] += TITLE_WEIGHT
             if self._form is stem:
                 found = _merged(found, stem)
-            terms += [numbers.setdefault(word, len(numbers)) for word in found]
-            counts += found.values()
-            starts.append(len(self._terms) + len(terms))
             lengths.append(sum(found.values()))
+            found_days = Counter(days.written(text))
+            found_days += Counter(TITLE_WEIGHT * days.written(title))
+            terms += [numbers.setdefault(term, len(numbers)) for term in (*found, *found_days)]
+            counts += (*found.values(), *found_days.values())
+            starts.append(len(self._terms) + len(terms))
+            all_days += found_days
         self._terms = np.concatenate([self._terms, np.array(terms, np.int32)])
         self._counts = np.concatenate([self._counts, np.array(counts, np.int32)])
         self._starts = np.concatenate([self._starts, np.array(starts, np.int64)])
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
+        self._days = np.union1d(self._days, [numbers[term] for term in all_days]).astype(np.int32)
 
     def terms(self, query: str) -> NDArray[np.int32]:
-        """The numbers of the query's words that some row holds, each once, sorted."""
-        known = {self._numbers.get(self._form(word), -1) for word in keywords(query)}
+        """The numbers of the query's words and days that some row holds, each once, sorted."""
+        asked = (*map(self._form, keywords(query)), *days.asked(query))
+        known = {self._numbers.get(term, -1) for term in asked}
         return np.array(sorted(known - {-1}), np.int32)
 
     def terms_of(self, row: int) -> NDArray[np.int32]:
-        """The numbers of a row's words, each once, sorted."""
+        """The numbers of a row's words and days, each once, sorted."""
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
+
+    def words_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The terms without the days."""
+        return np.setdiff1d(terms, self._days, assume_unique=True).astype(np.int32)
 
     def scores(self, terms: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(len(rows),) BM25 of these rows, as if there were no others; 0 where a row holds none of the terms.

@@ -150,7 +150,8 @@ class GraphSearch:
         """
         best = int(lists["graph"][0])
         farther = vector + BEST_SEGMENT * view.embeddings[best]
-        more_terms = np.union1d(terms, self.index.keywords.terms_of(int(view.rows[best]))).astype(np.int32)
+        of_best = self.index.keywords.words_among(self.index.keywords.terms_of(int(view.rows[best])))
+        more_terms = np.union1d(terms, of_best).astype(np.int32)
         second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds)
         near = {
             "vector": _ranked(second.by_vector, view),

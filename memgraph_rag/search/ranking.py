@@ -109,8 +109,8 @@ def features(
     """
     held = [keywords.terms_of(int(view.rows[place])) for place in candidates]
     of_starts = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
-    heads = [keywords.terms(_head(title)) for title in titles]
-    names = [keywords.terms(_IN_PARENTHESES.sub(" ", title)) for title in titles]
+    heads = [keywords.words_among(keywords.terms(_head(title))) for title in titles]
+    names = [keywords.words_among(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
     told = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(told, view.rows)
     of_question = rarity[np.searchsorted(told, start.terms)]

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
+from memgraph_rag import days
 from memgraph_rag.errors import StoreError
 from memgraph_rag.keywords import TITLE_WEIGHT
 from memgraph_rag.keywords import keywords as keywords_of
@@ -89,7 +90,8 @@ class Neo4jStore(writing.WrittenGraph):
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
         """The k segments that match the words best, at least one word each, by the full-text index."""
-        words = keywords_of(keywords)[:MOST_KEYWORDS]
+        # The index knows words alone, so a day is looked for in each form in which a text may write it.
+        words = [*keywords_of(keywords), *days.forms(keywords)][:MOST_KEYWORDS]
         if not words or reading.nowhere(documents):
             return []
         asked = {"index": INDEXES[stemming], "query": _lucene(words, self._bound["namespace_id"])}
@@ -437,7 +439,7 @@ def _trusted(hits: list[Scored], k: int) -> list[Scored]:
 
 
 def _lucene(words: Sequence[str], namespace_id: str) -> str:
-    """Any of the words, in the text or the title, within the namespace, which adds nothing to the score.
+    """Any of the words and phrases, in the text or title, within the namespace, which adds nothing to the score.
 
     A word holds no quote and no backslash (``keywords.words``), so that quoted it is no operator.
     """

@@ -1,0 +1,135 @@
+"""Days as people write them, and the terms by which a search compares them: "27.8.2026" is "August 27, 2026".
+
+It knows no clock and no room; names of months are English and German. Invariants: a term holds a hyphen, so that it is
+never a word of ``keywords``; what names no day of the calendar has no term; the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+__all__ = ["asked", "forms", "written"]
+
+_NAMES = (
+    *("january jan januar", "february feb februar", "march mar märz marz maerz mär", "april apr", "may mai"),
+    *("june jun juni", "july jul juli", "august aug", "september sep sept", "october oct oktober okt"),
+    *("november nov", "december dec dezember dez"),
+)
+_MONTHS = {name: month for month, names in enumerate(_NAMES, 1) for name in names.split()}
+_NAME = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
+_FORM = re.compile(
+    rf"""
+    (?<!\d) (?<!\d[-./])  # 2026-08-27, 2026/8/27, 2026年8月27日
+        (?P<iso_year>\d{{4}}) (?P<iso>\s?[-./年]\s?) (?P<iso_month>\d{{1,2}}) (?:(?P=iso)|\s?月\s?) (?P<iso_day>\d{{1,2}}) (?!\d)
+    | (?<!\d) (?<!\d[.,:/-])  # 27.8.2026, 8/27/26
+        (?P<first>\d{{1,2}}) (?P<mark>[-./]) (?P<second>\d{{1,2}}) (?P=mark) (?P<last>\d{{4}}|\d\d) (?!\d|[-./:]\d)
+    | (?<!\d) (?<!\d[.,:/])  # 27 August 2026, 27th of Aug., 27. August
+        (?P<day>\d{{1,2}}) (?:st|nd|rd|th|\.)? (?:\s{{1,3}}of)? (?:\s{{1,3}}|[-/]) (?P<month>{_NAME}) \b \.?
+        (?: ,? (?:\s{{1,3}}|[-/]) (?P<year>\d{{4}}) (?!\d) )?
+    | \b (?P<name>{_NAME}) \b \.? \s{{1,3}} (?:the\s{{1,3}})?  # August 27, 2026; Aug. 27th
+        (?P<number>\d{{1,2}}) (?:st|nd|rd|th)? (?![\d:%]|[.,]\d)
+        (?: ,? \s{{1,3}} (?P<behind>\d{{4}}) (?!\d) )?
+    | (?<!\d)  # 8月27日
+        (?P<cjk_month>\d{{1,2}}) \s?月\s? (?P<cjk_day>\d{{1,2}}) \s?[日号號]
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_DIGIT = re.compile(r"\d")
+_PIVOT = 69  # from which on a year of two digits is of the last century, as POSIX has it
+_LEAP_YEAR = 2000
+
+_Day = tuple[int, int, int]  # year, or 0 where none is named, month, day
+
+
+def written(text: str) -> list[str]:
+    """The terms of the days that a text names, as often as it names them.
+
+    A day with its year has a term with and one without it; a day without a year has that and one that says so.
+
+    >>> written("2026-08-27, again on Aug 3"), written("The 30th of February 2026, 1/2/3/4")
+    (['2026-08-27', '--08-27', '--08-03', 'any-08-03'], [])
+    """
+    return [term for year, month, day in _days(text) for term in (
+        (f"{year:04}-{month:02}-{day:02}", f"--{month:02}-{day:02}") if year
+        else (f"--{month:02}-{day:02}", f"any-{month:02}-{day:02}")
+    )]  # fmt: skip
+
+
+def asked(question: str) -> list[str]:
+    """The terms by which texts are found that name a day which a question names, each once.
+
+    A day with its year is that day, or one of a text that names no year; a day without is that of any year.
+
+    >>> asked("What happened on 27 August 2026?"), asked("What happened on Aug 27?"), asked("3/4/2026")
+    (['2026-08-27', 'any-08-27'], ['--08-27'], ['2026-04-03', 'any-04-03', '2026-03-04', 'any-03-04'])
+    """
+    terms = (
+        (f"{year:04}-{month:02}-{day:02}", f"any-{month:02}-{day:02}") if year else (f"--{month:02}-{day:02}",)
+        for year, month, day in _days(question)
+    )
+    return list(dict.fromkeys(term for of_day in terms for term in of_day))
+
+
+def forms(question: str) -> list[str]:
+    """The forms in which a text may write the days that a question names: words, for an index that compares phrases.
+
+    >>> forms("Aug 3")[:4]
+    ['3 august', 'august 3', '3rd august', 'august 3rd']
+    """
+    return list(dict.fromkeys(form for day in _days(question) for form in _forms(*day)))
+
+
+def _days(text: str) -> Iterator[_Day]:
+    """The days in a text, in order; both where it can be read in two ways."""
+    if not _DIGIT.search(text):  # most text: soon told
+        return
+    for match in _FORM.finditer(text):
+        part = match.groupdict(default="")
+        if part["iso_year"]:
+            readings = [(part["iso_year"], part["iso_month"], part["iso_day"])]
+        elif part["first"]:
+            readings = _of_numbers(part["first"], part["mark"], part["second"], part["last"])
+        elif part["month"] or part["name"]:
+            name, year = part["month"] or part["name"], part["year"] or part["behind"]
+            month = 0 if name == "may" and not year else _MONTHS.get(name.casefold(), 0)  # "in 3 may be"
+            readings = [(year, str(month), part["day"] or part["number"])]
+        else:
+            readings = [("", part["cjk_month"], part["cjk_day"])]
+        yield from (day for reading in readings if (day := _checked(*map(int, (one or "0" for one in reading)))))
+
+
+def _of_numbers(first: str, mark: str, second: str, year: str) -> list[tuple[str, str, str]]:
+    """The readings of three numbers: day first; beside points only then, else month first too, where they differ."""
+    if len(year) == 2:
+        year = f"{'19' if int(year) >= _PIVOT else '20'}{year}"
+    day_first, month_first = (year, second, first), (year, first, second)
+    if first == second or (mark == "." and int(second) <= 12):
+        return [day_first]
+    return [day_first, month_first]
+
+
+def _checked(year: int, month: int, day: int) -> _Day | None:
+    """The day where the calendar has it."""
+    try:
+        date(year or _LEAP_YEAR, month, day)
+    except ValueError:
+        return None
+    return year, month, day
+
+
+def _forms(year: int, month: int, day: int) -> Iterator[str]:
+    ending = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    behind = f" {year}" if year else ""
+    for name in _NAMES[month - 1].split():
+        for number in (f"{day}", f"{day}{ending}"):
+            yield from (f"{number} {name}{behind}", f"{name} {number}{behind}")
+        yield f"{day}{ending} of {name}{behind}"
+    numbers = dict.fromkeys([(f"{month:02}", f"{day:02}"), (f"{month}", f"{day}")])
+    for one, other in numbers:
+        yield f"{one} 月 {other} 日"
+        yield f"{year} {one} {other}" if year else f"{one} {other}"
+        if year:
+            yield from (f"{other}.{one}.{year}", f"{one} {other} {year}", f"{other} {one} {year}")
+            yield from (f"{other}.{one}.{year % 100:02}", f"{year} 年 {one} 月 {other} 日")
