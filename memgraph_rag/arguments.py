@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memgraph_rag import moments
-from memgraph_rag.contracts import GraphStore
+from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.errors import QuestionError, SettingsError
 from memgraph_rag.text.loading import is_storable, storable
 from memgraph_rag.types import Budget
@@ -23,6 +23,7 @@ __all__ = [
     "as_text",
     "check_namespace",
     "check_part",
+    "check_relevance",
     "checked_budget",
     "checked_question",
     "checked_time",
@@ -73,6 +74,29 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
             setting=name,
         )
     return instant
+
+
+def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> None:
+    """Refuse a bound of relevance that is none, or where it is not known how near evidence is."""
+    if least is None:
+        return
+    if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0 <= least <= 1:
+        raise SettingsError(
+            f"Expected min_relevance as a number from 0 to 1, got {least!r}. Leave it out, or try 0.1.",
+            setting="min_relevance",
+        )
+    if mode == "keywords":
+        raise SettingsError(
+            'Expected mode "graph", "hybrid" or "vector" with min_relevance, got "keywords", which compares words '
+            "only. Name another mode, or leave min_relevance out.",
+            setting="min_relevance",
+        )
+    if getattr(embedder, "relevance_curve", None) is None:
+        raise SettingsError(
+            f"Expected an embedder with a relevance_curve for min_relevance, got {embedder.name!r}. Leave "
+            "min_relevance out, or use the packaged embedder.",
+            setting="min_relevance",
+        )
 
 
 def may_name(value: object) -> bool:

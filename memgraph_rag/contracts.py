@@ -239,7 +239,8 @@ class Embedder(Protocol):
     """Texts to vectors.
 
     One may also have ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none,
-    no answer is held back and no citation left out for being about something else.
+    no answer is held back and no citation left out for being about something else. And ``relevance_curve``
+    (``types.RelevanceCurve``), by which evidence says how near it is.
     """
 
     @property
@@ -701,6 +702,10 @@ class Search(Protocol):
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Each name that a question tells, as it writes it, and whether one of the texts holds it."""
+        ...
+
+    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """The names in the texts that are spelt nearly as these, which none of them holds; each once."""
         ...
 
 

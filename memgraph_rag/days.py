@@ -22,7 +22,8 @@ _NAME = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
 _FORM = re.compile(
     rf"""
     (?<!\d) (?<!\d[-./])  # 2026-08-27, 2026/8/27, 2026年8月27日
-        (?P<iso_year>\d{{4}}) (?P<iso>\s?[-./年]\s?) (?P<iso_month>\d{{1,2}}) (?:(?P=iso)|\s?月\s?) (?P<iso_day>\d{{1,2}}) (?!\d)
+        (?P<iso_year>\d{{4}}) (?P<iso>\s?[-./年]\s?) (?P<iso_month>\d{{1,2}}) (?:(?P=iso)|\s?月\s?)
+        (?P<iso_day>\d{{1,2}}) (?!\d)
     | (?<!\d) (?<!\d[.,:/-])  # 27.8.2026, 8/27/26
         (?P<first>\d{{1,2}}) (?P<mark>[-./]) (?P<second>\d{{1,2}}) (?P=mark) (?P<last>\d{{4}}|\d\d) (?!\d|[-./:]\d)
     | (?<!\d) (?<!\d[.,:/])  # 27 August 2026, 27th of Aug., 27. August

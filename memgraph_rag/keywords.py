@@ -163,6 +163,22 @@ class KeywordIndex:
         """The numbers of a row's words and days, each once, sorted."""
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
 
+    def held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
+        """Which of these words some of the rows holds."""
+        numbers = {word: number for word in words if (number := self._numbers.get(self._form(word))) is not None}
+        terms = np.array(sorted({*numbers.values()}), np.int32)
+        holding = {*terms[self.rarity(terms, rows) > 0].tolist()}
+        return frozenset(word for word, number in numbers.items() if number in holding)
+
+    def vocabulary(self, rows: NDArray[np.int64]) -> list[str]:
+        """The words of these rows; stems where words are compared by them."""
+        is_meant = np.zeros(len(self), bool)
+        is_meant[rows] = True
+        there = np.zeros(len(self._numbers), bool)
+        there[self._terms[np.repeat(is_meant, np.diff(self._starts))]] = True
+        there[self._days] = False
+        return [word for word, number in self._numbers.items() if there[number]]
+
     def words_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """The terms without the days."""
         return np.setdiff1d(terms, self._days, assume_unique=True).astype(np.int32)

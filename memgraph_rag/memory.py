@@ -23,6 +23,7 @@ from memgraph_rag.arguments import (
     as_text,
     check_namespace,
     check_part,
+    check_relevance,
     checked_budget,
     checked_question,
     checked_time,
@@ -409,6 +410,7 @@ class Memory:
         where: Mapping[str, MetadataValue] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        min_relevance: float | None = None,
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
 
@@ -424,15 +426,19 @@ class Memory:
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
                 is UTC. Only in mode "graph", as is ``until``.
             until: only what is older.
+            min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
+                1: 0.1 leaves out most of what is about something else.
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode, k below 1, or a time that is none.
+            SettingsError: no such mode, k below 1, a time that is none, or ``min_relevance`` where it is not known how
+                near evidence is: in mode "keywords", and with an embedder that is not calibrated.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         query = checked_question(query)
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise SettingsError(f"Expected k as a whole number of at least 1, got {k!r}.", k=k)
+        check_relevance(min_relevance, mode=mode, embedder=self.embedder)
         with events.span("search", k=k) as told:
             found = self._search.find(
                 query,
@@ -442,6 +448,8 @@ class Memory:
                 since=checked_time("since", since),
                 until=checked_time("until", until),
             )
+            if min_relevance is not None:
+                found = [one for one in found if one.relevance is not None and one.relevance >= min_relevance]
             told |= {"mode": mode, "found": len(found)}
         return found
 

@@ -161,7 +161,8 @@ class Reading:
         """
         bearing, unnamed = self._bearing(question, evidence)
         if bearing < 0:
-            return _Refusal(StopReason.NOTHING_FOUND, _not_named(unnamed) if unnamed else NOTHING_FOUND)
+            near = self._search.names_meant(unnamed, [one.text for one in evidence.segments]) if unnamed else []
+            return _Refusal(StopReason.NOTHING_FOUND, _not_named(unnamed, near) if unnamed else NOTHING_FOUND)
         speakers = {one.speaker for one in evidence.segments}  # none where what was read was forgotten meanwhile
         if not self._checks_speaker or not speakers or "" in speakers:
             return None
@@ -251,9 +252,10 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(told or [session.probability_of_yes()]) >= known.unsupported_below
 
 
-def _not_named(names: Sequence[str]) -> str:
-    """One sentence."""
-    return f"Nothing in memory answers this: nothing that was read names {_listed(names, 'or')}."
+def _not_named(names: Sequence[str], near: Sequence[str]) -> str:
+    """One sentence, and what may have been meant."""
+    told = f"Nothing in memory answers this: nothing that was read names {_listed(names, 'or')}."
+    return f"{told} Did you mean {_listed(near, 'or')}?" if near else told
 
 
 def _said_instead(wanted: str, other: str, segments: Sequence[Segment]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ __all__ = [
     "Question",
     "Receipt",
     "Relation",
+    "RelevanceCurve",
     "Segment",
     "Similar",
     "Step",
@@ -470,14 +472,31 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class RelevanceCurve:
+    """How many of the passages that a search finds are evidence, by their cosine to the query: a logistic curve.
+
+    Attributes:
+        half: the cosine at which one in two is.
+        slope: how fast that grows, in log odds for a cosine of 1.
+    """
+
+    half: float
+    slope: float
+
+    def at(self, cosine: float) -> float:
+        """The share at that cosine, from 0 to 1."""
+        return 1.0 / (1.0 + math.exp(self.slope * (self.half - cosine)))
+
+
+@dataclass(frozen=True, slots=True)
 class Carrier:
-    """An entity through which a graph search came to a segment.
+    """An entity through which a graph search came to a segment: the query names it, or it joins two segments found.
 
     Attributes:
         entity: its name.
         share: of the segment's score, what came this way.
         named: whether the query names it.
-        source: id of the other segment that passed most to it; empty where the query names it, or no other does.
+        source: id of the other segment found that passed most to it; empty where the query names it.
         source_key: key of that segment's document.
     """
 
@@ -493,9 +512,11 @@ class Evidence:
     """A segment that bears on a query.
 
     Attributes:
-        score: by which it was ranked; scores of different modes do not compare.
+        score: by which it was ranked; no confidence, and scores of different modes do not compare.
         why: in which lists it was found: name to rank, from 1.
         path: the entities that carried it in a graph search, largest share first.
+        relevance: how near it is to the query, from 0 to 1: the share of passages as near as it that are evidence. None
+            where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
     """
 
     segment: Segment
@@ -503,6 +524,12 @@ class Evidence:
     score: float
     why: Mapping[str, int]
     path: tuple[Carrier, ...] = ()
+    relevance: float | None = None
+
+    @property
+    def text(self) -> str:
+        """What the segment says."""
+        return self.segment.text
 
 
 @dataclass(frozen=True, slots=True)

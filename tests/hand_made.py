@@ -199,6 +199,9 @@ class HandMadeSearch:
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         return {name: any(name in text for text in texts) for name in self._named if name in question}
 
+    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+        return []
+
     def find(
         self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
     ) -> list[Evidence]:

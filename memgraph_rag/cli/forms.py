@@ -173,6 +173,7 @@ def evidence_form(evidence: Evidence) -> dict[str, Any]:
         "start": segment.start,
         "end": segment.end,
         "score": float(evidence.score),
+        "relevance": evidence.relevance,
         "why": dict(evidence.why),
         "path": [_fields(carrier) for carrier in evidence.path],
         "text": segment.text,

@@ -37,6 +37,9 @@ def search(
     ] = None,
     since: Annotated[str | None, typer.Option(help="Only what is not older: 2024-05-01 or 2024-05-01T10:00.")] = None,
     until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
+    min_relevance: Annotated[
+        float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1: 0.1 is a fair bound.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the passages that bear on a query, without asking the language model."""
@@ -51,6 +54,7 @@ def search(
             where=_metadata(where) if where else None,
             since=since,
             until=until,
+            min_relevance=min_relevance,
         )
     shown = [forms.evidence_form(evidence) for evidence in found]
     if as_json:

@@ -214,11 +214,12 @@ def failure_line(failure: Mapping[str, Any]) -> Text:
 
 
 def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
-    """Where one piece of evidence stands, by which lists it was found, and its text."""
+    """Where one piece of evidence stands, how near it is to the query, by which lists it was found, and its text."""
     why = ", ".join(f"{name} {place}" for name, place in evidence["why"].items())
     head = Text(f"{rank:>2}. ", style="cyan")
     head.append(f"{plain(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
-    head.append(f"  score {evidence['score']:.4f}  ({why})  {evidence['node_id']}", style="dim")
+    near = "" if evidence["relevance"] is None else f"relevance {evidence['relevance']:.2f}  "
+    head.append(f"  {near}({why})  {evidence['node_id']}", style="dim")
     if evidence["path"]:
         ways = "; ".join(_way(carrier) for carrier in evidence["path"] if carrier["share"] >= _LEAST_SHARE)
         head.append(f"\n    by {ways}" if ways else "", style="dim")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.types import Matrix
+from memgraph_rag.types import Matrix, RelevanceCurve
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -27,6 +27,8 @@ __all__ = ["SentenceEmbedder"]
 _FEW = 16  # texts up to which float32 costs nothing
 _UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
 """Measured: docs/decisions.md, part "Text"."""
+_RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.6, slope=8.0)}
+"""Fitted: benchmarks/fit_relevance.py; docs/decisions.md, part "Search"."""
 _TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
 
 
@@ -51,6 +53,7 @@ class SentenceEmbedder:
         self._halved: SentenceTransformer | None = None
         self._dimension = _declared_dimension(Path(folder))
         self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
+        self.relevance_curve = _RELEVANCE.get(self.name)
 
     @property
     def network(self) -> SentenceTransformer:

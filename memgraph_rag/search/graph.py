@@ -15,7 +15,7 @@ Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ from memgraph_rag.search.ranking import (
     told_before,
     turn_features,
 )
+from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, respelt
 from memgraph_rag.search.whose import asked_of, said_instead
 from memgraph_rag.types import Carrier, Vector, entity_id
 
@@ -63,13 +64,15 @@ _Places = NDArray[np.int64]
 class Found:
     """A segment as the walk found it, before the store is asked for its text.
 
-    ``ranks`` and ``carried`` are the ``why`` and ``path`` of ``types.Evidence``, with ids for names of entities.
+    ``ranks`` and ``carried`` are the ``why`` and ``path`` of ``types.Evidence``, with ids for names of entities and with
+    all sources. ``cosine`` is None where the question was not embedded, or the segment is not in the list of vectors.
     """
 
     id: str
     score: float
     ranks: dict[str, int]
-    carried: tuple[Carrier, ...]
+    carried: tuple[Carrier, ...] = ()
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,10 @@ class GraphSearch:
         """The k best segments of the view, best first, ties by id. The caller holds the index's lock."""
         if not len(view.rows):
             return []
-        seeds = self._seeds(question, view)
+        meant, named = self._meant(question, view)
+        seeds = self._seeds(self._names(meant, named), view)
         vector = self._embedder.embed([question])[0]
-        terms = self.index.terms(question)
+        terms = self.index.terms(meant)
         first = self._walk(view, vector, terms, seeds)
         lists = {
             "vector": _ranked(first.by_vector, view),
@@ -131,6 +135,7 @@ class GraphSearch:
                 float(score),
                 {name: of_list[place] for name, of_list in ranks.items() if place in of_list},
                 self._carried(view, first, place, seeds),
+                float(first.by_vector[place]),
             )
             for place, score in zip(places[:k], scores[:k], strict=True)
         ]
@@ -180,7 +185,7 @@ class GraphSearch:
         if wanted is None:
             return None
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
-        walk = self._walk(view, vector, terms, self._seeds(question, view))
+        walk = self._walk(view, vector, terms, self._seeds(self.names(question), view))
         candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
         likely = shares(self._of_turns(question, view, walk, candidates) @ (TURN_WEIGHTS * WHOEVER))
         other = said_instead(wanted, [said[int(row)] for row in view.rows[candidates]], likely)
@@ -194,7 +199,9 @@ class GraphSearch:
 
         Whether there is such an entity is for the store to say. The caller holds the index's lock.
         """
-        named = names_in(question, self._recognizer)
+        return self._names(question, names_in(question, self._recognizer))
+
+    def _names(self, question: str, named: Sequence[str]) -> dict[str, str]:
         titles = (gram for gram in ngrams(question) if (one := self.index.column(self._id(gram))) is not None
                   and self.index.is_title(one))  # fmt: skip
         asked = f" {' '.join(words(question))} "
@@ -202,9 +209,24 @@ class GraphSearch:
         in_order = sorted(found, key=lambda name: asked.find(f" {' '.join(words(name))} "))
         return {name: self._id(name) for name in in_order}
 
-    def _seeds(self, question: str, view: View) -> list[int]:
-        """The entities that the question names: by a name's exact normal form, or a title's anywhere in it."""
-        columns = {name: self.index.column(one) for name, one in self.names(question).items()}
+    def _meant(self, question: str, view: View) -> tuple[str, list[str]]:
+        """The question with the nearest known word in place of each misspelt one of a name, and what it names then.
+
+        Misspelt is what no segment of the view holds. In a question without capitals each word may be of a name.
+        """
+        named = names_in(question, self._recognizer)
+        asked = question if question.islower() else " ".join(named)
+        long_words = {one for word in words(asked) if may_be_misspelt(one := bare(word))}
+        unknown = long_words - self.index.keywords.held(long_words, view.rows)
+        if not unknown:
+            return question, named
+        known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows)))
+        meant = respelt(question, {word: nearest(word, known) for word in unknown - known})
+        return meant, named if meant == question else names_in(meant, self._recognizer)
+
+    def _seeds(self, names: Mapping[str, str], view: View) -> list[int]:
+        """The columns of those entities that the view's segments name, of ``names``."""
+        columns = {name: self.index.column(one) for name, one in names.items()}
         known = {name: column for name, column in columns.items() if column is not None and view.segments_with[column]}
         return sorted(known[name] for name in longest(known))
 

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 
-from memgraph_rag.keywords import STOP_WORDS, unaccented, words
+from memgraph_rag.keywords import STOP_WORDS, WORD, unaccented, words
+from memgraph_rag.search.spelling import bare, nearest, respelt
 from memgraph_rag.synonyms import untitled
 
-__all__ = ["asked_about", "held"]
+__all__ = ["asked_about", "held", "meant"]
 
 _ENGLISH = frozenset("the what which who whose whom when where why how did does".split())  # noqa: SIM905
 _ABBREVIATION = re.compile(r"\b[A-Z\d]{1,4}s?\b")  # "CEO" and "USA" are written out elsewhere
@@ -57,6 +58,18 @@ def held(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
         for name, wanted in asked.items()
         if wanted
     }
+
+
+def meant(name: str, texts: Sequence[str]) -> str:
+    """A name that none of the texts holds, as they write the name that is spelt nearly so; empty where none is.
+
+    >>> meant("Jens Petersson", ["Ask Jens Petersen."])
+    'Jens Petersen'
+    """
+    written = {bare(word): word for text in texts for word in WORD.findall(text) if not word.islower()}
+    near = {word: nearest(word, written) for word in map(bare, WORD.findall(name)) if word not in written}
+    spelt = respelt(name, {word: written[other] for word, other in near.items() if other})
+    return spelt if near and all(near[word] for word in near if _tells(word)) and spelt != name else ""
 
 
 def _stands_in(name: str, text: str) -> bool:

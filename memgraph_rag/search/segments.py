@@ -19,8 +19,8 @@ from memgraph_rag.names import names_in
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.search.named import asked_about, held
-from memgraph_rag.types import Carrier, Evidence, Segment
+from memgraph_rag.search.named import asked_about, held, meant
+from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
@@ -71,7 +71,8 @@ class SegmentSearch:
         The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
         where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
         ranks (hybrid), BM25 (keywords) or the cosine (vector). ``why`` holds the rank in each list that found the
-        segment, ``path`` the entities through which a graph search came to it.
+        segment, ``path`` the entities through which a graph search came to it, ``relevance`` how near it is by the
+        cosine, where the embedder is calibrated (``relevance_curve``).
 
         Raises:
             SettingsError: no such mode, or a time in a mode that the database answers.
@@ -89,7 +90,7 @@ class SegmentSearch:
             return self._evidence(found)
         if since is not None or until is not None:
             raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
-        return self._evidence(self._listed(query, k, mode, documents))
+        return self._listed(query, k, mode, documents)
 
     def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
@@ -112,6 +113,10 @@ class SegmentSearch:
         names = longest(names_in(asked, self._recognizer)) if asked else []
         return {_as_written(name, question): is_held for name, is_held in held(names, texts).items()}
 
+    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """The names in the texts that are spelt nearly as these, which none of them holds; each once."""
+        return list(dict.fromkeys(filter(None, (meant(name, texts) for name in names))))
+
     def named_in(self, question: str) -> list[str]:
         """The ids of the entities of this memory that a question names, in the order in which it names them.
 
@@ -128,8 +133,9 @@ class SegmentSearch:
         known = {name: one for name, one in names.items() if one in there}
         return [known[name] for name in longest(known)]
 
-    def _listed(self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None) -> list[Found]:
+    def _listed(self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None) -> list[Evidence]:
         """By the database's own indexes."""
+        vector = None
         wanted = {"hybrid": ("keywords", "vector")}.get(mode, (mode,))
         pool = max(k, _POOL) if mode == "hybrid" else k
         lists = {}
@@ -144,26 +150,57 @@ class SegmentSearch:
         else:
             ranked = [(hit.node_id, hit.score) for hit in lists[mode]]
         ranks = {name: {item: rank for rank, item in enumerate(ids, 1)} for name, ids in rankings.items()}
-        return [
-            Found(one, score, {name: of_list[one] for name, of_list in ranks.items() if one in of_list}, ())
+        cosines = {hit.node_id: hit.score for hit in lists.get("vector", ())}
+        found = [
+            Found(
+                one,
+                score,
+                {name: of_list[one] for name, of_list in ranks.items() if one in of_list},
+                cosine=cosines.get(one),
+            )
             for one, score in ranked
         ]
+        return self._evidence(found, vector)
 
-    def _evidence(self, found: Sequence[Found]) -> list[Evidence]:
-        """With the segments themselves; one that was forgotten meanwhile is left out."""
+    def _evidence(self, found: Sequence[Found], vector: Vector | None = None) -> list[Evidence]:
+        """With the segments themselves; one that was forgotten meanwhile is left out.
+
+        Args:
+            vector: the question's, by which the cosines that are missing are looked up.
+        """
         carriers = [carrier for one in found for carrier in one.carried]
-        wanted = [*(one.id for one in found), *(carrier.source for carrier in carriers if carrier.source)]
-        segments = {node.id: node for node in self._graph.nodes(wanted) if isinstance(node, Segment)}
+        segments = {node.id: node for node in self._graph.nodes([one.id for one in found]) if isinstance(node, Segment)}
         document_ids = sorted({segment.document_id for segment in segments.values()})
         keys = {record.id: record.key for record in self._graph.documents(document_ids)}
         key_of = {one: keys[segment.document_id] for one, segment in segments.items() if segment.document_id in keys}
         entities = self._graph.entities(sorted({carrier.entity for carrier in carriers})) if carriers else []
         names = {entity.id: entity.name for entity in entities}
+        found = [one for one in found if one.id in key_of]
+        relevance = self._relevance(found, vector, segments)
         return [
-            Evidence(segments[one.id], key_of[one.id], one.score, one.ranks, _named(one.carried, names, key_of))
+            Evidence(
+                segments[one.id],
+                key_of[one.id],
+                one.score,
+                one.ranks,
+                _named(one.carried, names, key_of),
+                relevance.get(one.id),
+            )
             for one in found
-            if one.id in key_of
         ]
+
+    def _relevance(
+        self, found: Sequence[Found], vector: Vector | None, segments: Mapping[str, Segment]
+    ) -> dict[str, float]:
+        """How near each is, by id, where the embedder is calibrated."""
+        curve: RelevanceCurve | None = getattr(self._embedder, "relevance_curve", None)
+        if curve is None:
+            return {}
+        cosines = {one.id: one.cosine for one in found if one.cosine is not None}
+        missing = sorted({segments[one.id].document_id for one in found if one.id not in cosines})
+        if missing and vector is not None:
+            cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
+        return {one.id: curve.at(cosines[one.id]) for one in found if one.id in cosines}
 
 
 def _as_written(name: str, question: str) -> str:
@@ -173,9 +210,13 @@ def _as_written(name: str, question: str) -> str:
 
 
 def _named(carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping[str, str]) -> tuple[Carrier, ...]:
-    """With the names of entities, and where their sources stand; without what was forgotten meanwhile."""
+    """With the names of entities, and where their sources stand; without what was forgotten meanwhile.
+
+    Only those that the question names or that join two segments found: what else a segment names tells nothing of how
+    it was found.
+    """
     return tuple(
         replace(one, entity=names[one.entity], source_key=key_of.get(one.source, ""))
         for one in carried
-        if one.entity in names
+        if one.entity in names and (one.named or one.source in key_of)
     )

@@ -14,7 +14,7 @@ from memories import FOX
 
 def test_search_shows_where_and_why(cli, fox) -> None:
     (entry,) = cli.json("search", "broken leg", "-k", "3")
-    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "why", "path", "text"]
+    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "relevance", "why", "path", "text"]
     assert entry["text"] == fox.read_text("utf-8")[entry["start"] : entry["end"]]
     shown = cli("search", "broken leg", "--mode", "keywords").stdout
     assert shown.startswith(" 1. fox  0–")

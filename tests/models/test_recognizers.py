@@ -242,6 +242,32 @@ def test_spans_are_cleaned() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Hugendubel,28.90", ["Hugendubel"]),
+        ("2026-08-27,Hugendubel,28.90,two novels", ["Hugendubel", "two novels"]),
+        ("Ole Brandt\tFledhusum\t35 EUR", ["Ole Brandt", "Fledhusum"]),
+        ("| Weingut Prüm | 14,50 € |", ["Weingut Prüm"]),
+        ("Obi;Husum;17,25", ["Obi", "Husum"]),
+        ("Rewe 34.17 EUR", ["Rewe"]),
+        ("Rewe €34.17", ["Rewe"]),
+        ("Paris, Texas", ["Paris, Texas"]),
+        ("Studio 1,000", ["Studio 1,000"]),
+        ("The $64,000 Question", ["The $64,000 Question"]),
+        ("Apollo 11", ["Apollo 11"]),
+        ("12.50 EUR", []),
+    ],
+)
+def test_a_cell_border_and_an_amount_end_a_name(text: str, names: list[str]) -> None:
+    assert [text[one.start : one.end] for one in cleaned(text, [Named(0, len(text), "ORG")])] == names
+
+
+def test_a_currency_beside_a_number_is_no_name() -> None:
+    text = "35 EUR, then the EUR rose"
+    assert cleaned(text, [Named(3, 6, "ORG"), Named(17, 20, "ORG")]) == [Named(17, 20, "ORG")]
+
+
 # ── spaCy ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -124,6 +124,27 @@ def test_what_is_typed_without_accents_is_found() -> None:
     assert find(search_of(shelf), "Who wrote the ballet aschenbrodel?")[0].id == "ballet-0"
 
 
+@pytest.mark.parametrize("question", ["Where is Fledhusen?", "where is fledhusen?"])
+def test_a_misspelt_name_finds_the_nearest_that_is_known(question: str) -> None:
+    def with_its_words(**limits: object) -> list[str]:
+        return [one.id for one in find(search_of(shelf), question, **limits) if "keywords" in one.ranks]
+
+    shelf = films()
+    shelf.put("town", ["Fledhusum is a village by the sea."])
+    assert with_its_words() == ["town-0"]
+    shelf.put("other", ["Fledhusen is another village."])
+    assert with_its_words() == ["other-0"]  # what is known is meant
+    assert with_its_words(documents=["town", "film"]) == ["town-0"]  # as if there were no others
+
+
+def test_a_day_is_found_in_whatever_form() -> None:
+    shelf = films()
+    for day in range(20, 30):
+        shelf.put(f"day{day}", [f"2026-08-{day}, paid at the shop"])
+    for asked in ("What happened on 27 August 2026?", "what was on Aug 27?", "Was war am 27.8.2026?", "8/27/2026"):
+        assert find(search_of(shelf), asked)[0].id == "day27-0"
+
+
 def test_a_conversation_is_ordered_by_who_says_how_much() -> None:
     shelf = Shelf()
     said = ["Ann: Did the fox come?", "Tom: The fox came at noon and ate the cheese.", "Ann: The fox!"]
@@ -160,7 +181,7 @@ def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
     shelf.put("town", ["The town of Lund is old."], title="Lund")
     search = search_of(shelf)
     search.index.refresh()
-    seeds = search._seeds("Who made My Cousin from Lund?", search.index.view())
+    seeds = search._seeds(search.names("Who made My Cousin from Lund?"), search.index.view())
     assert [search.index.entity_id(one) for one in seeds] == [make_id("tests", "entity", "my cousin from lund")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph_rag.search.named import asked_about, held
+from memgraph_rag.search.named import asked_about, held, meant
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,20 @@ def test_a_document_as_a_question_does_not_take_long() -> None:
     told = held(names, texts)
     assert list(told) == names[:32]
     assert not any(told.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "expected"),
+    [
+        ("Fledhusen", ["He lives in Fledhusum."], "Fledhusum"),
+        ("Jens Petersson", ["Jens was there.", "Ask Petersen."], "Jens Petersen"),
+        ("McDonold", ["Ask McDonald."], "McDonald"),
+        ("Bob", ["Rob was there."], ""),
+        ("Eve Petersson", ["Ask Petersen."], ""),
+        ("Tom Foxx", ["Tom saw Foxes."], ""),
+        ("Petersen", ["Ask Petersen."], ""),
+        ("Gardens", ["in the garden"], ""),  # nobody's name
+    ],
+)
+def test_the_name_that_may_have_been_meant(name: str, texts: list[str], expected: str) -> None:
+    assert meant(name, texts) == expected

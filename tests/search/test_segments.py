@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timezone
 
 import pytest
@@ -11,7 +12,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-from memgraph_rag.types import Hit
+from memgraph_rag.types import Hit, RelevanceCurve
 
 GRAPH = HandMadeGraph(
     [segment("s1", "d"), segment("s2", "d", index=1), segment("s3", "e"), segment("s4", "e", index=1), point("p", "d")],
@@ -46,6 +47,39 @@ def test_hybrid_search_fuses_the_ranks_of_both_and_says_so() -> None:
     assert [evidence.segment.id for evidence in found] == ["s3", "s1", "s2", "s4"]
     assert dict(found[0].why) == {"keywords": 1, "vector": 2}
     assert dict(found[3].why) == {"vector": 3}
+
+
+def test_evidence_says_how_near_it_is_where_the_embedder_is_calibrated() -> None:
+    assert {one.relevance for one in SEARCH.find("fox", k=10, mode="vector")} == {None}
+    embedder = OneVector()
+    embedder.relevance_curve = RelevanceCurve(half=0.5, slope=10.0)
+    search = SegmentSearch(GRAPH, embedder, FakeRecognizer())
+    expected = {"s2": 1 / (1 + math.exp(-4)), "s3": 0.5, "s4": 0.5, "s1": 1 / (1 + math.exp(4))}
+    for mode in ("vector", "hybrid"):
+        found = search.find("fox", k=10, mode=mode)
+        assert {one.segment.id: one.relevance for one in found} == pytest.approx(expected)
+    assert {one.relevance for one in search.find("fox", k=10, mode="keywords")} == {None}
+
+
+def test_evidence_says_its_text() -> None:
+    found = SEARCH.find("fox", k=9, mode="vector")
+    assert [one.text for one in found] == [one.segment.text for one in found] != []
+
+
+def test_the_path_names_what_the_question_names_or_what_joins_two_that_were_found(tmp_path) -> None:
+    with Memory(tmp_path / "x.lbug", embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=None) as memory:
+        memory.add("Red Harbour is a film by Otto Brandt about sailors.", key="film")
+        memory.add("Otto Brandt grew up in Lund.", key="director")
+        memory.add("Nobody slept in Oslo.", key="oslo")
+        found = {one.document_key: one for one in memory.search("Who made Red Harbour?")}
+        assert [(one.entity, one.named) for one in found["film"].path] == [
+            ("Red Harbour", True),
+            ("Otto Brandt", False),
+        ]
+        assert [(one.entity, one.source_key) for one in found["director"].path] == [("Otto Brandt", "film")]
+        assert found["oslo"].path == ()  # it alone names Oslo
+        (alone,) = memory.search("Who made Red Harbour?", documents=["director"])
+        assert alone.path == ()
 
 
 def test_k_cuts_after_the_fusion() -> None:

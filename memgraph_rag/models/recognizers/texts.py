@@ -1,14 +1,15 @@
 """What every recognizer does to texts before its model, and to spans after it.
 
 It knows no model. Invariants: characters are replaced one for one, so that offsets in what the model reads are
-offsets in the text; a cleaned span is not empty, and holds no blank line and no white space or quotation mark at its
-ends.
+offsets in the text; a cleaned span is not empty, holds no blank line and no border of a table's cells, and has no white
+space, quotation mark or amount of money at its end.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from memgraph_rag.contracts import Named
 
@@ -21,6 +22,11 @@ _LONGEST_PIECE = 20_000
 _LONGEST_RUN = 1_000
 _LONG_RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_CELL_BORDER = re.compile(r"[\t|;]|(?<!\d),(?=\S)|,(?=[^\s\d])")  # not a comma before a blank, nor one within a number
+_CURRENCY = r"(?:[€$£¥₹₽]|EUR|USD|GBP|CHF|JPY)"
+_AMOUNT = re.compile(rf"(?<!\S)(?:{_CURRENCY}\s?\d[\d.,]*|\d[\d.,]*\s?{_CURRENCY})\Z")
+_CURRENCY_ALONE = re.compile(_CURRENCY)
+_NUMBER_BESIDE = re.compile(r"\d\s?\Z|\A\s?\d")
 _EDGES = " \t\n\r\f\v\xa0\"“”„‟«»‹›'‘’‚`´*_"
 
 
@@ -65,12 +71,31 @@ def cleaned(text: str, found: Iterable[Named]) -> list[Named]:
         while start < end and text[start] in _EDGES:
             start += 1
         blank = _BLANK_LINE.search(text, start, end)
-        end = blank.start() if blank else end
-        while end > start and text[end - 1] in _EDGES:
-            end -= 1
-        if start < end:
-            kept.append(Named(start, end, named.kind))
+        kept += (Named(*cell, named.kind) for cell in _cells(text, start, blank.start() if blank else end))
     return kept
+
+
+def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The span; of one that holds borders of a table's cells the cells with letters. Without edges and amounts."""
+    borders = [match.start() for match in _CELL_BORDER.finditer(text, start, end)]
+    for first, last in pairwise([start - 1, *borders, end]):
+        cell = _trimmed(text, first + 1, last)
+        if cell[0] < cell[1] and (not borders or any(map(str.isalpha, text[slice(*cell)]))):
+            yield cell
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without edges, and without the amount of money that ends it or that it is part of."""
+    amount = _AMOUNT.search(text[start:end].rstrip(_EDGES))
+    end = start + amount.start() if amount else end
+    while start < end and text[start] in _EDGES:
+        start += 1
+    while end > start and text[end - 1] in _EDGES:
+        end -= 1
+    beside = text[max(start - 2, 0) : start], text[end : end + 2]
+    if _CURRENCY_ALONE.fullmatch(text, start, end) and any(map(_NUMBER_BESIDE.search, beside)):
+        return start, start
+    return start, end
 
 
 def recognized(texts: Sequence[str], find: Callable[[Sequence[str]], Iterable[Iterable[Named]]]) -> list[list[Named]]:

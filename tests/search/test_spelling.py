@@ -1,0 +1,44 @@
+"""The word that was meant where one is misspelt."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.search.spelling import bare, nearest, respelt
+
+KNOWN = ["flensburg", "fledhusum", "hamburg", "hambury", "petersen", "magnolia", "1984", "anna", "ämter"]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("fledhusen", "fledhusum"),  # two letters of nine
+        ("hambrug", "hamburg"),  # two in the wrong order
+        ("hamburgg", "hamburg"),
+        ("hambur", "hamburg"),  # and "hambury": by code point
+        ("petersson", "petersen"),
+        ("petersohns", ""),  # three slips
+        ("mongolia", ""),  # two of eight
+        ("lamburg", ""),  # the first letter counts as right
+        ("anne", ""),  # short
+        ("19844", ""),
+        ("about", ""),
+    ],
+)
+def test_the_nearest_word(word: str, expected: str) -> None:
+    assert nearest(word, KNOWN) == nearest(word, KNOWN[::-1]) == expected
+
+
+def test_a_question_keeps_all_else() -> None:
+    assert respelt("Is Mueler’s or müeler's (27.8.2026)?", {"mueler": "mueller"}) == (
+        "Is Mueller or mueller (27.8.2026)?"
+    )
+    assert bare("Müller’s") == "muller"
+
+
+@given(st.text(max_size=30), st.lists(st.text(max_size=12), max_size=5))
+def test_nothing_is_an_error(question: str, known: list[str]) -> None:
+    assert respelt(question, {}) == question
+    assert nearest(bare(question), known) in {"", *known}
