@@ -179,6 +179,10 @@ class KeywordIndex:
         there[self._days] = False
         return [word for word, number in self._numbers.items() if there[number]]
 
+    def days_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Those of the terms that are days."""
+        return np.intersect1d(terms, self._days).astype(np.int32)
+
     def words_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """The terms without the days."""
         return np.setdiff1d(terms, self._days, assume_unique=True).astype(np.int32)

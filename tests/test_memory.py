@@ -47,7 +47,7 @@ from memgraph_rag.found_models import FoundModels
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-from memgraph_rag.types import Generation, MetadataValue
+from memgraph_rag.types import Generation, MetadataValue, RelevanceCurve
 
 OpenMemory = Callable[..., Memory]
 
@@ -478,6 +478,26 @@ def test_metadata_and_times_limit_a_search(memory: Memory) -> None:
     for wrong in ({"since": "last week"}, {"until": 5}, {"where": ["year"]}, {"since": "1950", "mode": "vector"}):
         with pytest.raises(SettingsError):
             memory.search("what happened", **wrong)
+
+
+def test_a_search_leaves_out_what_is_not_near_enough(memory: Memory) -> None:
+    memory.add(FOX, key="fox")
+    memory.add(RIVER, key="river")
+    with pytest.raises(SettingsError, match="an embedder with a relevance_curve"):
+        memory.search("red fox", min_relevance=0.1)
+    memory.embedder.relevance_curve = RelevanceCurve(half=0.3, slope=20.0)  # pyright: ignore[reportAttributeAccessIssue]
+    for mode in ("graph", "hybrid", "vector"):
+        everything = memory.search("Who found the red fox?", mode=mode)
+        nearest = max(one.relevance or 0 for one in everything)
+        kept = memory.search("Who found the red fox?", mode=mode, min_relevance=nearest)
+        assert kept == [one for one in everything if one.relevance == nearest] != everything
+        assert memory.search("Who found the red fox?", mode=mode, min_relevance=0) == everything
+        assert memory.search("Who found the red fox?", mode=mode, min_relevance=1) == []
+    with pytest.raises(SettingsError, match="keywords"):
+        memory.search("red fox", mode="keywords", min_relevance=0.1)
+    for wrong in (-0.1, 1.1, True, "0.5", float("nan")):
+        with pytest.raises(SettingsError, match="a number from 0 to 1"):
+            memory.search("red fox", min_relevance=wrong)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_conversation_is_found_by_its_turns(memory: Memory) -> None:

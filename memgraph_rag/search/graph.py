@@ -48,6 +48,7 @@ __all__ = ["Found", "GraphSearch", "longest"]
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation makes a segment e times as likely
 KEYWORDS = 0.5  # weight of the words beside the meaning
 NEIGHBOURS = 0.3  # weight of each neighbour in a segment's own scores
+DAY, DAY_LAST = 1.0, 3.0  # what a segment gains in the walks, and in the last order, that names the question's day
 ENTITIES = 0.85  # mass that starts on the question's entities, to 1 on the segments
 BEST_SEGMENT = 0.5  # weight of the best segment beside the question, where the second step starts
 SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates, beside 1 for the first walk
@@ -64,8 +65,8 @@ _Places = NDArray[np.int64]
 class Found:
     """A segment as the walk found it, before the store is asked for its text.
 
-    ``ranks`` and ``carried`` are the ``why`` and ``path`` of ``types.Evidence``, with ids for names of entities and with
-    all sources. ``cosine`` is None where the question was not embedded, or the segment is not in the list of vectors.
+    ``ranks`` is the ``why`` of ``types.Evidence``; ``carried`` are all entities that brought something, with ids for
+    names. ``cosine`` is None where the question was not embedded, or the segment is not in the list of vectors.
     """
 
     id: str
@@ -108,18 +109,19 @@ class GraphSearch:
         seeds = self._seeds(self._names(meant, named), view)
         vector = self._embedder.embed([question])[0]
         terms = self.index.terms(meant)
-        first = self._walk(view, vector, terms, seeds)
+        on_day = self._on_day(view, terms)
+        first = self._walk(view, vector, terms, seeds, on_day)
         lists = {
             "vector": _ranked(first.by_vector, view),
             "keywords": _ranked(first.by_words, view, positive=True),
             "graph": _ranked(first.on_segments, view),
         }
         if view.incidence.nnz:
-            places, scores = self._second_step(view, vector, terms, seeds, first, lists)
+            places, scores = self._second_step(view, vector, terms, seeds, first, lists, on_day)
         elif self.index.is_talk(view):
             candidates = lists["graph"][:CANDIDATES]
             figures = self._of_turns(question, view, first, candidates)
-            places, scores = _ordered(view, candidates, figures @ TURN_WEIGHTS)
+            places, scores = _ordered(view, candidates, figures @ TURN_WEIGHTS + DAY_LAST * on_day[candidates])
         else:
             fused = _fused({"graph": lists["graph"]}, view)
             places, scores = [place for place, _ in fused], [score for _, score in fused]
@@ -148,6 +150,7 @@ class GraphSearch:
         seeds: Sequence[int],
         first: _Walk,
         lists: dict[str, _Places],
+        on_day: Scores,
     ) -> tuple[list[int], list[float]]:
         """Start again from question and best segment together, then order what both walks found; adds two lists.
 
@@ -157,7 +160,7 @@ class GraphSearch:
         farther = vector + BEST_SEGMENT * view.embeddings[best]
         of_best = self.index.keywords.words_among(self.index.keywords.terms_of(int(view.rows[best])))
         more_terms = np.union1d(terms, of_best).astype(np.int32)
-        second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds)
+        second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds, on_day)
         near = {
             "vector": _ranked(second.by_vector, view),
             "keywords": _ranked(second.by_words, view, positive=True),
@@ -171,7 +174,12 @@ class GraphSearch:
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
         start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
         figures = features(view, self.index.keywords, titles, start, candidates)
-        return _ordered(view, candidates, figures @ WEIGHTS + told_before(len(candidates)))
+        before = told_before(len(candidates)) + DAY_LAST * on_day[candidates]
+        return _ordered(view, candidates, figures @ WEIGHTS + before)
+
+    def _on_day(self, view: View, terms: NDArray[np.int32]) -> Scores:
+        """(n,) 1 for each segment that names a day which the question names, else 0."""
+        return (self.index.keywords.scores(self.index.keywords.days_among(terms), view.rows) > 0).astype(np.float64)
 
     def said_by_another(self, question: str, view: View) -> tuple[str, str] | None:
         """The one speaker whom the question names, and who says instead what it asks about, in a view that is all talk.
@@ -185,7 +193,7 @@ class GraphSearch:
         if wanted is None:
             return None
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
-        walk = self._walk(view, vector, terms, self._seeds(self.names(question), view))
+        walk = self._walk(view, vector, terms, self._seeds(self.names(question), view), self._on_day(view, terms))
         candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
         likely = shares(self._of_turns(question, view, walk, candidates) @ (TURN_WEIGHTS * WHOEVER))
         other = said_instead(wanted, [said[int(row)] for row in view.rows[candidates]], likely)
@@ -233,10 +241,13 @@ class GraphSearch:
     def _id(self, normal: str) -> str:
         return entity_id(self._namespace, normal)
 
-    def _walk(self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int]) -> _Walk:
+    def _walk(
+        self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int], on_day: Scores
+    ) -> _Walk:
         cosines = np.asarray(view.embeddings @ vector).astype(np.float64)
         bm25 = self.index.keywords.scores(terms, view.rows)
         score = standard(smoothed(cosines, view, NEIGHBOURS)) + KEYWORDS * standard(smoothed(bm25, view, NEIGHBOURS))
+        score += DAY * on_day
         reset = np.exp(SHARPNESS * (score - score.max()))
         entities = np.zeros(len(view.segments_with))
         if seeds:

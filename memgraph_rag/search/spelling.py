@@ -1,7 +1,7 @@
 """The word that was meant where one is misspelt: the nearest that is known.
 
-It knows words only. Invariants: a word of less than five letters, or with a digit, is never taken for another; the first
-letter counts as right; the answer does not depend on the order of the known words.
+It knows words only. Invariants: a word of less than five letters, or with a digit, is never taken for another; the
+first letter counts as right; the answer does not depend on the order of the known words.
 """
 
 from __future__ import annotations

@@ -508,6 +508,20 @@ def test_a_word_of_the_title_weighs_more_than_one_of_the_text(store: GraphStore)
     assert [hit.node_id for hit in store.matching("meadow", k=5)] == [text.segments[0].id, title.segments[0].id]
 
 
+@pytest.mark.parametrize("stemming", [False, True])
+def test_a_day_matches_in_whatever_form(store: GraphStore, stemming: bool) -> None:
+    forms = ("2026-08-27", "on 27 August 2026", "Aug. 27th, 2026", "27.8.2026", "8/27/2026", "am 27. August 2026")
+    others = ("2026-08-28", "27 July 2026", "August 2027", "27 of 2026", "Nothing of it.")
+    graph = make_graph(store.namespace, texts=tuple(f"Paid {day} at the shop." for day in (*forms, *others)))
+    store.write(graph)
+    ids = [segment.id for segment in graph.segments]
+
+    for asked in ("27 August 2026", "Aug 27, 2026", "2026-08-27", "27.8.2026"):
+        assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.matching(asked, k=20, stemming=stemming)}, asked
+    found = store.matching("27.8.2026", k=20, stemming=stemming, documents=[graph.document.id])
+    assert {hit.node_id for hit in found} == {*ids[: len(forms)]}
+
+
 def test_stems_match_only_where_they_are_asked_for(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     graph = make_graph(store.namespace, texts=("A happy marriage.", "They married.", "Nothing of it."))
