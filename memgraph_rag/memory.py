@@ -427,7 +427,7 @@ class Memory:
                 is UTC. Only in mode "graph", as is ``until``.
             until: only what is older.
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
-                1: 0.1 leaves out most of what is about something else.
+                1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
 
         Raises:
             QuestionError: the query is empty.

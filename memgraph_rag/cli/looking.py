@@ -38,7 +38,7 @@ def search(
     since: Annotated[str | None, typer.Option(help="Only what is not older: 2024-05-01 or 2024-05-01T10:00.")] = None,
     until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
     min_relevance: Annotated[
-        float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1: 0.1 is a fair bound.")
+        float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1, such as 0.1.")
     ] = None,
     as_json: Json = False,
 ) -> None:
