@@ -110,7 +110,7 @@ class KeywordIndex:
     def __init__(self, *, stemming: bool = False) -> None:
         self._form: Callable[[str], str] = stem if stemming else str
         self._numbers: dict[str, int] = {}
-        self._days = np.zeros(0, np.int32)  # the numbers of the terms that are days, rising
+        self._is_day = np.zeros(0, bool)  # for each number of a term
         self._terms = np.zeros(0, np.int32)  # of all rows, one after the other, each once in its row
         self._counts = np.zeros(0, np.int32)
         self._starts = np.zeros(1, np.int64)  # where each row's terms begin, and where the last ends
@@ -151,7 +151,8 @@ class KeywordIndex:
         self._counts = np.concatenate([self._counts, np.array(counts, np.int32)])
         self._starts = np.concatenate([self._starts, np.array(starts, np.int64)])
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
-        self._days = np.union1d(self._days, [numbers[term] for term in all_days]).astype(np.int32)
+        self._is_day = np.concatenate([self._is_day, np.zeros(len(numbers) - len(self._is_day), bool)])
+        self._is_day[[numbers[term] for term in all_days]] = True
 
     def terms(self, query: str) -> NDArray[np.int32]:
         """The numbers of the query's words and days that some row holds, each once, sorted."""
@@ -176,16 +177,16 @@ class KeywordIndex:
         is_meant[rows] = True
         there = np.zeros(len(self._numbers), bool)
         there[self._terms[np.repeat(is_meant, np.diff(self._starts))]] = True
-        there[self._days] = False
+        there[self._is_day] = False
         return [word for word, number in self._numbers.items() if there[number]]
 
     def days_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """Those of the terms that are days."""
-        return np.intersect1d(terms, self._days).astype(np.int32)
+        return terms[self._is_day[terms]]
 
     def words_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """The terms without the days."""
-        return np.setdiff1d(terms, self._days, assume_unique=True).astype(np.int32)
+        return terms[~self._is_day[terms]]
 
     def scores(self, terms: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(len(rows),) BM25 of these rows, as if there were no others; 0 where a row holds none of the terms.
