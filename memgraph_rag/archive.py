@@ -14,10 +14,14 @@ import hashlib
 import json
 import os
 import re
+import stat
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, BinaryIO
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -25,6 +29,7 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict
 
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
+from memgraph_rag.replacement import replacement
 from memgraph_rag.types import (
     DocumentGraph,
     DocumentRecord,
@@ -35,17 +40,25 @@ from memgraph_rag.types import (
     Segment,
     Summarizes,
     Title,
+    ends_of,
     entity_id,
     make_id,
     relation_id,
 )
 
-__all__ = ["read", "same", "verify", "write"]
+__all__ = ["MAX_LINE_BYTES", "Archive", "same", "write"]
+
+MAX_LINE_BYTES = 2**30
+"""Of a document with all that was built of it."""
 
 _FORMAT = "memgraph_rag archive"
 _VERSION = 1
-_HEAD_BYTES = 200  # in which the first line names the format
-_DOCUMENT_LINE = re.compile(r'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
+_MARK = f'"{_FORMAT}"'.encode()
+_SHORT_LINE_BYTES = 2**16  # of a line that holds no document
+_MOST_SPOOLED_BYTES = 2**36  # of what comes through a pipe; the disk's room is less, as a rule
+_SHOWN_CHARACTERS = 80
+_DOCUMENT_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","document":\{')
+_DOCUMENT_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
 
 _Number = Annotated[int, Field(ge=0, lt=2**31)]
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -96,91 +109,132 @@ def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimensi
     """Write documents, one at a time; how many. The file is there whole or not at all, for its owner alone.
 
     Raises:
-        DocumentError: it cannot be written, or holds something else than an archive.
+        DocumentError: it cannot be written, or holds something else than an archive; a document is too long for one.
     """
-    scratch = path.with_name(f"{path.name}.part")
     head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
-    try:
-        for replaced in (path, scratch):
-            _require_replaceable(replaced)
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                number = _write_lines(file, head, graphs)
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
-    except OSError as exc:
-        raise DocumentError(f"Expected a place where a file can be written, got {exc}: {path}.", path=path) from exc
-    return number
+    with replacement(path, kind="an archive", mark=b'"format":' + _MARK, error=DocumentError) as file:
+        return _write_lines(file, head, graphs)
 
 
-def _require_replaceable(path: Path) -> None:
-    """Refuse to replace a file that was not written here: it may be the memory itself."""
-    if not path.is_file() or not path.stat().st_size:
-        return
-    with path.open("rb") as file:
-        if f'"format":"{_FORMAT}"'.encode() not in file.read(_HEAD_BYTES):
-            raise DocumentError(
-                f"Expected a new file, or an archive to replace; {path} holds something else, and was left as it is. "
-                "Name another file.",
-                path=path,
-            )
-
-
-def _write_lines(file: TextIO, head: Mapping[str, Any], graphs: Iterable[DocumentGraph]) -> int:
+def _write_lines(file: BinaryIO, head: Mapping[str, Any], graphs: Iterable[DocumentGraph]) -> int:
     number, hashes = 0, hashlib.sha256()
-    file.write(_json(head) + "\n")
+    file.write(_json(head) + b"\n")
     for graph in graphs:
         document = _json(_encoded(graph))
-        own = hashlib.sha256(document.encode()).hexdigest()
+        own = hashlib.sha256(document).hexdigest()
+        line = b'{"sha256":"%s","document":%s}\n' % (own.encode(), document)
+        if len(line) > MAX_LINE_BYTES:
+            raise DocumentError(
+                f"Expected documents of at most {MAX_LINE_BYTES:,} bytes in an archive, got {len(line):,} for "
+                f"{graph.document.key!r}. Add it in parts.",
+                key=graph.document.key,
+            )
         hashes.update(own.encode())
         number += 1
-        file.write(f'{{"sha256":"{own}","document":{document}}}\n')
-    file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + "\n")
+        file.write(line)
+    file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + b"\n")
     return number
 
 
-def verify(path: Path, *, embedder: str, dimension: int, check: Callable[[DocumentGraph], None]) -> int:
-    """How many documents an archive holds, after every line of it was checked.
+class Archive:
+    """An archive to read, which may come through a pipe: it is then kept in a private file that has no name.
 
-    Args:
-        check: refuses a document that could not be stored, with the ids that it has in the namespace "".
+    Its file is opened once: what was verified is what is read. It closes when nobody holds it any more.
 
     Raises:
-        DocumentError: it is no archive, of a newer version, cut off, or damaged.
-        SchemaMismatch: it was made with another embedder.
+        DocumentError: it cannot be read, or is none.
     """
-    number, hashes, foot = 0, hashlib.sha256(), None
-    known: set[str] = set()
-    for place, line in enumerate(_lines(path), 1):
-        told = _DOCUMENT_LINE.fullmatch(line)
-        if place == 1:
-            _check_head(path, _parsed(path, place, line), embedder, dimension)
-        elif told and foot is None:
-            own, document = told.groups()
-            if own != hashlib.sha256(document.encode()).hexdigest():
-                raise _damaged(path, place, "its hash is another")
-            graph = _document(path, place, document, "")
-            _check(path, place, graph, check)
-            if graph.document.id in known:
-                raise _damaged(path, place, "its document comes twice")
-            known.add(graph.document.id)
-            hashes.update(own.encode())
-            number += 1
-        else:
-            foot = _parsed(path, place, line)
-    if foot != {"documents": number, "sha256": hashes.hexdigest()}:
-        raise _damaged(path, number + 2, "the end is missing, or documents are")
-    return number
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _readable(path), path.open("rb") as file:
+            is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            self._descriptor = os.dup(file.fileno()) if is_regular else self._spooled(file)
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def _spooled(self, stream: BinaryIO) -> int:
+        """The descriptor of a copy of what can be read once only."""
+        number = 0
+        with tempfile.TemporaryFile() as copy:
+            for line in self._of(stream):
+                number += len(line) + 1
+                if number > _MOST_SPOOLED_BYTES:
+                    raise DocumentError(
+                        f"Expected an archive of at most {_MOST_SPOOLED_BYTES:,} bytes through a pipe, got more: "
+                        f"{self._path}. Write it to a file first.",
+                        path=self._path,
+                    )
+                copy.write(line + b"\n")
+            copy.flush()
+            return os.dup(copy.fileno())
+
+    def verify(self, *, embedder: str, dimension: int, check: Callable[[DocumentGraph], None]) -> int:
+        """How many documents it holds, after every line of it was checked.
+
+        Args:
+            check: refuses a document that could not be stored, with the ids that it has in the namespace "".
+
+        Raises:
+            DocumentError: it is no archive, of a newer version, cut off, or damaged.
+            SchemaMismatch: it was made with another embedder.
+        """
+        number, hashes, foot = 0, hashlib.sha256(), None
+        known: set[str] = set()
+        for place, line in enumerate(self._lines(), 1):
+            match = _DOCUMENT_LINE.fullmatch(line)
+            if place == 1:
+                _check_head(self._path, _parsed(self._path, place, line), embedder, dimension)
+            elif match and foot is None:
+                own, document = match.groups()
+                if own.decode() != hashlib.sha256(document).hexdigest():
+                    raise _damaged(self._path, place, "its hash is another")
+                graph = _document(self._path, place, document, "")
+                _check(self._path, place, graph, check)
+                if graph.document.id in known:
+                    raise _damaged(self._path, place, "its document comes twice")
+                known.add(graph.document.id)
+                hashes.update(own)
+                number += 1
+            elif foot is None:
+                foot = _parsed(self._path, place, line)
+            else:
+                raise _damaged(self._path, place, "it stands behind the end")
+        if foot != {"documents": number, "sha256": hashes.hexdigest()}:
+            raise _damaged(self._path, number + 2, "the end is missing, or documents are")
+        return number
+
+    def read(self, *, namespace: str) -> Iterator[DocumentGraph]:
+        """The documents of an archive that was verified, with the ids that they have in this namespace."""
+        for place, line in enumerate(self._lines(), 1):
+            match = _DOCUMENT_LINE.fullmatch(line)
+            if match:
+                yield _document(self._path, place, match[2], namespace)
+
+    def _lines(self) -> Iterator[bytes]:
+        with _readable(self._path), os.fdopen(os.dup(self._descriptor), "rb") as file:
+            file.seek(0)
+            yield from self._of(file)
+
+    def _of(self, file: BinaryIO) -> Iterator[bytes]:
+        """The lines of a file, of bounded length each: only what begins as a document may be long."""
+        place = 0
+        while line := file.readline(_SHORT_LINE_BYTES):
+            place += 1
+            if place == 1 and _MARK not in line:
+                raise _damaged(self._path, place, "it does not say that this is an archive")
+            if len(line) == _SHORT_LINE_BYTES and _DOCUMENT_BEGINS.match(line):
+                line += file.readline(MAX_LINE_BYTES - len(line))
+            if not line.endswith(b"\n") and len(line) in (_SHORT_LINE_BYTES, MAX_LINE_BYTES):
+                raise _damaged(self._path, place, f"it is longer than {len(line):,} bytes")
+            yield line.removesuffix(b"\n")
 
 
-def read(path: Path, *, namespace: str) -> Iterator[DocumentGraph]:
-    """The documents of an archive that was verified, with the ids that they have in this namespace."""
-    for place, line in enumerate(_lines(path), 1):
-        told = _DOCUMENT_LINE.fullmatch(line)
-        if told:
-            yield _document(path, place, told[2], namespace)
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise DocumentError(f"Expected an archive that can be read, got {exc}: {path}.", path=path) from exc
 
 
 def same(one: DocumentGraph, other: DocumentGraph) -> bool:
@@ -188,18 +242,9 @@ def same(one: DocumentGraph, other: DocumentGraph) -> bool:
     return _encoded(one) == _encoded(other)
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _parsed(path: Path, place: int, line: bytes) -> dict[str, Any]:
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            for line in file:
-                yield line.rstrip("\n")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DocumentError(f"Expected an archive that can be read, got {exc}: {path}.", path=path) from exc
-
-
-def _parsed(path: Path, place: int, line: str) -> dict[str, Any]:
-    try:
-        found = from_json(line)  # refuses what is nested too deep
+        found = from_json(line, allow_inf_nan=False)  # refuses what is nested too deep
     except ValueError as exc:
         raise _damaged(path, place, "it is no JSON") from exc
     if not isinstance(found, dict):
@@ -207,7 +252,7 @@ def _parsed(path: Path, place: int, line: str) -> dict[str, Any]:
     return found
 
 
-def _document(path: Path, place: int, text: str, namespace: str) -> DocumentGraph:
+def _document(path: Path, place: int, text: bytes, namespace: str) -> DocumentGraph:
     try:
         return _decoded(_FORM.validate_json(text), namespace)
     except (ValueError, IndexError) as exc:
@@ -224,18 +269,24 @@ def _check(path: Path, place: int, graph: DocumentGraph, check: Callable[[Docume
 def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
     if head.get("format") != _FORMAT or head.get("version") != _VERSION:
         raise DocumentError(
-            f"Expected an archive of version {_VERSION}, got {head.get('format')!r} of version "
-            f"{head.get('version')!r}: {path}. 'memgraph-rag export' makes one.",
+            f"Expected an archive of version {_VERSION}, got {_shown(head.get('format'))} of version "
+            f"{_shown(head.get('version'))}: {path}. 'memgraph-rag export' makes one.",
             path=path,
         )
-    made_with = head.get("embedder"), head.get("dimension")
-    if made_with != (embedder, dimension):
+    written_by = head.get("embedder"), head.get("dimension")
+    if written_by != (embedder, dimension):
         raise SchemaMismatch(
-            f"{path} was made with the embedder {made_with[0]} ({made_with[1]} dimensions); came {embedder} "
-            f"({dimension}). Use that embedder, or add the documents themselves.",
-            expected=made_with[0],
+            f"Expected an archive of the embedder {embedder} ({dimension} dimensions), got one of "
+            f"{_shown(written_by[0])} ({_shown(written_by[1])}): {path}. Use that embedder, or add the documents "
+            "themselves.",
+            expected=written_by[0],
             came=embedder,
         )
+
+
+def _shown(value: object) -> str:
+    """What a file says of itself, in a message."""
+    return repr(value)[:_SHOWN_CHARACTERS]
 
 
 def _damaged(path: Path, place: int, what: str) -> DocumentError:
@@ -247,8 +298,8 @@ def _damaged(path: Path, place: int, what: str) -> DocumentError:
     )
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 # ── one document ─────────────────────────────────────────────────────────────────────────────────────────
@@ -301,6 +352,9 @@ def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
     segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
     end_ids = [entity_id(namespace, normal) for normal in found["ends"]]
     in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
+    relations = tuple(relation(*row) for row in found["relations"])
+    if [end_ids[place] for place in in_order] != list(ends_of(relations)):
+        raise ValueError("the embedded names are not those of the relations' ends")
     return DocumentGraph(
         document=DocumentRecord(id=document_id, **record),
         segments=tuple(Segment(id=node_id(0, one["index"]), document_id=document_id, **one) for one in segments),
@@ -318,7 +372,7 @@ def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
             for segment, start, end, surface, normal, kind in found["mentions"]
         ),
         titles=tuple(Title(entity_id(namespace, normal), normal, surface) for normal, surface in found["titles"]),
-        relations=tuple(relation(*one) for one in found["relations"]),
+        relations=relations,
         relation_embeddings=_unpacked(found["relation_embeddings"]),
         end_embeddings=_unpacked(found["end_embeddings"])[in_order],
     )

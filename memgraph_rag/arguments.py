@@ -21,6 +21,7 @@ T = TypeVar("T")
 __all__ = [
     "as_object",
     "as_text",
+    "check_count",
     "check_namespace",
     "check_part",
     "check_relevance",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _MOST_QUESTION_CHARACTERS = 20_000
+_MOST_COUNT = 1_000_000
 
 
 def as_text(value: object) -> str | None:
@@ -49,6 +51,15 @@ def check_part(name: str, part: object, method: str) -> None:
     if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
         raise SettingsError(
             f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
+        )
+
+
+def check_count(name: str, count: object) -> None:
+    """How many of something are wanted: at least one, and no more than an engine counts to."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_COUNT:
+        shown = repr(count) if not isinstance(count, int) or abs(count) < 10**18 else "a longer one"
+        raise SettingsError(
+            f"Expected {name} as a whole number of at least 1 and at most {_MOST_COUNT:,}, got {shown}.", setting=name
         )
 
 

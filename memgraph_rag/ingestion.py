@@ -50,6 +50,7 @@ from memgraph_rag.types import (
     Turn,
     make_id,
 )
+from memgraph_rag.unit_vectors import units
 
 __all__ = ["Ingestion", "Request", "with_relation_vectors"]
 
@@ -470,7 +471,7 @@ def with_relation_vectors(
 
 def _embedded(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
     """The vectors of each document's texts; all are embedded in one call."""
-    vectors = embedder.embed(list(chain.from_iterable(texts)))
+    vectors = units(embedder.embed(list(chain.from_iterable(texts))))
     ends = np.cumsum([len(of_one) for of_one in texts])
     return np.split(vectors, ends[:-1]) if len(ends) else []
 

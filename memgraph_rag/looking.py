@@ -225,7 +225,8 @@ def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
     trace = question.answer.trace
     read: dict[str, Node] = {step.node.id: step.node for step in trace}
     cited = graph.nodes(list(dict.fromkeys(citation.segment_id for citation in question.standing_citations)))[:most]
-    shown = [node for place, node in enumerate(read.values()) if place < most or node in cited]
+    cited_ids = {node.id for node in cited}
+    shown = [node for place, node in enumerate(read.values()) if place < most or node.id in cited_ids]
     drawn.some("nodes read", shown, len(shown), total=len(read))
     drawn.some("segments cited", cited, most)
     passages = [node for node in {one.id: one for one in [*shown, *cited]}.values() if isinstance(node, Segment)]

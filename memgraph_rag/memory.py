@@ -18,9 +18,11 @@ from typing import Any
 from typing_extensions import Self
 
 from memgraph_rag import archive, events, looking, reembedding, upkeep
+from memgraph_rag.archive_check import check_as_added
 from memgraph_rag.arguments import (
     as_object,
     as_text,
+    check_count,
     check_namespace,
     check_part,
     check_relevance,
@@ -431,13 +433,12 @@ class Memory:
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode, k below 1, a time that is none, or ``min_relevance`` where it is not known how
-                near evidence is: in mode "keywords", and with an embedder that is not calibrated.
+            SettingsError: no such mode, k below 1 or above 1,000,000, a time that is none, or ``min_relevance`` where it is
+                not known how near evidence is: in mode "keywords", and with an embedder that is not calibrated.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         query = checked_question(query)
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise SettingsError(f"Expected k as a whole number of at least 1, got {k!r}.", k=k)
+        check_count("k", k)
         check_relevance(min_relevance, mode=mode, embedder=self.embedder)
         with events.span("search", k=k) as told:
             found = self._search.find(
@@ -483,12 +484,11 @@ class Memory:
 
         Raises:
             DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
-            SettingsError: no such kind, or ``most`` below 1.
+            SettingsError: no such kind, or ``most`` below 1 or above 1,000,000.
         """
         if kind is not None and kind not in looking.KINDS:
             raise SettingsError(f"Expected kind out of {looking.KINDS}, got {kind!r}.", kind=kind)
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise SettingsError(f"Expected most as a whole number of at least 1, got {most!r}.", most=most)
+        check_count("most", most)
         if not isinstance(name, str):
             raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
         return looking.look(self._store, looking.find(self._store, readable(name), kind=kind), most=most)
@@ -615,10 +615,11 @@ class Memory:
     def export_to(self, path: str | Path) -> int:
         """Write all documents of this namespace, with all that was built of them, into one file; how many.
 
-        JSON Lines, one document at a time in memory. ``import_from`` reads it into any store.
+        JSON Lines, one document at a time in memory. ``import_from`` reads it into any store. Only an archive or an
+        empty file is replaced; a symbolic link is followed.
 
         Raises:
-            DocumentError: the file cannot be written.
+            DocumentError: the file cannot be written, or something else is there.
         """
         store, embedder = self._store, self.embedder
         graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
@@ -631,25 +632,33 @@ class Memory:
     def import_from(self, path: str | Path) -> Iterator[Receipt]:
         """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
 
-        The whole file is checked before the first is stored. Another document of the same key is replaced; one that is
-        stored just so stays as it is, and makes no kept question stale (``Action.UNCHANGED``). Each group of
+        The whole file is checked before the first is stored, as ``examine`` would and further; what comes through a
+        pipe is copied into a private file first. Another document of the same key is replaced; one that is stored just
+        so stays as it is, and makes no kept question stale (``Action.UNCHANGED``). Each group of
         some dozens is one transaction; after an interruption the same call goes through them again.
 
         Raises:
-            DocumentError: the file is no such file, is cut off or damaged.
+            DocumentError: the file is no such file, is cut off or damaged, or holds what ``add`` could not have made.
             SchemaMismatch: it was written with another embedder.
         """
         self._require_writable()
         embedder = self.embedder
-        archive.verify(
-            Path(path),
-            embedder=embedder.name,
-            dimension=embedder.dimension,
-            check=lambda graph: checking.check(graph, embedder.dimension, namespace=""),
-        )
-        found = archive.read(Path(path), namespace=self.namespace)
+        file = archive.Archive(Path(path))
+        file.verify(embedder=embedder.name, dimension=embedder.dimension, check=self._check_archived)
+        found = file.read(namespace=self.namespace)
         groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
         return events.each("import", (receipt for group in groups for receipt in self._imported(group)))
+
+    def _check_archived(self, graph: DocumentGraph) -> None:
+        """Refuse a document of an archive that cannot be stored whole, or that this memory could not have made."""
+        checking.check(graph, self.embedder.dimension, namespace="")
+        check_as_added(graph)
+        if graph.document.recognizer not in ("", self.recognizer.name):
+            raise SettingsError(
+                f"Expected entities that {self.recognizer.name} found, got some of {graph.document.recognizer!r}. Open "
+                "another namespace with that recognizer, or add the documents themselves.",
+                setting="recognizer",
+            )
 
     def _imported(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         """Store those of these documents that are not stored just so; what became of each."""

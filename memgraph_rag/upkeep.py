@@ -9,6 +9,7 @@ from __future__ import annotations
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.text.context import in_context
 from memgraph_rag.types import Damage, Flaws, Vector
+from memgraph_rag.unit_vectors import units
 
 __all__ = ["examine", "repair"]
 
@@ -30,10 +31,13 @@ _WORDS = {
     "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),
     "loose_similar": ("entities tied to near-synonyms, or embedded, without a relation", "untied"),
     "torn_questions": ("kept questions of which something is gone that they rest on, and no change says so", "removed"),
-    "unembedded_segments": ("segments without embedding", "embedded"),
-    "unembedded_points": ("points without embedding", "embedded"),
-    "unembedded_relations": ("relations without embedding", "embedded"),
-    "unembedded_entities": ("names of relations' ends without embedding", "embedded and tied to near-synonyms"),
+    "unembedded_segments": ("segments without a valid embedding", "embedded"),
+    "unembedded_points": ("points without a valid embedding", "embedded"),
+    "unembedded_relations": ("relations without a valid embedding", "embedded"),
+    "unembedded_entities": (
+        "names of relations' ends without a valid embedding",
+        "embedded and tied to near-synonyms",
+    ),
     "indexes": ("indexes of the database that are missing or failed", "made again"),
 }
 _OF_DOCUMENTS = ("incomplete", "unchained", "loose_points")
@@ -86,5 +90,5 @@ def _vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, V
     relations = (relation for document_id in documents for relation in store.relations_of(document_id))
     texts |= {relation.id: relation.description for relation in relations if relation.id in wanted}
     texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
-    vectors = embedder.embed(list(texts.values())) if texts else ()
+    vectors = units(embedder.embed(list(texts.values()))) if texts else ()
     return dict(zip(texts, vectors, strict=True))

@@ -71,7 +71,7 @@ def test_lost_embeddings_are_made_again_as_they_were(memory: Memory) -> None:
 def test_a_lost_embedding_of_a_segment_breaks_nothing(memory: Memory, tmp_path: Path) -> None:
     harm(memory, "MATCH (d:Document {key: 'fox'})-[:HAS_SEGMENT]->(n:Segment {`index`: 0}) SET n.embedding = NULL")
     (damage,) = memory.examine()
-    assert damage.what == "segments without embedding"
+    assert damage.what == "segments without a valid embedding"
     for mode in get_args(SearchMode):
         assert memory.search("red fox", mode=mode)
     assert memory.search("red fox", mode="keywords", k=1)[0].document_key == "fox"

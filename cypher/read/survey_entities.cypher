@@ -1,7 +1,7 @@
 // All entities, and what their nodes say of how they are written. The reader sorts.
 // params: namespace
-// returns: id, normal, surfaces, is_embedded
+// returns: id, normal, surfaces
 // needs: Entity.namespace and normal
 MATCH (e:Entity)
 WHERE e.namespace = $namespace AND e.normal IS NOT NULL
-RETURN e.id AS id, e.normal AS normal, e.surfaces AS surfaces, e.embedding IS NOT NULL AS is_embedded
+RETURN e.id AS id, e.normal AS normal, e.surfaces AS surfaces

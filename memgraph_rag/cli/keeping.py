@@ -5,8 +5,10 @@ It knows no engine. Invariant: what a document says is the same before and after
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,31 +18,50 @@ from memgraph_rag.cli.place import Json, Place
 from memgraph_rag.errors import StoreError
 
 if TYPE_CHECKING:
+    from memgraph_rag import Memory
     from memgraph_rag.types import Matrix
 
 __all__ = ["export_file", "import_file", "purge", "reembed"]
 
-_File = Annotated[Path, typer.Argument(help="JSON Lines; what 'memgraph-rag export' writes.")]
+_File = Annotated[
+    Path, typer.Argument(help="JSON Lines; what 'memgraph-rag export' writes. '-' for standard output, or input.")
+]
+_STREAM = Path("-")
 
 
 def export_file(place: Place, file: _File, as_json: Json = False) -> None:
     """Write all documents of the namespace, with all that was built of them, into one file."""
     from memgraph_rag.cli import render
 
+    if file == _STREAM and as_json:
+        raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     with place.stored() as memory:
-        number = memory.export_to(file)
+        number = _export_to_stdout(memory) if file == _STREAM else memory.export_to(file)
+    if file == _STREAM:
+        return
     if as_json:
         forms.write_json({"file": str(file), "documents": number})
     else:
-        render.to_stdout().print(render.plain(f"exported   {file}  documents: {number}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(render.label(f"exported   {file}  documents: {number}"), markup=False, soft_wrap=True)
+
+
+def _export_to_stdout(memory: Memory) -> int:
+    """Nothing is printed of an archive that cannot be written whole."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "archive.jsonl"
+        number = memory.export_to(path)
+        with path.open("rb") as written:
+            shutil.copyfileobj(written, typer.get_binary_stream("stdout"))
+    return number
 
 
 def import_file(place: Place, file: _File, as_json: Json = False) -> None:
     """Store the documents of an exported file; no model is used. Other documents of the same keys are replaced."""
     from memgraph_rag.cli import render
 
+    source = Path("/dev/stdin") if file == _STREAM else file
     with place.open() as memory:
-        receipts = [forms.receipt_form(receipt) for receipt in memory.import_from(file)]
+        receipts = [forms.receipt_form(receipt) for receipt in memory.import_from(source)]
     if as_json:
         forms.write_json({"receipts": receipts})
         return
@@ -58,7 +79,7 @@ def purge(place: Place, as_json: Json = False) -> None:
     if as_json:
         forms.write_json({"store": store, "purged": True})
     else:
-        render.to_stdout().print(render.plain(f"purged     {store}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(render.label(f"purged     {store}"), markup=False, soft_wrap=True)
 
 
 def reembed(place: Place, as_json: Json = False) -> None:

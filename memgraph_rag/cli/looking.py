@@ -6,7 +6,6 @@ It changes nothing and needs no language model. Invariant: what a table shows is
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,14 +15,13 @@ import typer
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.replacement import replacement
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
     from memgraph_rag.types import MetadataValue, Neighbourhood, Thing
 
 __all__ = ["documents", "questions", "search", "show", "status"]
-
-_PAGE = b"<!doctype html"
 
 
 def search(
@@ -112,7 +110,7 @@ def show(
     if as_json:
         forms.write_json({**_form(found.centre), **forms.surroundings_form(found)})
     elif html is not None:
-        render.to_stdout().print(render.plain(f"written    {html}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
     else:
         from memgraph_rag.cli.trees import tree
 
@@ -143,26 +141,12 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _write_page(path: Path, found: Neighbourhood) -> None:
-    """For its owner alone: it holds what the documents say. What is no page is not replaced."""
-    from memgraph_rag.cli.page import page
+    """For its owner alone: it holds what the documents say. Nothing is replaced but a page that was written here."""
+    from memgraph_rag.cli.page import MARK, page
 
     written = page(found).encode("utf-8", "replace")
-    try:
-        if path.is_file() and path.stat().st_size and not _is_page(path):
-            raise SettingsError(
-                f"Expected a new file, or a page to replace; {path} holds something else, and was left as it is. Name "
-                "another file.",
-                path=path,
-            )
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(written)
-    except OSError as exc:
-        raise SettingsError(f"Expected a place where a page can be written, got {exc}: {path}.", path=path) from exc
-
-
-def _is_page(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_PAGE)).lower() == _PAGE
+    with replacement(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
+        file.write(written)
 
 
 def questions(place: Place, as_json: Json = False) -> None:

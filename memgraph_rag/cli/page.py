@@ -31,7 +31,10 @@ from memgraph_rag.types import (
     Tie,
 )
 
-__all__ = ["page"]
+__all__ = ["MARK", "page"]
+
+MARK = b"<!DOCTYPE html>\n<!-- Written by memgraph-rag show. -->"
+"""By which a page is known as one that was written here; a text in it cannot say so, for it is escaped."""
 
 COLOURS = {"document": "#c990c0", "segment": "#57c7e3", "point": "#f16667", "entity": "#8dcc93", "question": "#ffc454"}
 """Those of docs/browser/graph.grass; of a question the nodes stand around it in the order of reading, clockwise."""

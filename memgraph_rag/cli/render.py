@@ -6,7 +6,6 @@ character of it reaches the terminal.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from memgraph_rag.cli.forms import AnswerForm, CitationForm, StepForm, UsageForm, usage_form
+from memgraph_rag.cli.plain import label, plain
+from memgraph_rag.cli.plain import line as _line
 
 if TYPE_CHECKING:
     from memgraph_rag import Answer, Step
@@ -27,6 +28,7 @@ __all__ = [
     "evidence_lines",
     "facts",
     "failure_line",
+    "label",
     "plain",
     "receipt_line",
     "show_grounds",
@@ -54,8 +56,8 @@ STOP_REASONS = {
     "nothing_found": "the memory holds nothing about it",
 }
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _WIDTH_OF_A_PIPE = 160
+_LEAST_OF_A_NAME = 12  # characters of the first column
 _KINDS = {"segment": "text", "point": "point"}
 
 
@@ -67,15 +69,6 @@ def to_stdout() -> Console:
 def to_stderr() -> Console:
     """Where everything goes that is not an answer."""
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
-
-
-def plain(text: str) -> str:
-    """The text without what could drive a terminal: escape sequences, overprinting, turned direction."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
-
-
-def _line(text: str) -> str:
-    return plain(" ".join(text.split()))
 
 
 def one_line(text: str, most: int) -> str:
@@ -149,7 +142,7 @@ def show_grounds(console: Console, answer: AnswerForm) -> None:
 
 def _show_citation(console: Console, number: int, citation: CitationForm) -> None:
     place = Text(f"[{number}] ", style="cyan")
-    place.append(f"{plain(citation['document_key'])}  {citation['start']}–{citation['end']}")
+    place.append(f"{label(citation['document_key'])}  {citation['start']}–{citation['end']}")
     console.print(place, soft_wrap=True)
     console.print(Text(f"    “{_line(citation['quote'])}”", style="italic"), soft_wrap=True)
 
@@ -189,7 +182,7 @@ def change_line(change: Mapping[str, Any]) -> str:
 def receipt_line(receipt: Mapping[str, Any]) -> Text:
     """What a write did to one document."""
     line = Text(f"{receipt['action']:<9}  ", style="green")
-    line.append(plain(receipt["key"]), style="bold")
+    line.append(label(receipt["key"]), style="bold")
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(receipt["counts"].items()) if count)
     line.append(f"  {counts}", style="default")
     if receipt["notes"]:
@@ -209,7 +202,7 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
 def failure_line(failure: Mapping[str, Any]) -> Text:
     """Why one source could not be added."""
     line = Text("failed     ", style="red")
-    line.append(plain(failure["source"]), style="bold")
+    line.append(label(failure["source"]), style="bold")
     return line.append(f"  {failure['error']}: {_line(failure['message'])}", style="default")
 
 
@@ -217,7 +210,7 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
     """Where one piece of evidence stands, how near it is to the query, by which lists it was found, and its text."""
     why = ", ".join(f"{name} {place}" for name, place in evidence["why"].items())
     head = Text(f"{rank:>2}. ", style="cyan")
-    head.append(f"{plain(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
+    head.append(f"{label(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
     near = "" if evidence["relevance"] is None else f"relevance {evidence['relevance']:.2f}  "
     head.append(f"  {near}({why})  {evidence['node_id']}", style="dim")
     if evidence["path"]:
@@ -228,16 +221,20 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
 
 def _way(carrier: Mapping[str, Any]) -> str:
     """How a search came by one entity."""
-    entity = plain(carrier["entity"])
-    origin = "in the question" if carrier["named"] else f"from {plain(carrier['source_key'])}"
+    entity = label(carrier["entity"])
+    origin = "in the question" if carrier["named"] else f"from {label(carrier['source_key'])}"
     return f"{entity} ({carrier['share']:.0%}, {origin})" if carrier["named"] or carrier["source_key"] else entity
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Rows under a head."""
-    drawn = Table(*columns, box=None, pad_edge=False, header_style="dim")
+    """Rows under a head. On a narrow terminal the first column, which names the row, is folded and never left out."""
+    drawn = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns[:1]:
+        drawn.add_column(column, overflow="fold", min_width=_LEAST_OF_A_NAME)
+    for column in columns[1:]:
+        drawn.add_column(column)
     for row in rows:
-        drawn.add_row(*(Text(plain(str(cell))) for cell in row))
+        drawn.add_row(*(Text(label(str(cell))) for cell in row))
     return drawn
 
 
@@ -247,5 +244,5 @@ def facts(pairs: Mapping[str, object]) -> Table:
     for name, value in pairs.items():
         if value not in ("", None, [], {}):
             shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            drawn.add_row(Text(name, style="dim"), Text(plain(shown)))
+            drawn.add_row(Text(name, style="dim"), Text(label(shown)))
     return drawn

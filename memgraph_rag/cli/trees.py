@@ -6,6 +6,7 @@ character reaches the terminal; what was left out is said where it would stand.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -58,6 +59,11 @@ class _Drawn:
         self._found = found
         self._left_out = dict(found.left_out)
         self._told: set[str] = set()
+        self._by_kind: dict[str, list[Tie]] = defaultdict(list)
+        self._by_source: dict[tuple[str, str], list[Tie]] = defaultdict(list)
+        for tie in found.ties:
+            self._by_kind[tie.kind].append(tie)
+            self._by_source[tie.kind, tie.source_id].append(tie)
 
     def document(self, record: DocumentRecord) -> Tree:
         title = f"  {record.title}" if record.title and record.title != record.key else ""
@@ -88,7 +94,7 @@ class _Drawn:
         mentioned = {tie.source_id: tie for tie in self._ties("MENTIONS")}
         branch = root.add(Text("mentioned in", style="dim")) if mentioned else root
         for document in documents:
-            places = [tie.target_id for tie in self._ties("HAS_SEGMENT") if tie.source_id == document.id]
+            places = [tie.target_id for tie in self._ties("HAS_SEGMENT", document.id)]
             segments = [self._found.things[one] for one in places if one in mentioned]
             if segments:
                 self._branch(branch, document.key, segments, lambda parent, one: parent.add(_line(one)))
@@ -176,7 +182,7 @@ class _Drawn:
         self._rest(branch if branch is not None else root, "relations")
 
     def _ties(self, kind: str, source_id: str | None = None) -> list[Tie]:
-        return [tie for tie in self._found.ties if tie.kind == kind and source_id in (None, tie.source_id)]
+        return self._by_kind.get(kind, []) if source_id is None else self._by_source.get((kind, source_id), [])
 
     def _entity(self, entity_id: str) -> Entity:
         entity = self._found.things[entity_id]

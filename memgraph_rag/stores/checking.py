@@ -10,10 +10,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from memgraph_rag.errors import DocumentError, StoreError
-from memgraph_rag.stores import relating
+from memgraph_rag.stores import relating, tiling
+from memgraph_rag.stores.lengths import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Question, entity_id
 
 __all__ = ["check", "check_distinct", "check_metadata", "check_question"]
@@ -23,12 +22,15 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     """Refuse a graph that could only be stored in part. ``extending``: its segments are stored, and not embedded again.
 
     Raises:
-        StoreError: an edge leads to a node outside the graph, or to none below its source; embeddings have another
-            shape than the nodes, or no direction; a mention does not stand where it says; a relation's segment does not
-            mention its ends.
+        StoreError: the segments do not tile the document; a node comes twice, or says nothing; an edge leads to a node
+            outside the graph, or to none below its source; embeddings have another shape than the nodes, or another
+            length than 1; a mention does not stand where it says; a relation's segment does not mention its ends.
         DocumentError: a text holds half a surrogate pair, which no database can store.
     """
     _check_text(graph)
+    if not extending:
+        tiling.check_tiling(graph)
+    tiling.check_nodes(graph)
     _check_edges(graph)
     _check_names(graph, namespace)
     _check_relations(graph)
@@ -73,10 +75,10 @@ def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Mat
             "store was built with.",
             shape=matrix.shape,
         )
-    if nodes and not (np.isfinite(matrix).all() and matrix.any(axis=1).all()):
+    if nodes and not are_units(matrix):
         raise StoreError(
-            f"expected embeddings of finite numbers, not all 0, for document {graph.document.key!r}; came one "
-            "that is not. No search could find its node: give it an embedding.",
+            f"Expected embeddings of length 1 for document {graph.document.key!r}, got one of another length, or one "
+            "with a number that is not finite. It would distort every search: give what Embedder.embed promises.",
             key=graph.document.key,
         )
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import keeping, rows
 from memgraph_rag.stores.embedding import Vectors, embed
+from memgraph_rag.stores.lengths import is_unit
 from memgraph_rag.stores.reading import Run
 from memgraph_rag.stores.relating import FindNear
 from memgraph_rag.stores.rows import Create, Row
@@ -42,6 +43,11 @@ class _Survey:
     relations: Sequence[Row]
     similar: Pairs
     questions: Sequence[Row]
+    squared_lengths: Mapping[str, float]
+
+    def is_embedded(self, row: Row) -> bool:
+        """Whether a node or relation has an embedding that searches can use."""
+        return is_unit(self.squared_lengths.get(row["id"]))
 
     def segments_of(self) -> dict[str, list[Row]]:
         """The segments of each document, by index."""
@@ -110,6 +116,7 @@ def _survey(run: Run) -> _Survey:
         relations=run("read/survey_relations"),
         similar=[(row["source_id"], row["target_id"]) for row in run("read/survey_similar")],
         questions=run("read/survey_questions"),
+        squared_lengths={row["id"]: row["squared_length"] for row in run("read/survey_lengths")},
     )
 
 
@@ -127,7 +134,7 @@ def _flaws(survey: _Survey) -> Flaws:
         row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_ends([row]))
     }
     sound = [row for row in survey.relations if row["id"] not in lost_relations]
-    joined, embedded = _ends(sound), {one for one, row in survey.entities.items() if row["is_embedded"]}
+    joined, embedded = _ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
     tied = {one for pair in survey.similar for one in pair}
     return Flaws(
         lost_segments=_sorted(segments.keys() - kept),
@@ -151,12 +158,16 @@ def _flaws(survey: _Survey) -> Flaws:
         ),
         loose_similar=_sorted((tied | embedded) - joined),
         torn_questions=_torn(survey.questions, documents),
-        unembedded_segments=_sorted(one for one in kept if not segments[one]["is_embedded"]),
+        unembedded_segments=_sorted(one for one in kept if not survey.is_embedded(segments[one])),
         unembedded_points=_sorted(
-            row["id"] for row in survey.points if row["document_id"] in documents and not row["is_embedded"]
+            row["id"] for row in survey.points if row["document_id"] in documents and not survey.is_embedded(row)
         ),
-        unembedded_relations=_sorted(row["id"] for row in sound if not row["is_embedded"]),
-        unembedded_entities=_sorted(joined - embedded),
+        unembedded_relations=_sorted(row["id"] for row in sound if not survey.is_embedded(row)),
+        unembedded_entities=_sorted(
+            one
+            for one in joined
+            if one not in survey.entities or not survey.is_embedded(survey.entities[one])
+        ),
     )  # fmt: skip
 
 

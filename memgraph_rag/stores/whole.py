@@ -13,6 +13,7 @@ import numpy as np
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import relation_rows, rows
+from memgraph_rag.stores.lengths import are_units
 from memgraph_rag.stores.reading import Run, counts
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Title, ends_of
 
@@ -56,10 +57,11 @@ def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
         ("relations", graph.relations, graph.relation_embeddings),
         ("names of relations' ends", graph.ends, graph.end_embeddings),
     ):
-        if len(matrix) != len(parts):
+        if len(matrix) != len(parts) or not are_units(matrix):
             raise StoreError(
-                f"expected an embedding of each of the {len(parts)} {kind} of document {graph.document.key!r}; came "
-                f"{len(matrix)}. The graph is damaged: memgraph-rag doctor --repair.",
+                f"Expected an embedding of length 1 of each of the {len(parts)} {kind} of document "
+                f"{graph.document.key!r}, got {len(matrix)}, of which some may have another length. The graph is "
+                "damaged: memgraph-rag doctor --repair.",
                 document_id=graph.document.id,
             )
     return graph

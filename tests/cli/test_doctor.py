@@ -86,9 +86,9 @@ def test_a_damaged_graph_fails_until_it_is_repaired(cli, weights, fox, tmp_path)
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
 
     found = graph(cli.json("doctor", status=1))
-    assert (found["state"], found["found"]) == ("fail", "1 segments without embedding")
+    assert (found["state"], found["found"]) == ("fail", "1 segments without a valid embedding")
     assert found["advice"] == "memgraph-rag doctor --repair"
-    assert graph(cli.json("doctor", "--repair"))["found"] == "mended: 1 segments without embedding: embedded"
+    assert graph(cli.json("doctor", "--repair"))["found"] == "mended: 1 segments without a valid embedding: embedded"
     assert graph(cli.json("doctor", "--repair"))["found"] == "whole"
     assert cli.json("search", "red fox")
 

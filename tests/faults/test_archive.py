@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import os
 import stat
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
 from memories import graph_of
 from store_samples import make_graph
 
-from memgraph_rag import Action, Memory
+from memgraph_rag import Action, Memory, archive
 from memgraph_rag.errors import DocumentError, SchemaMismatch, StoreError
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Message
@@ -159,6 +163,127 @@ def changed(lines: list[str], change: Callable[[list[dict[str, Any]]], None]) ->
     return "\n".join([lines[0], *middle, json.dumps({"documents": len(hashes), "sha256": whole}), ""])
 
 
+def filled(count: int, number: float, dimension: int = 64) -> Any:
+    """Embeddings of one number, as an archive holds them."""
+    packed = base64.b64encode(np.full((count, dimension), number, "<f4").tobytes()).decode()
+    return [[count, dimension], packed]
+
+
+def without_layers(document: dict[str, Any]) -> None:
+    """Keep the segments alone, so that nothing else can be wrong."""
+    none = filled(0, 0.0)
+    document |= {name: [] for name in ("points", "summarizes", "mentions", "titles", "relations", "ends")}
+    document |= {"point_embeddings": none, "relation_embeddings": none, "end_embeddings": none}
+
+
+def of_last(change: Callable[[dict[str, Any]], object]) -> Callable[[list[dict[str, Any]]], None]:
+    """The change of the last document that has points and mentions, which nothing precedes in the file's check."""
+
+    def change_one(documents: list[dict[str, Any]]) -> None:
+        change(next(one for one in reversed(documents) if one["points"] and one["mentions"]))
+
+    return change_one
+
+
+def each(
+    rows: str, column: int, value: Callable[[Any], Any], *, bare: bool = False
+) -> Callable[[dict[str, Any]], None]:
+    """Change one column of all rows of a document; ``bare`` without what was built on the segments."""
+
+    def change(document: dict[str, Any]) -> None:
+        if bare:
+            without_layers(document)
+        for row in document[rows]:
+            row[column] = value(row[column])
+
+    return change
+
+
+def recorded(**values: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda document: document["record"].update(values)
+
+
+def repeat_a_segment(document: dict[str, Any]) -> None:
+    document["segments"].append(document["segments"][0])
+    document["segment_embeddings"] = filled(len(document["segments"]), 0.125)
+
+
+def repeat_a_point(document: dict[str, Any]) -> None:
+    document["points"].append(document["points"][0])
+    document["point_embeddings"] = filled(len(document["points"]), 0.125)
+
+
+def add_a_point(document: dict[str, Any]) -> None:
+    document["points"].append([7, 0, "sums up nothing", 3])
+    document["point_embeddings"] = filled(len(document["points"]), 0.125)
+
+
+def drop_the_segments(document: dict[str, Any]) -> None:
+    without_layers(document)
+    document |= {"segments": [], "segment_embeddings": filled(0, 0.0)}
+    document["record"] |= {"segments": 0, "characters": 0}
+
+
+def lengthen_a_segment(document: dict[str, Any]) -> None:
+    without_layers(document)
+    text = "x " * 17_000_000
+    document["segments"] = [[0, text, 0, len(text), 5, "", "", False]]
+    document["segment_embeddings"] = filled(1, 0.125)
+    document["record"] |= {"segments": 1, "characters": len(text)}
+
+
+def embedded_with(number: float) -> Callable[[dict[str, Any]], None]:
+    return lambda document: document.update(segment_embeddings=filled(len(document["segments"]), number))
+
+
+TAMPERINGS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a segment twice": repeat_a_segment,
+    "segments with gaps": each("segments", 0, lambda index: 7 * index + 1, bare=True),
+    "starts elsewhere": each("segments", 2, lambda start: start + 1000, bare=True),
+    "ends before starts": each("segments", 3, lambda _: 0, bare=True),
+    "no segments": drop_the_segments,
+    "a long segment": lengthen_a_segment,
+    "empty segments": each("segments", 1, lambda _: "", bare=True),
+    "NUL in segments": each("segments", 1, lambda text: "\0" + text[1:], bare=True),
+    "more tokens than bytes": each("segments", 4, lambda _: 2**31 - 1),
+    "no time": each("segments", 6, lambda _: "junk"),
+    "other numbers of segments": recorded(segments=999),
+    "other numbers of characters": recorded(characters=1),
+    "other numbers of echoes": recorded(echoes=7),
+    "an empty key": recorded(key=""),
+    "a long key": recorded(key="k" * 1_000_000),
+    "NUL in the key": recorded(key="a\0b"),
+    "NUL in the title": recorded(title="a\0b"),
+    "NUL in the metadata": recorded(metadata={"a\0": "b"}),
+    "metadata without a name": recorded(metadata={"": 1}),
+    "said to be an echo": recorded(metadata={"echo": True}),
+    "no date": recorded(added_at="\x1b[2J tomorrow"),
+    "a date before UTC": recorded(added_at="9999-12-31T23:59:59-23:59"),
+    "no hash": recorded(sha256="zz"),
+    "layers that cannot be printed": recorded(layers=["entities", "\0", "points"]),
+    "no layers": recorded(layers=[]),
+    "a long model": recorded(model="m" * 1_000_000),
+    "another recognizer": recorded(recognizer="evil/../x"),
+    "a recognizer that cannot be printed": recorded(recognizer="\x1b[2J"),
+    "infinite embeddings": embedded_with(float("inf")),
+    "embeddings of no number": embedded_with(float("nan")),
+    "embeddings of zeros": embedded_with(0.0),
+    "long embeddings": embedded_with(3e38),
+    "short embeddings": embedded_with(1e-45),
+    "weights below 0": each("summarizes", 2, lambda _: -5.0),
+    "weights above 1": each("summarizes", 2, lambda _: 1e308),
+    "weights of 0": each("summarizes", 2, lambda _: 0.0),
+    "edges twice": lambda document: document["summarizes"].extend(document["summarizes"]),
+    "no edges": lambda document: document.update(summarizes=[]),
+    "a point twice": repeat_a_point,
+    "a point of nothing": add_a_point,
+    "empty points": each("points", 2, lambda _: ""),
+    "mentions twice": lambda document: document["mentions"].extend(document["mentions"]),
+    "titles twice": lambda document: document.update(titles=[["x", "X"]] * 3),
+    "titles without a name": lambda document: document.update(titles=[["", "X"]]),
+}
+
+
 @embedded
 def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -174,17 +299,22 @@ def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
     def repeat_a_document(documents: list[dict[str, Any]]) -> None:
         documents.append(documents[0])
 
+    changes = {"a mention moved": move_a_mention, "a document repeated": repeat_a_document}
+    changes |= {name: of_last(change) for name, change in TAMPERINGS.items()}
+
     with memory:
         fill(memory)
         memory.export_to(file)
         lines = file.read_text("utf-8").split("\n")[:-1]
         for record in memory.documents():
             memory.forget(record.id)
-        for change in (move_a_mention, repeat_a_document):
-            file.write_text(changed(lines, change), "utf-8", newline="\n")
+        for name, change in changes.items():
+            text = changed(lines, change)
+            assert text != changed(lines, lambda _: None), name
+            file.write_text(text, "utf-8", newline="\n")
             with pytest.raises(DocumentError, match=r"a damaged line \d+ .*Nothing was stored"):
                 list(memory.import_from(file))
-            assert memory.documents() == []
+            assert memory.documents() == [], name
         file.write_text(changed(lines, lambda _: None), "utf-8", newline="\n")
         assert len(list(memory.import_from(file))) == len(KEYS) + 2
 
@@ -216,15 +346,100 @@ def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: 
 
 
 @embedded
-def test_a_file_that_is_in_the_way_is_left_alone(place: Place, tmp_path: Path) -> None:
+def test_a_scratch_file_takes_no_name_that_is_there(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
-    part = tmp_path / "all.jsonl.part"
+    part, file = tmp_path / "all.jsonl.part", tmp_path / "all.jsonl"
     with memory:
         fill(memory)
         part.write_text("my notes")
-        with pytest.raises(DocumentError, match="holds something else"):
-            memory.export_to(tmp_path / "all.jsonl")
+        memory.export_to(file)
         assert part.read_text() == "my notes"
+        before = sorted(tmp_path.iterdir())
+        (tmp_path / "mine.txt").write_text("mine")
+        with pytest.raises(DocumentError, match="holds something else"):
+            memory.export_to(tmp_path / "mine.txt")
+        assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "mine.txt"])
+
+
+@embedded
+def test_only_regular_files_are_replaced_and_links_are_followed(place: Place, tmp_path: Path) -> None:
+    memory, _ = open_journaled(place)
+    pipe, link, dangling, circle = (tmp_path / name for name in ("pipe", "link", "dangling", "circle"))
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "target.jsonl")
+    (tmp_path / "target.jsonl").touch()
+    dangling.symlink_to(tmp_path / "new.jsonl")
+    circle.symlink_to(circle)
+    to_mine = tmp_path / "to_mine"
+    (tmp_path / "mine.txt").write_text("mine")
+    to_mine.symlink_to(tmp_path / "mine.txt")
+    with memory:
+        fill(memory)
+        for other in (pipe, tmp_path, Path(), Path("/"), circle, to_mine):
+            with pytest.raises(DocumentError):
+                memory.export_to(other)
+        assert stat.S_ISFIFO(pipe.stat().st_mode)
+        for one, target in ((link, "target.jsonl"), (dangling, "new.jsonl")):
+            assert memory.export_to(one) == len(KEYS) + 2
+            assert one.is_symlink()
+            assert (tmp_path / target).stat().st_size == one.stat().st_size > 1000
+
+
+@embedded
+def test_what_comes_through_a_pipe_is_imported(place: Place, tmp_path: Path) -> None:
+    memory, _ = open_journaled(place)
+    file, pipe = tmp_path / "all.jsonl", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with memory:
+        fill(memory)
+        memory.export_to(file)
+        for record in memory.documents():
+            memory.forget(record.id)
+        for data in (file.read_bytes()[:-9], file.read_bytes()):
+            writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+            writer.start()
+            if data == file.read_bytes():
+                assert len(list(memory.import_from(pipe))) == len(KEYS) + 2
+            else:
+                with pytest.raises(DocumentError, match="damaged line"):
+                    memory.import_from(pipe)
+                assert memory.documents() == []
+            writer.join()
+
+
+class Endless:
+    """A stream that never ends, and counts what was read of it."""
+
+    def __init__(self, first: bytes, more: bytes) -> None:
+        self._first, self._more, self.given = first, more, 0
+
+    def readline(self, most: int) -> bytes:
+        line = (self._first + self._more * most)[:most]
+        self._first = b""
+        self.given += len(line)
+        return line
+
+
+@pytest.mark.parametrize("first", [b"", b'{"format":"memgraph_rag archive"', b'{"format":"memgraph_rag archive"}\n'])
+def test_no_more_is_read_than_a_line_may_have(first: bytes, tmp_path: Path) -> None:
+    (tmp_path / "all.jsonl").write_text('{"format":"memgraph_rag archive"}\n')
+    stream = Endless(first, b"\0")
+    with pytest.raises(DocumentError, match=r"damaged line \d"):
+        list(archive.Archive(tmp_path / "all.jsonl")._of(stream))  # type: ignore[arg-type]
+    assert stream.given <= 2 * archive._SHORT_LINE_BYTES
+
+
+@embedded
+def test_a_document_longer_than_a_line_is_not_exported(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, _ = open_journaled(place)
+    with memory:
+        fill(memory)
+        monkeypatch.setattr(archive, "MAX_LINE_BYTES", 2000)
+        with pytest.raises(DocumentError, match="2,000 bytes"):
+            memory.export_to(tmp_path / "all.jsonl")
+    assert list(tmp_path.glob("*.part")) == list(tmp_path.glob("*.jsonl")) == []
 
 
 @embedded

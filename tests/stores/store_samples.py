@@ -130,7 +130,8 @@ def make_graph(
     points: list[InformationPoint] = []
     edges: list[Summarizes] = []
     below: tuple[Segment | InformationPoint, ...] = segments
-    for level, count in enumerate(levels, 1):
+    for level, wanted in enumerate(levels, 1):
+        count = wanted if below else 0
         row = tuple(
             InformationPoint(
                 make_id(namespace, "point", key, level, index), document_id, level, index, f"point {level}.{index}", 4
@@ -138,7 +139,8 @@ def make_graph(
             for index in range(count)
         )
         edges += [
-            Summarizes(row[place % count].id, node.id, weights(len(edges) + place)) for place, node in enumerate(below)
+            Summarizes(row[place % count].id, below[place % len(below)].id, weights(len(edges) + place))
+            for place in range(max(count, len(below)))
         ]
         points += row
         below = row

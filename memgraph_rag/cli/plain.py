@@ -1,0 +1,30 @@
+"""Text that cannot drive a terminal, nor look like lines of ours.
+
+It knows no command and imports nothing. Invariant: escape sequences, overprinting, turned direction and what
+no terminal can show become marks.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["label", "line", "plain"]
+
+_MARK = "\N{REPLACEMENT CHARACTER}"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BREAK = re.compile(r"[\t\n\u2028\u2029]")
+
+
+def plain(text: str) -> str:
+    """The text, on the lines that it has, without what could drive a terminal."""
+    return _CONTROL.sub(_MARK, text.replace("\r\n", "\n"))
+
+
+def label(text: str) -> str:
+    """A name: plain, and with a mark for each break, so that one name never looks like two lines."""
+    return _BREAK.sub(_MARK, plain(text))
+
+
+def line(text: str) -> str:
+    """A sentence: plain, on one line."""
+    return plain(" ".join(text.split()))
