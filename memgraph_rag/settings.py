@@ -37,9 +37,11 @@ def _named(standard: str, own: str) -> AliasChoices:
 
 
 class Settings(BaseSettings):
-    """Each field can be set by the environment variable ``MEMGRAPH_RAG_<FIELD>``."""
+    """Each field can be set by the environment variable ``MEMGRAPH_RAG_<FIELD>``; an empty one counts as not set."""
 
-    model_config = SettingsConfigDict(env_prefix="MEMGRAPH_RAG_", extra="forbid", populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix="MEMGRAPH_RAG_", env_ignore_empty=True, extra="forbid", populate_by_name=True
+    )
 
     store: str = Field(
         min_length=1,
@@ -52,12 +54,12 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr | None = Field(None, validation_alias=_named("NEO4J_PASSWORD", "NEO4J_PASSWORD"))
     neo4j_database: str | None = Field(None, validation_alias=_named("NEO4J_DATABASE", "NEO4J_DATABASE"))
 
-    model: str = Field("auto", description="Name, folder or GGUF file of the language model.")
+    model: str = Field("auto", min_length=1, description="Name, folder or GGUF file of the language model.")
     calibration: str = Field(
         "auto", min_length=1, description='Of the language model: "auto" finds it, "none", or a file.'
     )
-    embedder: str = Field("auto", description="Name or folder of the sentence-transformers model.")
-    recognizer: str = Field("auto", description="What finds names: auto, stanza, spacy or rules.")
+    embedder: str = Field("auto", min_length=1, description="Name or folder of the sentence-transformers model.")
+    recognizer: str = Field("auto", min_length=1, description="What finds names: auto, stanza, spacy or rules.")
     stanza_dir: Path | None = Field(
         None, validation_alias=AliasChoices("memgraph_rag_stanza_dir", "stanza_resources_dir", "stanza_dir")
     )

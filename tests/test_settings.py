@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import AliasChoices
 
 from memgraph_rag import Settings
 from memgraph_rag.errors import SettingsError
@@ -154,3 +155,18 @@ def test_a_setting_that_is_not_there_is_named_with_what_was_meant(name: str, tol
     with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {told}") as caught:
         Settings.load(**{name: "x"})
     assert caught.value.setting == name
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    unset = Settings.load()
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        for variable in alias.choices if isinstance(alias, AliasChoices) else (f"MEMGRAPH_RAG_{name}",):
+            monkeypatch.setenv(str(variable).upper(), "")
+    assert Settings.load() == unset
+
+
+@pytest.mark.parametrize("name", ["store", "namespace", "model", "embedder", "recognizer", "calibration"])
+def test_an_empty_argument_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"'{name}'"):
+        Settings.load(**{name: ""})

@@ -167,6 +167,6 @@ def forget(
     if as_json:
         forms.write_json(form)
     elif question:
-        render.to_stdout().print(render.plain(f"forgotten  {document}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(render.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
     else:
         render.to_stdout().print(render.receipt_line(form), soft_wrap=True)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from memgraph_rag.cli import endings
 from memgraph_rag.cli.adding import add, deepen, forget
 from memgraph_rag.cli.asking import ask
 from memgraph_rag.cli.calibrating import calibrate
@@ -20,7 +21,6 @@ from memgraph_rag.cli.evaluating import evaluate
 from memgraph_rag.cli.keeping import export_file, import_file, purge, reembed
 from memgraph_rag.cli.looking import documents, questions, search, show, status
 from memgraph_rag.cli.place import at_place
-from memgraph_rag.errors import MemgraphRagError
 
 __all__ = ["app"]
 
@@ -28,17 +28,15 @@ _HELP = "Long-term memory in Neo4j or in one file: add documents, ask questions,
 
 
 class _Root(TyperGroup):
-    """All commands; the one place where errors become exit statuses."""
+    """All commands; the one place where errors become lines and exit statuses."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        with endings.one_line(), endings.plain_usage():
+            return super().make_context(*given, **more)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with endings.one_line(), endings.plain_usage():
             return super().invoke(ctx)
-        except MemgraphRagError as error:
-            typer.echo(f"{type(error).__name__}: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt as interrupt:
-            typer.echo("Interrupted. What was not finished is not stored.", err=True)
-            raise typer.Exit(130) from interrupt
 
 
 class _Neo4j(TyperGroup):

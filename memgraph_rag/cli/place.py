@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
 
 import typer
 
+from memgraph_rag.cli.plain import line, plain
+
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
 
@@ -100,8 +102,21 @@ class Place:
 
 
 def file_of(store: str) -> Path | None:
-    """The file of a store; None where it is a server, or in memory."""
-    return None if "://" in store or store == ":memory:" else Path(store).expanduser()
+    """The file of a store; None where it is a server, or in memory.
+
+    Raises:
+        SettingsError: it names the home of nobody.
+    """
+    if "://" in store or store == ":memory:":
+        return None
+    try:
+        return Path(store).expanduser()
+    except RuntimeError as error:
+        from memgraph_rag.errors import SettingsError
+
+        raise SettingsError(
+            f"Expected a file, got one in a home that is not known: {store}. Write its whole path.", store=store
+        ) from error
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
@@ -127,14 +142,25 @@ def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., 
     return run
 
 
+class _OneLine(logging.Formatter):
+    """A message cannot drive the terminal, nor look like two; a traceback keeps its lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        shown = super().format(record)
+        return plain(shown) if record.exc_info else line(shown)
+
+
 def _start_logging(*, verbose: bool) -> None:
     """Our own words on standard error; other libraries' only where they are asked for."""
     ours, others = (logging.DEBUG, logging.INFO) if verbose else (logging.WARNING, logging.ERROR)
     handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine("%(message)s"))
     # On the handler, because some libraries set the level of their own logger.
     handler.addFilter(lambda record: record.levelno >= (ours if record.name.startswith("memgraph_rag") else others))
-    logging.basicConfig(format="%(message)s", level=others, handlers=[handler])
+    logging.basicConfig(level=others, handlers=[handler])
     logging.getLogger("memgraph_rag").setLevel(ours)
-    if not verbose:
+    if verbose:
+        logging.captureWarnings(True)
+    else:
         warnings.simplefilter("ignore")
         logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # of each failed try; we say what came of them

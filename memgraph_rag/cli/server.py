@@ -8,13 +8,16 @@ unless the user puts it there. Errors become one line and an exit status in ``cl
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from memgraph_rag.cli.plain import label, plain
 from memgraph_rag.stores import neo4j_server
 from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
 from memgraph_rag.stores.neo4j_server import RunningServer
@@ -58,8 +61,12 @@ def start(
     if server.password_is_new:
         _out.print(f"\nPassword, shown this once: [bold]{server.password}[/bold]")
     if server.password != password:
-        _out.print(f"\nThe password is kept, for you alone, in {server.home / 'credentials.json'}.", style="dim")
-    _out.print(f'\nUse it:  Memory("{server.bolt_uri}")        Stop it:  memgraph-rag neo4j stop')
+        _print(f"\nThe password is kept, for you alone, in {server.home / 'credentials.json'}.", style="dim")
+    password_given = "" if home is None else ', neo4j_password="…"'  # Memory finds that of the default folder itself
+    _print(
+        f'\nUse it:  Memory("{server.bolt_uri}"{password_given})        '
+        f"Stop it:  memgraph-rag neo4j stop{_home_option(home)}"
+    )
 
 
 @app.command()
@@ -81,9 +88,19 @@ def status(
     if as_json:
         typer.echo(json.dumps({"running": server is not None, **(_facts(server) if server else {})}))
     elif server is None:
-        _out.print("Neo4j is not running. Start it: memgraph-rag neo4j start")
+        _print(f"Neo4j is not running. Start it: memgraph-rag neo4j start{_home_option(home)}")
     else:
         _describe(server)
+
+
+def _home_option(home: Path | None) -> str:
+    """The option by which another command finds the same folder."""
+    return "" if home is None else f" --home {shlex.quote(str(home))}"
+
+
+def _print(text: str, *, style: str = "") -> None:
+    """Print what may hold a path: no markup, no control characters."""
+    _out.print(plain(text), style=style, markup=False)
 
 
 def _facts(server: RunningServer) -> dict[str, str | int]:
@@ -103,5 +120,5 @@ def _describe(server: RunningServer) -> None:
     table.add_row("Bolt", server.bolt_uri)
     table.add_row("Browser", server.browser_url)
     table.add_row("User", server.user)
-    table.add_row("Folder", str(server.home))
+    table.add_row("Folder", Text(label(str(server.home))))
     _out.print(table)

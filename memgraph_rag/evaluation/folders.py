@@ -213,18 +213,32 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _question(row: Mapping[str, Any], place: int, kind: str) -> Question:
     evidence = row.get(_EVIDENCE[kind]) or ()
     spans = ((span["doc_id"], span["start"], span["end"]) for span in evidence) if kind == "span" else ()
+    units = () if kind == "span" else _texts(row, _EVIDENCE[kind])
+    answers = row.get("answers")
     return Question(
         str(row.get("qid", place)),
         row["question"],
-        documents=tuple(row.get("doc_ids") or ()) or None,
-        units=frozenset(evidence) if kind != "span" else frozenset(),
+        documents=_texts(row, "doc_ids") or None,
+        units=frozenset(units),
         spans=tuple(span for span in spans if span[1] < span[2]),
-        answers=tuple(row.get("answers") or ()),
-        options=tuple(row.get("options") or ()),
+        answers=(answers,) if answers and isinstance(answers, str) else _texts(row, "answers"),
+        options=_texts(row, "options"),
         gold=row.get("gold_option", -1),
         unanswerable=bool(row.get("unanswerable")),
-        context=tuple(row.get("context_doc_ids") or ()),
+        context=_texts(row, "context_doc_ids"),
     )
+
+
+def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The list of that name, numbers as text; a str alone is no list of its characters.
+
+    Raises:
+        TypeError: it is no list of texts.
+    """
+    values = row.get(name) or []
+    if not isinstance(values, list) or not all(isinstance(value, (str, int, float)) for value in values):
+        raise TypeError(f"expected a list of texts as {name!r}, got {values!r:.80}")
+    return tuple(map(str, values))
 
 
 def _conversations(

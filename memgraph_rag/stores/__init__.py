@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -43,7 +44,7 @@ def open_store(
         read_only: nothing can be written; several processes may read one file at the same time.
 
     Raises:
-        SettingsError: the address is of no known kind.
+        SettingsError: the address is of no known kind, or has no host and port that can be.
         StoreUnavailable: nobody answered.
         StoreAccessDenied: wrong user, password or database, or a file that may not be written.
         StoreLocked: another process has the file open; for reading only, one that may write.
@@ -68,6 +69,7 @@ def open_store(
             "that the password stays out of messages.",
             scheme=scheme[1],
         )
+    _check_host(where)
     from memgraph_rag.stores.neo4j import Neo4jStore
     from memgraph_rag.stores.neo4j_connection import connect
 
@@ -83,3 +85,19 @@ def open_store(
     except BaseException:
         connection.close()
         raise
+
+
+def _check_host(address: str) -> None:
+    """Refuse what no driver could take apart."""
+    try:
+        parts = urlsplit(address)
+        host, is_port = parts.hostname or "", parts.port is None or parts.port > 0
+        host.encode("idna")
+    except ValueError:
+        host, is_port = "", False
+    if not host or not host.isprintable() or not is_port:
+        raise SettingsError(
+            f"Expected an address such as neo4j://localhost:7687, got {address!r}. Write a host, and a port from 1 to "
+            "65535.",
+            address=address,
+        )

@@ -27,6 +27,12 @@ FOREIGN = (RuntimeError, OSError, MemoryError, ValueError, IndexError, OverflowE
 
 KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
     (
+        "Mmap for size",
+        StoreError,
+        "Expected 8 TiB of addresses, which the engine reserves for {place} and does not fill, got a limit on the "
+        "address space. Raise it (ulimit -v unlimited), and limit memory otherwise.",
+    ),
+    (
         "Could not set lock",
         StoreLocked,
         "expected {place} to be free; {who} has it open. Close it there, or use a Neo4j server for several processes.",

@@ -7,6 +7,7 @@ under a held lock; everything is readable by its owner alone.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -22,6 +23,9 @@ __all__ = ["LOCALHOST", "Home"]
 LOCALHOST = "127.0.0.1"
 
 _TRIES, _PROBED_S = 10, 0.01  # who asks whether the lock is held shares it for a moment
+
+_FACTS = {"pid": int, "version": str, "bolt_port": int, "http_port": int}
+_PORTS = ("bolt_port", "http_port")
 
 _CONF = """\
 # Written by memgraph_rag at each start.
@@ -65,15 +69,36 @@ class Home:
         """True once a server ran here; before that, the first password can be set."""
         return (self.path / "data" / "databases" / "system").exists()
 
+    def check(self) -> None:
+        """Refuse a place that cannot be a folder of ours.
+
+        Raises:
+            SettingsError: it is no folder, holds other files, or cannot be read.
+        """
+        try:
+            above = next(place for place in (self.path, *self.path.parents) if place.exists())
+            if not above.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(above))
+            if above == self.path and any(self.path.iterdir()) and not self._lock_file.exists():
+                message = f"{self.path} holds other files. Choose an empty or a new folder for Neo4j."
+                raise SettingsError(message, home=self.path)
+        except OSError as exc:
+            raise _unusable(self.path, exc) from exc
+
     def make(self) -> None:
-        """Make the folder, or take one that is empty or ours, and close it to others."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if any(self.path.iterdir()) and not self._lock_file.exists():
-            message = f"{self.path} holds other files. Choose an empty or a new folder for Neo4j."
-            raise SettingsError(message, home=self.path)
-        self.path.chmod(0o700)
-        for folder in (self.conf, self.log.parent):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        """Make the folder, or take one that is empty or ours, and close it to others.
+
+        Raises:
+            SettingsError: it cannot be a folder of ours.
+        """
+        self.check()
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.chmod(0o700)
+            for folder in (self.conf, self.log.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as exc:
+            raise _unusable(self.path, exc) from exc
 
     def configure(self, *, bolt_port: int, http_port: int) -> None:
         """Write Neo4j's settings: localhost only, small memory, no telemetry."""
@@ -103,11 +128,14 @@ class Home:
     @property
     def is_locked(self) -> bool:
         """True while a server lives here, or is being started."""
-        if not self._lock_file.exists():
-            return False
+        try:
+            if not self._lock_file.exists():
+                return False
+            descriptor = os.open(self._lock_file, os.O_RDWR)
+        except OSError as exc:
+            raise _unusable(self.path, exc) from exc
         import fcntl
 
-        descriptor = os.open(self._lock_file, os.O_RDWR)
         try:
             return not _taken(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
         finally:
@@ -121,13 +149,17 @@ class Home:
 
     @property
     def server(self) -> dict[str, Any]:
-        """Process id, version and ports of the server that runs here; empty where none does."""
-        return self._read("server.json") if self.is_locked else {}
+        """Process id, version and ports of the server that runs here; empty where none does, or none is known."""
+        facts = self._read("server.json") if self.is_locked else {}
+        is_whole = facts.keys() == _FACTS.keys() and all(type(facts[name]) is kind for name, kind in _FACTS.items())
+        # Of process 0 and of those below, a signal goes to many.
+        return facts if is_whole and facts["pid"] > 1 and all(0 < facts[name] < 2**16 for name in _PORTS) else {}
 
     @property
     def generated_password(self) -> str | None:
         """The password that was generated here; None where the user chose one."""
-        return self._read("credentials.json").get("password")
+        password = self._read("credentials.json").get("password")
+        return password if isinstance(password, str) else None
 
     def write_server(self, **facts: str | int) -> None:
         """Note who runs here."""
@@ -159,9 +191,18 @@ class Home:
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            return json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):  # absent, or being written this moment
+            found = json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError, RecursionError):  # absent, damaged, or being written this moment
             return {}
+        except OSError as exc:
+            raise _unusable(self.path, exc) from exc
+        return found if isinstance(found, dict) else {}
+
+
+def _unusable(path: Path, exc: OSError) -> SettingsError:
+    return SettingsError(
+        f"Expected a folder of a local Neo4j, got {exc}: {path}. Choose an empty or a new folder.", home=path
+    )
 
 
 def _taken(descriptor: int, kind: int) -> bool:

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -97,8 +97,8 @@ def start(
         version: which Neo4j; a folder may move to a newer version, never back.
         password: for the user ``neo4j``, at least 8 characters. It replaces a generated one; where there is none
             yet, one is generated. On a folder whose password the user chose, it must be that one.
-        bolt_port: where drivers connect.
-        http_port: where Browser is served.
+        bolt_port: where drivers connect; 0 takes any that is free.
+        http_port: where Browser is served; likewise.
         timeout_s: how long to wait until it answers (not counting the download).
         progress: told about the download.
 
@@ -114,8 +114,9 @@ def start(
         raise SettingsError(message)
     server = status(home)
     if server is None:
-        _check_free(bolt_port, http_port)
-        server = _launch(_folder(home), fetch(version, progress=progress), bolt_port, http_port)
+        _folder(home).check()  # before anything is fetched
+        ports = _free_ports(bolt_port, http_port)
+        server = _launch(_folder(home), fetch(version, progress=progress), *ports)
     _wait_until_it_answers(server, timeout_s)
     is_new = server.password_is_new and password is None
     return replace(server, password=_settle_password(server, password), password_is_new=is_new)
@@ -137,7 +138,11 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
     server = status(home)
     if server is None:
         return False
-    os.kill(server.pid, signal.SIGTERM)
+    try:
+        os.kill(server.pid, signal.SIGTERM)
+    except OSError as exc:
+        message = f"Neo4j (process {server.pid}) cannot be stopped: {exc}. End it by hand."
+        raise StoreError(message, pid=server.pid) from exc
     if not _wait(lambda: not Home(server.home).is_locked, timeout_s):
         message = f"Neo4j (process {server.pid}) was asked to stop and did not within {timeout_s:g} s. End it by hand."
         raise StoreError(message, pid=server.pid)
@@ -152,14 +157,21 @@ def credentials_for(uri: str, home: Path | None = None) -> tuple[str, str] | Non
     server does not run gets nothing.
     """
     address = urlsplit(uri)
-    server = status(home)
+    try:
+        server = status(home)
+    except SettingsError:  # a folder that nobody can read keeps no password for us
+        return None
     if server is None or server.password is None or address.hostname not in ("localhost", LOCALHOST):
         return None
     return (server.user, server.password) if (address.port or BOLT_PORT) == server.bolt_port else None
 
 
 def _folder(home: Path | None) -> Home:
-    return Home((home or default_home()).expanduser().resolve())
+    path = home or default_home()
+    try:
+        return Home(path.expanduser().resolve())
+    except (OSError, RuntimeError) as exc:  # the home of nobody, or links in a circle
+        raise SettingsError(f"Expected a folder, got {exc}: {path}. Choose another one.", home=path) from exc
 
 
 # ── starting ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,16 +198,21 @@ def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> 
     return RunningServer(home=home.path, was_running=False, password_is_new=is_first, **facts)
 
 
-def _check_free(*ports: int) -> None:
-    for port in ports:
-        with socket.socket() as probe:
-            # As Neo4j itself does: a port with connections that are still being put away is free.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOCALHOST, port))
-            except (OSError, OverflowError) as exc:
-                message = f"port {port} cannot be used ({exc}). Stop the program that has it, or choose another port."
-                raise SettingsError(message, port=port) from exc
+def _free_ports(*ports: int) -> list[int]:
+    """These ports, which are free; for 0 any that is, never twice the same."""
+    with ExitStack() as probes:
+        return [_bound_port(probes.enter_context(socket.socket()), port) for port in ports]
+
+
+def _bound_port(probe: socket.socket, port: int) -> int:
+    # As Neo4j itself does: a port with connections that are still being put away is free.
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        probe.bind((LOCALHOST, port))
+    except (OSError, OverflowError) as exc:
+        message = f"port {port} cannot be used ({exc}). Stop the program that has it, or choose another port."
+        raise SettingsError(message, port=port) from exc
+    return int(probe.getsockname()[1])
 
 
 def _generate_password(home: Home, neo4j: Distribution) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 from memgraph_rag.memory import Memory
@@ -52,9 +54,9 @@ def test_an_export_replaces_nothing_but_an_archive(cli, fox, tmp_path) -> None:
         before = other.read_bytes()
         assert "holds something else" in cli("export", other, status=1).stderr
         assert other.read_bytes() == before
-    (tmp_path / "mine.txt.part").write_text("Mine too.")
-    cli("export", text, status=1)
-    assert (tmp_path / "mine.txt.part").read_text() == "Mine too."
+    (tmp_path / "new.jsonl.part").write_text("Mine too.")
+    cli("export", tmp_path / "new.jsonl")
+    assert (tmp_path / "new.jsonl.part").read_text() == "Mine too."
     assert cli("export", tmp_path / ("x" * 300), status=1).stderr.startswith("DocumentError: ")
     (tmp_path / "empty.jsonl").touch()
     for _ in range(2):
@@ -80,3 +82,33 @@ def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
 
 def test_reembed_wants_the_name_of_an_embedder(cli, fox) -> None:
     assert "name the embedder" in cli("reembed", status=2).stderr
+
+
+def test_an_archive_goes_through_standard_streams(cli, fox, tmp_path) -> None:
+    cli("export", tmp_path / "all.jsonl")
+    written = cli("export", "-").stdout
+    assert written.encode() == (tmp_path / "all.jsonl").read_bytes()
+    assert "alone" in cli("export", "-", "--json", status=2).stderr
+
+    command = [sys.executable, "-c", IMPORT, str(tmp_path / "other.lbug")]
+    done = subprocess.run(command, input=written.encode(), capture_output=True, check=True)
+    assert done.stdout.startswith(b"added      fox")
+
+
+IMPORT = """
+import sys
+import memgraph_rag
+from memgraph_rag.cli.app import app
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+models = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+opened = memgraph_rag.Memory
+memgraph_rag.Memory = lambda store, **options: opened(store, **{**options, **models})
+app(["import", "-", "--store", sys.argv[1]])
+"""
+
+
+def test_a_name_with_a_line_break_is_one_line(cli, fox, tmp_path) -> None:
+    cli("add", fox, "--key", "fox\nadded      evil")
+    for shown in (cli("documents").stdout, cli("forget", "fox\nadded      evil").stdout):
+        assert "\nadded" not in shown
+        assert "fox\N{REPLACEMENT CHARACTER}added" in shown

@@ -5,11 +5,16 @@ import hashlib
 import json
 import stat
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from operator import itemgetter
 
 import pytest
 from memories import FOX
+
+from memgraph_rag.cli import render
+from memgraph_rag.cli.trees import tree
+from memgraph_rag.types import DocumentRecord, Entity, InformationPoint, Neighbourhood, Segment, Tie
 
 
 def test_search_shows_where_and_why(cli, fox) -> None:
@@ -294,6 +299,41 @@ def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_pat
             assert base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() in text.partition("<title>")[0]
 
 
+def test_a_narrow_table_shows_what_it_is_about(cli, fox, monkeypatch) -> None:
+    monkeypatch.setattr(render, "_WIDTH_OF_A_PIPE", 20)
+    assert "fox" in cli("documents").stdout
+
+
+def of_segments(count: int) -> Neighbourhood:
+    """A document with as many segments, points and names."""
+    record = DocumentRecord("d", "big", "", "", "0" * 64, "", 9 * count, count, (), "", {})
+    segments = [Segment(f"s{n}", "d", n, "Some text", 9 * n, 9 * n + 9, 2) for n in range(count)]
+    points = [InformationPoint(f"p{n}", "d", 1, n, "A point", 2) for n in range(count)]
+    names = [Entity(f"e{n}", f"e{n}", f"E{n}", ("NAME",)) for n in range(count)]
+    ties = [Tie("HAS_SEGMENT", "d", one.id) for one in segments]
+    ties += [Tie("SUMMARIZES", f"p{n}", f"s{n}", 1.0) for n in range(count)]
+    ties += [Tie("MENTIONS", f"s{n}", f"e{n}", 1.0) for n in range(count)]
+    things = {one.id: one for one in (record, *segments, *points, *names)}
+    return Neighbourhood(record, things, tuple(ties), tuple(segments), (), {})
+
+
+class Counted(tuple):
+    """Ties that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return super().__iter__()
+
+
+def test_a_tree_goes_through_the_ties_once() -> None:
+    found = of_segments(50)
+    ties = Counted(found.ties)
+    tree(replace(found, ties=ties))
+    assert ties.passes == 1
+
+
 def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
     (entry,) = cli.json("search", "fox")
     for name in ("fox", entry["node_id"]):
@@ -308,8 +348,17 @@ def test_a_page_replaces_nothing_but_a_page(cli, fox, tmp_path) -> None:
             other.write_text("Something of mine.")
         assert "holds something else" in cli("show", "fox", "--html", other, status=1).stderr
     assert (tmp_path / "mine.txt").read_text() == "Something of mine."
+    mine = tmp_path / "mine.html"
+    mine.write_text("<!DOCTYPE html><html><title>Written by memgraph-rag show.</title>")
+    assert "holds something else" in cli("show", "fox", "--html", mine, status=1).stderr
+    for other in (tmp_path, "/", "/dev/full"):
+        assert cli("show", "fox", "--html", other, status=1).stderr.startswith("SettingsError: ")
     cli("show", "fox", "--html", tmp_path / "page.html")
-    cli("show", "fox", "--html", tmp_path / "page.html")
+    (tmp_path / "page.html").chmod(0o644)
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    cli("show", "fox", "--html", tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink()
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
 
 
 def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:

@@ -91,6 +91,11 @@ def test_the_closed_setting_makes_a_document_of_each_questions_paragraphs(paragr
         ({"evidence_doc_ids": ["gone"]}, "there is no 'gone'"),
         ({"doc_ids": ["gone"]}, "there is no 'gone'"),
         ({"evidence_doc_ids": 3}, "TypeError"),
+        ({"evidence_doc_ids": "gone"}, "a list of texts as 'evidence_doc_ids'"),
+        ({"doc_ids": "gone"}, "a list of texts as 'doc_ids'"),
+        ({"options": "a or b"}, "a list of texts as 'options'"),
+        ({"context_doc_ids": {"gone": 1}}, "a list of texts as 'context_doc_ids'"),
+        ({"answers": [["leg"]]}, "a list of texts as 'answers'"),
     ],
 )
 def test_questions_about_what_is_not_there_are_refused(paragraphs: Path, changes: dict, expected: str):
@@ -98,6 +103,15 @@ def test_questions_about_what_is_not_there_are_refused(paragraphs: Path, changes
     (paragraphs / "questions.jsonl").write_text(json.dumps(row | changes))
     with pytest.raises(DocumentError, match=expected):
         folders.read_folder(paragraphs)
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"), [("leg", ("leg",)), (["leg", 3], ("leg", "3")), ([], ()), (None, ()), ("", ())]
+)
+def test_one_answer_is_not_its_letters(paragraphs: Path, answers: object, expected: tuple[str, ...]):
+    row = json.loads((paragraphs / "questions.jsonl").read_text().splitlines()[0])
+    (paragraphs / "questions.jsonl").write_text(json.dumps(row | {"answers": answers}))
+    assert folders.read_folder(paragraphs).questions[0].answers == expected
 
 
 def test_files_that_are_missing_or_no_json_are_refused(tmp_path: Path, paragraphs: Path):

@@ -1,6 +1,7 @@
 """The local server, on the newest Neo4j: its life from first start to stop, and what it refuses."""
 
 import os
+import shlex
 import socket
 import stat
 import sys
@@ -186,6 +187,62 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="holds other files"):
         start(tmp_path, bolt_port=free_port(), http_port=free_port())
     assert tmp_path.stat().st_mode == mode
+
+
+def test_a_file_is_no_folder_and_nothing_is_fetched_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neo4j_server, "fetch", lambda *_, **__: pytest.fail("it was fetched"))
+    (tmp_path / "file").write_text("mine")
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    for place in (tmp_path / "file", tmp_path / "file" / "below", circle, Path("~nobody-here")):
+        with pytest.raises(SettingsError, match="Expected a folder"):
+            start(place)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "7", "[" * 100_000, "\udcff"),
+        *('{"pid": 1}', '{"pid": "1", "version": "x", "bolt_port": 1, "http_port": 1}'),
+        *(f'{{"pid": {pid}, "version": "x", "bolt_port": 1, "http_port": 1}}' for pid in (-1, 0, 1, True)),
+        '{"pid": 99, "version": "x", "bolt_port": 70000, "http_port": 1}',
+        '{"pid": 99, "version": "x", "bolt_port": 1, "http_port": 1, "more": 1}',
+    ],
+)
+def test_notes_that_are_damaged_name_no_server(tmp_path: Path, text: str) -> None:
+    home = Home(tmp_path)
+    home.make()
+    lock = home.lock()
+    assert lock is not None
+    try:
+        for name in ("server.json", "credentials.json"):
+            (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+        assert status(tmp_path) is None
+        assert home.generated_password is None
+        assert stop(tmp_path) is False, "no process is asked to end"
+    finally:
+        os.close(lock)
+
+
+def test_any_free_ports_are_told_by_their_numbers() -> None:
+    bolt, http = neo4j_server._free_ports(0, 0)
+    assert bolt != http
+    assert min(bolt, http) > 0
+
+
+@pytest.mark.parametrize("home", [None, "a folder"])
+def test_what_is_told_of_a_start_works(home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = RunningServer(tmp_path, 99, NEWEST, 1234, 5678, password="generated", was_running=False)
+    monkeypatch.setattr(neo4j_server, "start", lambda *_, **__: running)
+    option = [] if home is None else ["--home", str(tmp_path / home)]
+    told = CliRunner().invoke(app, ["neo4j", "start", *option]).stdout
+    stops = told.partition("Stop it:")[2].split("memgraph-rag ")[1]
+    stopped: list[Path | None] = []
+    monkeypatch.setattr(neo4j_server, "stop", lambda folder: bool(stopped.append(folder)))
+    assert CliRunner().invoke(app, shlex.split(stops)).exit_code == 0
+    assert stopped == [tmp_path / home if home else None]
+    assert ("neo4j_password" in told) is (home is not None)
 
 
 def test_a_short_password_is_refused_before_anything_starts(tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""Whatever is given to a command: an answer, one line of ours, or the usage; never a traceback."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.models import ArgumentInfo
+from typer.testing import CliRunner
+
+from memgraph_rag.cli.app import app
+from memgraph_rag.memory import Memory
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+NUMBERS = ("-1", "0", "9223372036854775808", "1" * 5000, "nan", "inf", "1e400", "")
+TEXTS = ("", " ", "\x1b]0;x\x07\n\r\x9b31m", "\udcff", "x" * 5000, "~nobody-here/x", "/dev/full")
+PLACES = ("", ".", "/", "/etc/passwd/x", "/dev/full", "~nobody-here/x", "x" * 300, "new\n\x1b[2Jline", "\udcff")
+ADDRESSES = ("neo4j://[::1", "bolt://localhost:abc", "bolt://", "bolt://localhost:0", "neo4j://a\x1b[2Jb", "bolt+x://a")
+
+COMMANDS = {one.name or one.callback.__name__: one.callback for one in app.registered_commands if one.callback}
+SHARED = ("store", "namespace", "model", "embedder", "read_only", "verbose")
+LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate")  # which load models, or start a server
+
+GIVEN = {
+    "add": ["fox.txt"],
+    "ask": ["Who?"],
+    "search": ["fox"],
+    "show": ["fox"],
+    "forget": ["nobody"],
+    "export": ["all.jsonl"],
+    "import": ["all.jsonl"],
+    "evaluate": ["--data", "data", "--no-plots"],
+}
+"""What a command needs beside the option that is tried."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands run, beside a small memory."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "fox.txt").write_text("Ann found a red fox.")
+    (folder / "data").mkdir()
+    (folder / "data" / "docs.jsonl").write_text('{"doc_id": "fox", "text": "Ann found a red fox."}')
+    question = '{"question": "Who found a fox?", "answers": "Ann", "evidence_doc_ids": ["fox"]}'
+    (folder / "data" / "questions.jsonl").write_text(question)
+    with Memory(folder / "notes.lbug", **fakes(), layers=("entities",)) as memory:
+        memory.add(folder / "fox.txt", key="fox")
+    return folder
+
+
+def fakes() -> dict[str, object]:
+    return {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+
+
+def tries() -> Iterator[tuple[str, str, list[str], tuple[str, ...]]]:
+    """Each option and argument of each command that is no flag, with what stands before it and what may break it."""
+    for command, run in COMMANDS.items():
+        for name, parameter in inspect.signature(run).parameters.items():
+            kind, told = get_args(parameter.annotation)
+            if command in LEFT_OUT or name in SHARED or kind is bool:
+                continue
+            values = NUMBERS if {int, float} & {kind, *get_args(kind)} else PLACES if "Path" in str(kind) else TEXTS
+            if isinstance(told, ArgumentInfo):
+                yield command, name, [command, "--"], values
+            else:
+                option = next((one for one in told.param_decls or () if one.startswith("--")), f"--{name}")
+                yield command, name, [command, *GIVEN.get(command, []), option.replace("_", "-")], values
+    yield "documents", "store", ["documents", "--store"], (*PLACES, *ADDRESSES)
+    yield "documents", "namespace", ["documents", "--namespace"], TEXTS
+
+
+TRIES = list(tries())
+
+
+def test_every_command_is_tried() -> None:
+    assert {command for command, *_ in TRIES} >= {"add", "ask", "search", "show", "export", "import", "evaluate"}
+    assert len(TRIES) > 25
+
+
+@pytest.mark.parametrize(("command", "name", "begin", "values"), TRIES, ids=[f"{one[0]} {one[1]}" for one in TRIES])
+def test_a_hostile_value_is_answered_in_one_line(
+    command: str, name: str, begin: list[str], values: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(
+        "memgraph_rag.Memory", lambda store, **options: Memory(store, **{**options, **fakes(), "layers": ("entities",)})
+    )
+    monkeypatch.setenv("MEMGRAPH_RAG_STORE", str(folder / "notes.lbug"))
+    monkeypatch.setenv("MEMGRAPH_RAG_CACHE_DIR", str(folder / "cache"))
+    for value in values:
+        result = CliRunner().invoke(app, [*begin, value], input="")
+        assert result.exit_code in (0, 1, 2), (value, result.exception)
+        assert result.exception is None or isinstance(result.exception, SystemExit), (value, result.exception)
+        shown = result.stderr
+        assert not set("\x1b\x07\x9b\r") & set(shown), value
+        if result.exit_code == 1 and command != "add":
+            assert shown.count("\n") == 1, (value, shown)
+            assert shown.partition(":")[0].endswith(("Error", "NotFound", "Mismatch", "Unavailable", "Denied")), shown
+
+
+PROCESS = "import sys; from memgraph_rag.cli import main; main()"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")  # noqa: PTH110
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("documents", "--json"), ("documents",)])
+def test_a_full_output_is_one_line(folder: Path, arguments: tuple[str, ...]) -> None:
+    environment = {**os.environ, "MEMGRAPH_RAG_STORE": str(folder / "none.lbug"), "MEMGRAPH_RAG_EMBEDDER": ""}
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-c", PROCESS, *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False, cwd=folder,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("OSError: Expected")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of addresses is Linux's")
+def test_a_limit_on_addresses_is_told_in_our_words(folder: Path) -> None:
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**35, 2**35))\n"
+        "from memgraph_rag.errors import StoreError\n"
+        "from memgraph_rag.stores import open_store\n"
+        "try: open_store('limited.lbug', namespace='n')\n"
+        "except StoreError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, check=True)
+    assert "ulimit -v" in done.stdout
