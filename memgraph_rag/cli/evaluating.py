@@ -14,6 +14,7 @@ import typer
 
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
+from memgraph_rag.cli.plain import plain
 from memgraph_rag.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def evaluate(
     if as_json:
         forms.write_json([row for scorecard in scorecards for row in scorecard.rows()])
     else:
-        typer.echo((out / "summary.md").read_text(encoding="utf-8"))
+        typer.echo(plain((out / "summary.md").read_text(encoding="utf-8")))
 
 
 def _require_answers(folder: Folder) -> None:

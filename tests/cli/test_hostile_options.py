@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,17 +103,24 @@ def test_a_hostile_value_is_answered_in_one_line(
             assert shown.partition(":")[0].endswith(("Error", "NotFound", "Mismatch", "Unavailable", "Denied")), shown
 
 
-PROCESS = "import sys; from memgraph_rag.cli import main; main()"
+PROCESS = """
+import memgraph_rag
+from memgraph_rag.cli import main
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+opened = memgraph_rag.Memory
+memgraph_rag.Memory = lambda store, **options: opened(store, **{**options, **fakes})
+main()
+"""
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")  # noqa: PTH110
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("documents", "--json"), ("documents",)])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("documents", "--store", "notes.lbug")])
 def test_a_full_output_is_one_line(folder: Path, arguments: tuple[str, ...]) -> None:
-    environment = {**os.environ, "MEMGRAPH_RAG_STORE": str(folder / "none.lbug"), "MEMGRAPH_RAG_EMBEDDER": ""}
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-c", PROCESS, *arguments],
-            stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False, cwd=folder,
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=folder,
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.startswith("OSError: Expected")
