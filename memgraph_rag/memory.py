@@ -433,8 +433,8 @@ class Memory:
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode, k below 1 or above 1,000,000, a time that is none, or ``min_relevance`` where it is
-                not known how near evidence is: in mode "keywords", and with an embedder that is not calibrated.
+            SettingsError: no such mode, k below 1 or above 1,000,000, a time that is none, or ``min_relevance`` where
+                it is not known how near evidence is: in mode "keywords", and with an embedder that is not calibrated.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         query = checked_question(query)
