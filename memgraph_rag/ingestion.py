@@ -31,6 +31,7 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import DocumentError, MemgraphRagError, StoreUnavailable
 from memgraph_rag.names import normalise
+from memgraph_rag.stores import open_place
 from memgraph_rag.text import echoes
 from memgraph_rag.text.chat import unread_times
 from memgraph_rag.text.context import in_context
@@ -479,6 +480,7 @@ def _embedded(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix
 def _load(request: Request) -> _Loaded | Failure:
     """The document of a request; one that comes as a ``Document`` has all its parts from the user."""
     try:
+        _require_no_store(request.source)
         document = load(request.source, key=request.key, title=request.title, metadata=request.metadata)
     except MemgraphRagError as error:
         return Failure(_describe(request.source), error)
@@ -496,6 +498,14 @@ def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Fail
     if not count or isinstance(outcome, Failure):
         return outcome
     return replace(outcome, notes={**outcome.notes, UNREAD_TIMES: count})
+
+
+def _require_no_store(source: Source) -> None:
+    if isinstance(source, Path) and (place := open_place(source)) is not None:
+        raise DocumentError(
+            f"Expected a file to add, got {source}, which belongs to the open store {place}. Name another file.",
+            path=source,
+        )
 
 
 def _gathered(

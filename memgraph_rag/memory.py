@@ -43,6 +43,7 @@ from memgraph_rag.contracts import (
     Strategy,
 )
 from memgraph_rag.errors import (
+    DocumentError,
     DocumentNotFound,
     QuestionNotFound,
     SettingsError,
@@ -60,7 +61,7 @@ from memgraph_rag.models.journal import Journal
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
-from memgraph_rag.stores import checking, open_store
+from memgraph_rag.stores import OpeningProcess, checking, open_place, open_store
 from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.loading import Source
 from memgraph_rag.types import (
@@ -111,7 +112,8 @@ class Memory:
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
-    May be used from several threads. Closing it closes the store that it opened. Beside what is said of a method, each
+    May be used from several threads, in the process that opened it: in a child that is forked from it every call is a
+    ``StoreError``. Closing it closes the store that it opened. Beside what is said of a method, each
     may raise ``StoreError`` where the database fails, each that writes ``StoreReadOnly``, and each that needs a model
     ``ModelNotFound``, for models are looked for when they are first needed.
 
@@ -149,6 +151,7 @@ class Memory:
         self._layers = _checked_layers(layers, self.settings)
         self._strategy = find_strategy(strategy)
         self._progress = progress
+        self._process = OpeningProcess("this memory")
         given = as_object(store)
         self._owns_store = given is None
         self._store = self._open_store() if given is None else given
@@ -377,6 +380,7 @@ class Memory:
 
         Arguments and errors as for ``ask``; they are checked here, before the first item is asked for.
         """
+        self._process.require()
         question = checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         if keep_trace and chosen.name in QUOTE_UNREAD:
@@ -437,6 +441,7 @@ class Memory:
                 it is not known how near evidence is: in mode "keywords", and with an embedder that is not calibrated.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
+        self._process.require()
         query = checked_question(query)
         check_count("k", k)
         check_relevance(min_relevance, mode=mode, embedder=self.embedder)
@@ -621,6 +626,13 @@ class Memory:
         Raises:
             DocumentError: the file cannot be written, or something else is there.
         """
+        self._process.require()
+        if (place := open_place(path)) is not None:
+            raise DocumentError(
+                f"Expected a new file, or an archive to replace; {path} holds something else: it belongs to the open "
+                f"store {place}. Name another file.",
+                path=path,
+            )
         store, embedder = self._store, self.embedder
         graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
         with events.span("export") as told:
@@ -683,6 +695,7 @@ class Memory:
 
     def _require_writable(self) -> None:
         """Refuse before any model works for what cannot be stored."""
+        self._process.require()
         if self._store.read_only:
             raise StoreReadOnly(
                 f"Expected a memory that may be changed; {self.settings.store} was opened for reading only. Open it "

@@ -14,8 +14,10 @@ from pydantic import SecretStr
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.stores.forking import OpeningProcess
+from memgraph_rag.stores.ladybug_lock import open_place
 
-__all__ = ["open_store"]
+__all__ = ["OpeningProcess", "open_place", "open_store"]
 
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 

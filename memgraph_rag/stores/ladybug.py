@@ -78,7 +78,9 @@ class LadybugStore(writing.WrittenGraph):
         return next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
 
     def close(self) -> None:
-        """Let go of the file; a second call does nothing."""
+        """Let go of the file; a second call does nothing, nor does one in a forked child, where nothing is open."""
+        if not self._file.process.is_current:
+            return
         with self._file.lock:
             closed, self._closed = self._closed, True
         if not closed:

@@ -12,11 +12,9 @@ import re
 from pathlib import Path
 
 from memgraph_rag.stores.ladybug_errors import in_our_words
+from memgraph_rag.stores.ladybug_names import ENGINE, SCRATCH
 
 __all__ = [
-    "LOGS",
-    "PENDING",
-    "SCRATCH",
     "logs_aside",
     "name_log_aside",
     "remove_leftovers",
@@ -25,23 +23,6 @@ __all__ = [
     "scratch_of",
 ]
 
-LOGS = (".wal.checkpoint", ".wal")
-"""The log that a checkpoint is taking in, and the one after it."""
-
-PENDING = (*LOGS, ".shadow")
-"""What holds committed data until the next opening; ``.shadow``: pages that a checkpoint is about to write."""
-
-ENGINE = (
-    "",
-    *PENDING,
-    ".checkpoint.intent.lock",
-    ".checkpoint.apply.lock",
-    ".tmp",
-    ".pinned.tmp",
-)
-"""What the engine adds to the name of a database, for each of its files."""
-
-SCRATCH = ".rewriting"
 ASIDE = ".damaged-log"
 
 logger = logging.getLogger(__name__)

@@ -1,29 +1,38 @@
 """One open Ladybug file: statements and transactions on it, and its errors in our words.
 
-It knows neither documents nor namespaces. The invariants: within a process a file is opened once, however many
-stores use it, because the engine's lock keeps out other processes only, and two openings in one process destroy
-each other's writes; one thread at a time talks to the engine; a transaction that does not reach its commit is
-rolled back, whatever ended it.
+It knows neither documents nor namespaces. The invariants: a process opens a file once, however many stores use it and
+by whatever names, because two openings destroy each other's writes; no other process has it open (``ladybug_lock``);
+one thread at a time talks to the engine, and no child that is forked; a transaction that does not reach its commit is
+rolled back; what the engine writes only its owner may read; a file that was not changed stays the same, byte for byte.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import struct
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakSet
 
 import ladybug
 import pyarrow as pa
 
-from memgraph_rag.errors import SettingsError, StoreError, StoreLocked, StoreReadOnly
-from memgraph_rag.stores import ladybug_companions, ladybug_log
+from memgraph_rag.errors import MemgraphRagError, StoreError, StoreLocked, StoreReadOnly
+from memgraph_rag.stores import ladybug_companions, ladybug_lock, ladybug_log
+from memgraph_rag.stores.forking import OpeningProcess, ProcessLock, keep_for_ever
 from memgraph_rag.stores.ladybug_errors import in_our_words
+from memgraph_rag.stores.ladybug_names import (
+    PENDING,
+    WRITTEN,
+    check_place,
+    has_log,
+    real_place,
+    remove_empty_shadow,
+)
 
 __all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
 
@@ -38,13 +47,10 @@ SPARE_BYTES = 64 * 2**20
 
 WRITES_PER_CONNECTION = 64
 
-FLOCK = "hhqqi4x"
-"""Linux's ``struct flock``: kind, whence, start, length, process."""
-
 # For statements that touch few rows, as those of a write do: to wake more threads costs more than they save.
 ONE_THREAD = 1
 
-_open_files: dict[str, LadybugFile] = {}
+_files: dict[str, LadybugFile] = {}
 _opening = threading.Lock()
 
 
@@ -59,52 +65,80 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
         StoreLocked: another process has it open.
         StoreReadOnly: it is to be read and is not there, or to be written and is open here for reading only.
         StoreAccessDenied: it must not be read or written.
-        StoreError: it is a folder, or no Ladybug file, or the disk is full, or no file can be made there.
+        StoreError: it is a folder, no Ladybug file, or cannot be made there; its name is too long, or it has several.
         SettingsError: it is no path.
     """
-    if path == IN_MEMORY and not read_only:
-        return LadybugFile(path)
-    if "\0" in path:
-        raise SettingsError(f"expected the path of a file; came {path!r}, with a NUL in it.", path=path)
-    try:
-        place = os.path.realpath(Path(path).expanduser())
-        os.fsencode(place)
-    except (RuntimeError, UnicodeEncodeError) as exc:  # no such user; half a surrogate pair
-        raise SettingsError(f"expected the path of a file; came {path!r} ({exc}). Name another.", path=path) from exc
-    if place.endswith(ladybug_companions.SCRATCH):
-        raise SettingsError(
-            f"Expected the path of a store, got {path!r}, a name that only purge gives. Use one that does not end in "
-            f"{ladybug_companions.SCRATCH}.",
-            path=path,
-        )
     with _opening:
-        if place not in _open_files:
-            _open_files[place] = LadybugFile(place, read_only=read_only)
-        if _open_files[place].read_only and not read_only:
-            raise StoreReadOnly(
-                f"expected {place} to be free; this process has it open for reading only. Close it first.", path=place
-            )
-        _open_files[place].users += 1
-        return _open_files[place]
+        if path == IN_MEMORY and not read_only:
+            file = LadybugFile(path)
+        else:
+            place = _first_name(real_place(path))
+            if place not in _files:
+                check_place(place, read_only=read_only)
+                _files[place] = LadybugFile(place, read_only=read_only, hold=ladybug_lock.hold)
+            file = _files[place]
+            if file.read_only and not read_only:
+                raise StoreReadOnly(
+                    f"Expected a file that is free, got {place}: this process has it open for reading only. Close it.",
+                    path=place,
+                )
+        file.users += 1
+        return file
+
+
+def _first_name(place: str) -> str:
+    """The name by which this process has that file open already, as by a mount or a hard link; else its own."""
+    for known in _files:
+        with suppress(OSError):
+            if Path(known).samefile(place):
+                return known
+    return place
+
+
+def _abandon_all() -> None:
+    """In a child that was just forked: nothing is open, and the parent's engines are never destroyed."""
+    global _opening
+    _opening = threading.Lock()  # another thread, which is not here, may have held it
+    for file in list(LadybugFile.all):
+        file.abandon()
+    _files.clear()
+    ladybug_lock.abandon_all()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_all)
 
 
 class LadybugFile:
-    """A Ladybug database, opened. Made by ``open_file``."""
+    """A Ladybug database, opened. Made by ``open_file``.
 
-    def __init__(self, place: str, *, read_only: bool = False) -> None:
+    Args:
+        hold: locks the file against other processes; None where no other knows of it.
+    """
+
+    all: ClassVar[WeakSet[LadybugFile]] = WeakSet()
+    """Those of this process, graphs in memory and files that are being written anew too."""
+
+    def __init__(self, place: str, *, read_only: bool = False, hold: ladybug_lock.Hold | None = None) -> None:
         self.place = place
         self.read_only = read_only
         self.users = 0
         self.generation = 0
         """How often the embeddings were replaced since the file was opened."""
-        self.lock = threading.RLock()
-        self._shared: int | None = None
-        if read_only:
-            self._shared = _lock_for_reading(place)
-        elif place != IN_MEMORY:
+        self.process = OpeningProcess(place)
+        self.lock = ProcessLock(self.process)
+        self._is_changed = False
+        if place != IN_MEMORY and not read_only:
             _create(place)
-            _recover(place)
-        self._open_engine()
+        with ExitStack() as undone:
+            with in_our_words(place):
+                self._file_lock = hold(place, shared=read_only) if hold else None
+            if self._file_lock:
+                undone.callback(self._file_lock.release)
+            if place != IN_MEMORY and not read_only:
+                _recover(place)
+            self._open_engine()
+            undone.pop_all()
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The rows of one reading statement."""
@@ -137,7 +171,7 @@ class LadybugFile:
                 )
             if self.place != IN_MEMORY:
                 _require_space(self.place, row_bytes)
-                _touch_private(f"{self.place}.wal")
+                self._expect_changes()
             writer = self._renewed_writer()
 
             def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -153,6 +187,7 @@ class LadybugFile:
                 if not committed:
                     with suppress(RuntimeError):  # a failed statement has ended the transaction already
                         writer.execute("ROLLBACK")
+                self._touch_again()
             return result
 
     def _renewed_writer(self) -> ladybug.Connection:
@@ -183,9 +218,15 @@ class LadybugFile:
                     old_bytes = Path(self.place).stat().st_size
                 _require_space(self.place, old_bytes)
                 fresh = LadybugFile(str(scratch))
-                fill(fresh)
-                fresh._close_engine()
                 try:
+                    fill(fresh)
+                except BaseException:
+                    fresh._drop_changes()
+                    raise
+                finally:
+                    fresh._close_engine()
+                try:
+                    self._expect_changes()
                     with in_our_words(self.place):
                         self._reader.execute("CHECKPOINT")
                     self._close_engine()
@@ -197,37 +238,77 @@ class LadybugFile:
                 ladybug_companions.remove_scratch(self.place)
 
     def _open_engine(self) -> None:
-        with ExitStack() as undone:
-            undone.callback(self._let_go)
-            with in_our_words(self.place):
-                if self.read_only:
-                    ladybug_log.require_whole(self.place)
-                self._database = undone.enter_context(ladybug.Database(self.place, read_only=self.read_only))
-                self._reader = ladybug.Connection(self._database)
-                self._writer = ladybug.Connection(self._database, ONE_THREAD)
+        is_file = self.place != IN_MEMORY and not self.read_only
+        if self.read_only:
+            remove_empty_shadow(self.place)
+            ladybug_log.require_whole(self.place)
+        self._is_changed = is_file and has_log(self.place)  # by a process that was killed
+        with in_our_words(self.place), ExitStack() as undone:
+            database = ladybug.Database(self.place, read_only=self.read_only)
+            undone.callback(database.close)
+            self._reader, self._writer = ladybug.Connection(database), ladybug.Connection(database, ONE_THREAD)
+            if is_file:
+                self._set("spill_to_disk", False)  # into a file that everybody may read
+                self._set("force_checkpoint_on_close", self._is_changed)
             undone.pop_all()
+        self._database = database
         self._writes = 0
+        self.all.add(self)
+
+    def _set(self, name: str, value: bool) -> None:
+        _execute(self._writer, self.place, f"CALL {name}={str(value).lower()}", {})
+
+    def _expect_changes(self) -> None:
+        """Before the engine writes: make the files that it would make for everybody to read.
+
+        A file that was not changed is left as it is, byte for byte: else the engine writes pages at each closing.
+        """
+        self._touch_written()
+        if not self._is_changed:
+            self._set("force_checkpoint_on_close", True)
+            self._is_changed = True
+
+    def _drop_changes(self) -> None:
+        """Let closing write nothing any more, to a file that is about to be removed."""
+        with suppress(MemgraphRagError):
+            self._set("force_checkpoint_on_close", False)
+        self._is_changed = False
+
+    def _touch_written(self) -> None:
+        for suffix in WRITTEN:
+            _touch_private(f"{self.place}{suffix}")
+
+    def _touch_again(self) -> None:
+        """For the checkpoint at closing, which comes with the end of the process too."""
+        if self.place != IN_MEMORY:
+            with suppress(MemgraphRagError):  # the folder went away: the engine finds that out too
+                self._touch_written()
 
     def _close_engine(self) -> None:
         """Close all three, whatever happens at one of them; what is closed stays so."""
+        changed, self._is_changed = self._is_changed, False
         with in_our_words(self.place), ExitStack() as closing:
             closing.callback(self._database.close)
             closing.callback(self._writer.close)
             closing.callback(self._reader.close)
-
-    def _let_go(self) -> None:
-        shared, self._shared = self._shared, None
-        if shared is not None:
-            os.close(shared)
+            if changed:
+                self._touch_again()
 
     def close(self) -> None:
-        """Let go of the file; the last of its users closes it."""
-        with _opening, self.lock:
+        """Let go of the file; the last of its users closes it. In a forked child nothing of it is open."""
+        if not self.process.is_current:
+            return
+        with _opening, self.lock, ExitStack() as closing:
             self.users -= 1
             if self.users <= 0:
-                _open_files.pop(self.place, None)
+                if self._file_lock:
+                    _files.pop(self.place, None)
+                    closing.callback(self._file_lock.release)
                 self._close_engine()
-                self._let_go()
+
+    def abandon(self) -> None:
+        """In a forked child: never destroy the engine, which would wait for threads that are not there."""
+        keep_for_ever(self._database, self._reader, self._writer)
 
 
 def _recover(place: str) -> None:
@@ -263,7 +344,7 @@ def _replace(place: str, scratch: Path) -> None:
     The descriptor that locks the old file, as the engine does, is closed last.
     """
     old = Path(place)
-    for kept in (Path(place + suffix) for suffix in ladybug_companions.PENDING):  # taken for the new file's
+    for kept in (Path(place + suffix) for suffix in PENDING):  # taken for the new file's
         if kept.exists() and kept.stat().st_size:
             raise StoreError(
                 f"expected {place} to be closed with nothing beside it; {kept} is still there. Nothing was changed; "
@@ -288,53 +369,6 @@ def _lock(descriptor: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _lock_for_reading(place: str) -> int | None:
-    """A descriptor that holds the file for readers: who wants to write gets ``StoreLocked``, as we do beside a writer.
-
-    The engine lets readers in beside a writer, who would then change pages under them. Its own lock is asked for here,
-    shared, and bound to this descriptor where the system can: else any other descriptor of the file that this process
-    closes would give it up.
-    """
-    try:
-        descriptor = os.open(place, os.O_RDONLY)
-    except (OSError, ValueError) as exc:
-        raise StoreReadOnly(
-            f"expected a file to read; {place} cannot be opened ({exc}). Open it once without read_only: "
-            "that makes it.",
-            path=place,
-        ) from exc
-    if sys.platform == "win32":
-        return descriptor
-    import fcntl
-
-    try:
-        if sys.platform == "linux":
-            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
-        else:
-            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as exc:
-        who = _writer_of(descriptor)
-        os.close(descriptor)
-        raise StoreLocked(
-            f"expected {place} to be free of writers; {who} has it open. Close it there, or use a Neo4j server for "
-            "several processes.",
-            path=place,
-        ) from exc
-    return descriptor
-
-
-def _writer_of(descriptor: int) -> str:
-    """Who holds a file for writing, where the system tells."""
-    import fcntl
-
-    asked = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
-    with suppress(OSError):
-        kind, *_, pid = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
-        if kind == fcntl.F_WRLCK and pid > 0:
-            return f"process {pid}"
-    return "another process"
 
 
 def _flush(path: Path) -> None:

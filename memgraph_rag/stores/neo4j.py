@@ -71,6 +71,9 @@ class Neo4jStore(writing.WrittenGraph):
 
     def close(self) -> None:
         """Let go of the server; a second call does nothing."""
+        if not self._connection.process.is_current:  # where another thread may have held the lock
+            self._connection.close()
+            return
         with self._closing:
             closed, self._closed = self._closed, True
         if not closed:

@@ -2,7 +2,8 @@
 
 It knows neither documents nor namespaces. The invariants: every transaction is managed, has a timeout, and says by
 its metadata which operation it serves, never a text or a password; a read sees every write made before it through
-the same connection; no transaction is begun later than ``RETRY_S`` after the first try of it.
+the same connection; no transaction is begun later than ``RETRY_S`` after the first try of it; a child that is forked
+says nothing on its parent's sockets.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tenacity import (
 
 from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores import queries
+from memgraph_rag.stores.forking import OpeningProcess, keep_for_ever
 
 __all__ = ["Execute", "Neo4jConnection", "connect"]
 
@@ -121,6 +123,7 @@ class Neo4jConnection:
     def __init__(self, driver: neo4j.Driver, *, address: str, database: str | None, version: str) -> None:
         self.address = address
         self.version = version
+        self.process = OpeningProcess(address)
         self._driver = driver
         self._database = database
         self._bookmarks = driver.execute_query_bookmark_manager
@@ -192,8 +195,11 @@ class Neo4jConnection:
         return unanswered[0] if unanswered else done
 
     def close(self) -> None:
-        """Let go of the server."""
-        self._driver.close()
+        """Let go of the server; in a forked child say no farewell on the parent's sockets."""
+        if self.process.is_current:
+            self._driver.close()
+        else:
+            keep_for_ever(self._driver)
 
     def _until_done(self, access: str, operation: str, once: Callable[[neo4j.Session], T]) -> T:
         """What one transaction gives, begun again after what passes: a lost connection, a deadlock, a torn read.
@@ -201,6 +207,7 @@ class Neo4jConnection:
         Not by the driver, which counts its time from the first failure on, may wait half a minute after it is over,
         and gives up where the end of a transaction was not answered, even of a reading one.
         """
+        self.process.require()
         retrying = Retrying(
             retry=retry_if_exception(_passes),
             stop=_is_late,

@@ -166,7 +166,7 @@ def test_who_writes_waits_for_those_who_read(
     held: tuple[GraphStore, str], place: dict[str, Any], start: Callable[..., Process]
 ) -> None:
     store, namespace = held
-    assert start(place["address"], namespace, "write").told.startswith("StoreLocked expected")
+    assert start(place["address"], namespace, "write").told.startswith("StoreLocked Expected")
     with pytest.raises(StoreReadOnly, match="this process"):
         open_store(**place, namespace=namespace)
     Path(place["address"]).read_bytes()  # another descriptor of the file comes and goes

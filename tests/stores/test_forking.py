@@ -1,0 +1,129 @@
+"""Stores in a child that is forked from the process that opened them: refused, and no harm to the parent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_samples import MakeStore
+
+from memgraph_rag.stores import open_store
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+
+FORK = """
+import json, os, signal, sys, threading
+from store_samples import DIMENSION, EMBEDDER, make_graph
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import open_store
+
+place, namespace = json.loads(sys.argv[1]), sys.argv[2]
+store = open_store(**place, namespace=namespace)
+store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+store.write(make_graph(namespace, "a"))
+is_held, may_go = threading.Event(), threading.Event()
+
+def hold():  # what another thread holds at the fork, nobody gives back in the child
+    with store._file.lock if hasattr(store, "_file") else store._closing:
+        is_held.set()
+        may_go.wait()
+
+holder = threading.Thread(target=hold)
+holder.start()
+is_held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    for call in (
+        store.documents,
+        store.version,
+        store.namespaces,
+        lambda: store.schema,
+        lambda: store.matching("rabbit", k=1),
+        lambda: store.expand(["e"], vector=None, k=1),
+        lambda: store.write(make_graph(namespace, "child")),
+        lambda: store.migrate(embedder=EMBEDDER, dimension=DIMENSION),
+        store.flaws,
+    ):
+        try:
+            call()
+        except StoreError as error:
+            assert "forked" in str(error) and "spawn" in str(error), error
+        else:
+            print("went through", flush=True)
+    store.close()
+    store.close()
+    sys.exit(7)
+_, status = os.waitpid(child, 0)
+may_go.set()
+holder.join()
+store.write(make_graph(namespace, "b"))
+print(os.waitstatus_to_exitcode(status), *(record.key for record in store.documents()), bool(store.flaws()))
+store.close()
+"""
+
+CHILD_LIVES_ON = """
+import os, sys, time
+from memgraph_rag.stores import open_store
+
+store = open_store(sys.argv[1], namespace="n", read_only=sys.argv[2] == "read")
+reading, writing = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(writing)
+    os.read(reading, 1)
+    own = open_store(sys.argv[1] + ".own", namespace="n")
+    own.migrate(embedder="fake", dimension=8)
+    print(len(own.documents()), flush=True)
+    own.close()
+    sys.exit(0)
+store.close()
+again = open_store(sys.argv[1], namespace="n")
+print("open", flush=True)
+os.close(writing)
+print(os.waitpid(child, 0)[1])
+again.close()
+"""
+
+IN_MEMORY = """
+import os, signal, sys
+from memgraph_rag.stores import open_store
+store = open_store(":memory:", namespace="n")
+store.migrate(embedder="fake", dimension=8)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    sys.exit(5)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(store.documents()))
+"""
+
+
+def run_python(program: str, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    command = [sys.executable, "-W", "ignore", "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    return done.stdout + done.stderr[-2000:]
+
+
+def test_a_forked_child_is_refused_and_harms_nobody(make_store: MakeStore, place: dict[str, Any]) -> None:
+    store = make_store()  # which takes what is left away
+    namespace = store.namespace
+    store.close()
+    said = run_python(FORK, json.dumps(place, default=str), namespace)
+    assert said == "7 a b False\n"
+
+
+@pytest.mark.parametrize("how", ["read", "write"])
+def test_a_child_that_lives_on_does_not_keep_the_file(tmp_path: Path, how: str) -> None:
+    path = str(tmp_path / "notes.lbug")
+    open_store(path, namespace="n").close()
+    assert run_python(CHILD_LIVES_ON, path, how) == "open\n0\n0\n"
+
+
+def test_a_graph_in_memory_lets_a_child_end() -> None:
+    assert run_python(IN_MEMORY) == "5 0\n"
