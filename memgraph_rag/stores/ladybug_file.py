@@ -135,8 +135,8 @@ class LadybugFile:
                 self._file_lock = hold(place, shared=read_only) if hold else None
             if self._file_lock:
                 undone.callback(self._file_lock.release)
-            if place != IN_MEMORY and not read_only:
-                _recover(place)
+                if not read_only:
+                    _recover(place)
             self._open_engine()
             undone.pop_all()
 
