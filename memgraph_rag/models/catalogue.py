@@ -287,16 +287,19 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
+    from memgraph_rag.models.loading_bars import without_loading_bars
+
     tell = _tell(progress, f"converting {gguf.stem}")
     tell(0, 1)
     with _scratch_folder(folder.parent) as scratch:
         made = scratch / "model"
         try:
-            network = AutoModelForCausalLM.from_pretrained(
-                str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
-                quantization_config=GgufConfig(dequantize=True),
-            )  # fmt: skip
-            network.save_pretrained(made)
+            with without_loading_bars():  # bars of loading and of writing
+                network = AutoModelForCausalLM.from_pretrained(
+                    str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
+                    quantization_config=GgufConfig(dequantize=True),
+                )  # fmt: skip
+                network.save_pretrained(made)
             AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(made)
         except (OSError, ValueError, KeyError) as error:
             raise ModelError(

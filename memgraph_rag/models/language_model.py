@@ -31,6 +31,7 @@ from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
+from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.prefixes import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.sharing import Pass, SharedPasses
@@ -174,9 +175,10 @@ class TransformersModel:
 
     def _load(self) -> PreTrainedModel:
         try:
-            network = AutoModelForCausalLM.from_pretrained(
-                self._folder, dtype=self.dtype, attn_implementation=attention.IMPLEMENTATION
-            )
+            with without_loading_bars():
+                network = AutoModelForCausalLM.from_pretrained(
+                    self._folder, dtype=self.dtype, attn_implementation=attention.IMPLEMENTATION
+                )
         except (OSError, ValueError) as error:
             raise ModelError(f"Expected model weights in {self._folder}, but: {error}", model=self.name) from error
         attention.require_attention_interface(network)

@@ -29,6 +29,7 @@ from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.drawing import Draw
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
+from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.session import check_request, check_window
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
@@ -56,7 +57,8 @@ class PlainModel:
     @cached_property
     def network(self) -> PreTrainedModel:
         """The weights, loaded at the first use."""
-        network = AutoModelForCausalLM.from_pretrained(self._folder, dtype=self.dtype, attn_implementation="eager")
+        with without_loading_bars():
+            network = AutoModelForCausalLM.from_pretrained(self._folder, dtype=self.dtype, attn_implementation="eager")
         network.generation_config = GenerationConfig()  # the checkpoint's own may sample, or punish repetition
         torch.nn.Module.to(network, self.device)
         return network.eval()
