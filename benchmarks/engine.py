@@ -11,6 +11,7 @@ smallest and the largest, and the target where there is one. Rows:
   as many tokens to the same prompts (``pip install "memgraph_rag[bench]"``; those that are missing are left out).
 - session: nodes read one after another with a cache, against reading all again at each step.
 - ask: questions to a store (--store) that holds the text with its points, against reading the whole text.
+- adding: a question after documents were added in the same process, against one in a fresh process.
 - sharing: questions asked at the same time.
 - speculative: nodes read ahead, where the session can.
 - memory: of building, as the document grows.
@@ -35,6 +36,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: idle thread
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 import torch
+from engine_adding import adding
 from engine_ask import QUESTIONS, ask, session, sharing, speculative
 from engine_build import build, memory
 from engine_capture import capture
@@ -52,7 +54,7 @@ from memgraph_rag.settings import Settings
 
 TEXT = Path(__file__).parents[2] / "shared" / "data" / "books" / "alice_11.txt"
 MODEL = "qwen2.5-coder-1.5b-instruct"
-ROWS = ("capture", "build", "session", "ask", "sharing", "speculative", "memory")
+ROWS = ("capture", "build", "session", "ask", "adding", "sharing", "speculative", "memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,6 +113,7 @@ def _measured(setting: Setting, options: argparse.Namespace) -> Iterator[Ratio]:
         "build": build,
         "session": session,
         "ask": partial(ask, questions=options.question),
+        "adding": adding,
         "sharing": sharing,
         "speculative": speculative,
         "memory": memory,

@@ -37,6 +37,7 @@ class Sizes:
         every: one by one run prompts are measured so often, and the others counted as if they were like them.
         nodes: read by a session; ``plain_nodes`` by the plain twin.
         whole: two lengths of a text that is read whole.
+        texts: added before a question.
         prompts: documents of so many prompts, for the memory of building with ``prompts_together`` rows at once.
     """
 
@@ -51,6 +52,7 @@ class Sizes:
     nodes: int = 16
     plain_nodes: int = 6
     whole: tuple[int, int] = (2048, 8192)
+    texts: int = 60
     prompts: tuple[int, ...] = (16, 48)
     prompts_together: tuple[int, ...] = (4, 12)
 
@@ -58,7 +60,7 @@ class Sizes:
 FULL = Sizes()
 QUICK = Sizes(
     forward=256, rows=4, row_tokens=100, steps=3, characters=1_500, batch_tokens=512, nodes=4, plain_nodes=2,
-    whole=(256, 512), prompts=(4, 8), prompts_together=(2, 3),
+    whole=(256, 512), texts=12, prompts=(4, 8), prompts_together=(2, 3),
 )  # fmt: skip
 
 
