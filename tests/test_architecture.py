@@ -94,6 +94,7 @@ OWNERS = {
     "gguf": "models",
     "llguidance": "models",
     "safetensors": "models",
+    "tokenizers": "models",
     "accelerate": "models",
     "spacy": "models",
     "stanza": "models",

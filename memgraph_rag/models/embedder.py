@@ -1,6 +1,7 @@
 """Texts to vectors, by a sentence-transformers model.
 
-It knows nothing of the graph. Invariant: rows have length 1, so that a dot product is the cosine.
+It knows nothing of the graph. Invariants: rows have length 1, so that a dot product is the cosine; no number of threads
+is changed outside the workers of this module.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from memgraph_rag.errors import ModelError
 from memgraph_rag.types import Matrix, RelevanceCurve
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import SentenceTransformer
 
 __all__ = ["SentenceEmbedder"]
@@ -49,34 +51,39 @@ class SentenceEmbedder:
         self._device = device
         self._dtype = dtype
         self._loading = threading.Lock()
-        self._network: SentenceTransformer | None = None
-        self._halved: SentenceTransformer | None = None
+        self._network: _Network | None = None
+        self._halved: _Network | None = None
         self._dimension = _declared_dimension(Path(folder))
         self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
         self.relevance_curve = _RELEVANCE.get(self.name)
 
     @property
-    def network(self) -> SentenceTransformer:
+    def network(self) -> _Network:
         """The weights."""
         with self._loading:
             if self._network is None:
-                from sentence_transformers import SentenceTransformer
-
-                from memgraph_rag.models.hardware import find_device
-
-                try:
-                    self._network = SentenceTransformer(self._folder, device=str(find_device(self._device)))
-                except (OSError, ValueError) as error:
-                    raise ModelError(
-                        f"Expected a sentence-transformers model in {self._folder}, but: {error}", name=self.name
-                    ) from error
+                self._network = self._load()
             return self._network
+
+    def _load(self) -> _Network:
+        from memgraph_rag.models.hardware import find_device
+        from memgraph_rag.models.sentence_bert import SentenceBert, is_plain_bert
+
+        device = find_device(self._device)
+        try:
+            if is_plain_bert(Path(self._folder)):
+                return SentenceBert(Path(self._folder), device)
+            return _LibraryNetwork.load(self._folder, device)
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"Expected a sentence-transformers model in {self._folder}, but: {error}", name=self.name
+            ) from error
 
     @property
     def dimension(self) -> int:
         """Length of a vector; without loading the weights where the model's files tell it."""
         if self._dimension is None:
-            self._dimension = int(self.network.get_embedding_dimension() or 0)
+            self._dimension = self.network.encode(["one"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
@@ -89,13 +96,15 @@ class SentenceEmbedder:
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         tasks = list(_tasks(order, texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        run = self._workers.map if len(tasks) > 1 and network.device.type == "cpu" else map
-        encoded = run(partial(_encode, network), ([texts[place] for place in task] for task in tasks))
+        workers = self._workers if len(tasks) > 1 and network.device.type == "cpu" else None
+        encoded = (workers.map if workers else map)(
+            partial(_encode, network), ([texts[place] for place in task] for task in tasks)
+        )
         for task, of_task in zip(tasks, encoded, strict=True):
             vectors[task] = of_task
         return vectors
 
-    def _fast_network(self) -> SentenceTransformer:
+    def _fast_network(self) -> _Network:
         """The network in what the hardware computes fastest in."""
         import torch
 
@@ -106,21 +115,58 @@ class SentenceEmbedder:
         if dtype == torch.float32:
             return network
         with self._loading:
-            halved = self._halved = self._halved or copy.deepcopy(network).to(dtype)
+            halved = self._halved = self._halved or network.in_dtype(dtype)
             return halved
 
     @cached_property
-    def _workers(self) -> ThreadPoolExecutor:
-        import torch
+    def _workers(self) -> ThreadPoolExecutor | None:
+        from memgraph_rag.models.single_core import open_single_core_pool
 
-        # The number of threads of a product is a setting of the thread that calls it.
-        return ThreadPoolExecutor(torch.get_num_threads(), "embedder", lambda: torch.set_num_threads(1))
+        with self._loading:
+            return open_single_core_pool("embedder")
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
-        if not texts:
-            return []
-        return [len(ids) for ids in self.network.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+        return self.network.count_tokens(texts) if texts else []
+
+
+class _Network(Protocol):
+    """What the embedder needs of a model; rows of ``encode`` may have any length."""
+
+    @property
+    def device(self) -> torch.device: ...
+    def encode(self, texts: Sequence[str]) -> torch.Tensor: ...
+    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
+    def in_dtype(self, dtype: torch.dtype) -> _Network: ...
+
+
+class _LibraryNetwork:
+    """A model as sentence-transformers runs it: any that it knows."""
+
+    def __init__(self, model: SentenceTransformer) -> None:
+        self._model = model
+
+    @classmethod
+    def load(cls, folder: str, device: torch.device) -> _LibraryNetwork:
+        from sentence_transformers import SentenceTransformer
+
+        from memgraph_rag.models.loading_bars import without_loading_bars
+
+        with without_loading_bars():
+            return cls(SentenceTransformer(folder, device=str(device)))
+
+    @property
+    def device(self) -> torch.device:
+        return self._model.device
+
+    def encode(self, texts: Sequence[str]) -> torch.Tensor:
+        return self._model.encode(list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(ids) for ids in self._model.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+
+    def in_dtype(self, dtype: torch.dtype) -> _LibraryNetwork:
+        return _LibraryNetwork(copy.deepcopy(self._model).to(dtype))
 
 
 def _tasks(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
@@ -135,11 +181,10 @@ def _tasks(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
         yield task
 
 
-def _encode(network: SentenceTransformer, texts: Sequence[str]) -> Matrix:
+def _encode(network: _Network, texts: Sequence[str]) -> Matrix:
     import torch
 
-    encoded = network.encode(list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
-    return torch.nn.functional.normalize(encoded.float()).cpu().numpy()
+    return torch.nn.functional.normalize(network.encode(texts).float()).cpu().numpy()
 
 
 def _declared_dimension(folder: Path) -> int | None:

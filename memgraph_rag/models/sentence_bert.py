@@ -1,0 +1,173 @@
+"""A sentence-transformers model of the plain kind, a BERT with mean pooling, run by torch alone.
+
+Importing sentence-transformers, and the modelling code of transformers behind it, takes as long as half a search from
+the command line. It knows the model's files; what is not exactly of this kind it leaves to sentence-transformers.
+Invariant: vectors are those of sentence-transformers, up to the rounding of float32.
+
+Letters of shapes: B texts of T tokens, D wide, H heads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+from typing_extensions import Self
+
+__all__ = ["SentenceBert", "is_plain_bert"]
+
+_FILES = (
+    "config.json",
+    "model.safetensors",
+    "modules.json",
+    "sentence_bert_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+)
+_KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+
+
+def is_plain_bert(folder: Path) -> bool:
+    """Whether ``SentenceBert`` computes what sentence-transformers would, as the model's files tell."""
+    try:
+        if not all((folder / name).is_file() for name in _FILES):
+            return False
+        kinds = [module["type"] for module in _read(folder / "modules.json")]
+        pooling, bert = _read(folder / "1_Pooling" / "config.json"), _read(folder / "config.json")
+        sentences = _read(folder / "sentence_bert_config.json")
+        others = folder / "config_sentence_transformers.json"
+        prompts = _read(others) if others.is_file() else {}
+        return (
+            all(kind.startswith("sentence_transformers.") for kind in kinds)
+            and [kind.rpartition(".")[2] for kind in kinds] in _KINDS
+            and [name for name, value in pooling.items() if value is True and name.startswith("pooling_mode")]
+            == ["pooling_mode_mean_tokens"]
+            and (bert["model_type"], bert["hidden_act"]) == ("bert", "gelu")
+            and bert.get("position_embedding_type", "absolute") == "absolute"
+            and not bert.get("is_decoder")
+            and sentences.keys() <= {"max_seq_length", "do_lower_case"}
+            and 2 < sentences["max_seq_length"] <= bert["max_position_embeddings"]
+            and not sentences.get("do_lower_case")
+            and not prompts.get("default_prompt_name")
+            and _tokenizer_files_agree(_read(folder / "tokenizer_config.json"), _read(folder / "tokenizer.json"))
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> bool:
+    """Whether transformers, which takes settings from a BERT's first file, cuts texts as the second says."""
+    return config["tokenizer_class"] in {"BertTokenizer", "BertTokenizerFast"} and tokenizer["normalizer"] == {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": config.get("tokenize_chinese_chars", True),
+        "strip_accents": config.get("strip_accents"),
+        "lowercase": config.get("do_lower_case", True),
+    }
+
+
+class SentenceBert:
+    """The weights and the tokenizer of such a model.
+
+    Args:
+        folder: for which ``is_plain_bert`` holds.
+
+    Raises:
+        OSError, ValueError: a file cannot be read, or weights are missing.
+    """
+
+    def __init__(self, folder: Path, device: torch.device) -> None:
+        from safetensors.torch import load_file
+
+        config = _read(folder / "config.json")
+        self.device = device
+        self._heads = int(config["num_attention_heads"])
+        self._epsilon = float(config["layer_norm_eps"])
+        stored = load_file(folder / "model.safetensors", device=str(device))
+        weights = {name.removeprefix("bert."): weight for name, weight in stored.items()}
+        try:
+            self._weights = _joined(weights, layers=int(config["num_hidden_layers"]))
+        except KeyError as error:
+            raise ValueError(f"the weights {error} are missing") from error
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._cut = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._cut.enable_truncation(int(_read(folder / "sentence_bert_config.json")["max_seq_length"]))
+        self._cut.enable_padding(pad_id=int(config.get("pad_token_id") or 0))
+
+    def in_dtype(self, dtype: torch.dtype) -> Self:
+        """A copy with these weights, which shares the tokenizer."""
+        copy = object.__new__(type(self))
+        copy.__dict__ |= self.__dict__
+        copy._weights = {name: weight.to(dtype) for name, weight in self._weights.items()}
+        return copy
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, all of them, without special tokens."""
+        return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+    @torch.inference_mode()
+    def encode(self, texts: Sequence[str]) -> Tensor:
+        """(B, D); rows may have any length."""
+        encodings = self._cut.encode_batch(list(texts))
+        ids = torch.tensor([encoding.ids for encoding in encodings], device=self.device)
+        is_read = torch.tensor([encoding.attention_mask for encoding in encodings], device=self.device)
+        states = self._states(ids, is_read.bool())
+        share = is_read.to(states.dtype)[:, :, None]
+        return (states * share).sum(dim=1) / share.sum(dim=1)
+
+    def _states(self, ids: Tensor, is_read: Tensor) -> Tensor:
+        """(B, T, D) of the last layer, for (B, T) ids of which some are padding."""
+        tables = (self._weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type"))
+        words, positions, kinds = tables
+        states = self._normed(words[ids] + positions[: ids.shape[1]] + kinds[0], "embeddings.LayerNorm")
+        visible = None if is_read.all() else is_read[:, None, None, :]
+        layer = 0
+        while f"{layer}.qkv.weight" in self._weights:
+            attended = self._linear(self._attended(states, visible, layer), f"{layer}.attention.output.dense")
+            states = self._normed(states + attended, f"{layer}.attention.output.LayerNorm")
+            inner = functional.gelu(self._linear(states, f"{layer}.intermediate.dense"))
+            states = self._normed(states + self._linear(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
+            layer += 1
+        return states
+
+    def _attended(self, states: Tensor, visible: Tensor | None, layer: int) -> Tensor:
+        batch, tokens, _ = states.shape
+        query, key, value = (
+            self._linear(states, f"{layer}.qkv").view(batch, tokens, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+        )
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+        return mixed.transpose(1, 2).flatten(2)
+
+    def _linear(self, states: Tensor, name: str) -> Tensor:
+        return functional.linear(states, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
+
+    def _normed(self, states: Tensor, name: str) -> Tensor:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return functional.layer_norm(states, weight.shape, weight, bias, self._epsilon)
+
+
+def _joined(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Tensor]:
+    """The weights by short names; query, key and value of a layer as one. Raises KeyError where one is missing."""
+    names = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
+    joined = {name: weights[name] for name in (*names, "embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias")}
+    for layer in range(layers):
+        of_layer = f"encoder.layer.{layer}."
+        for kind in ("weight", "bias"):
+            parts = [weights[f"{of_layer}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+            joined[f"{layer}.qkv.{kind}"] = torch.cat(parts)
+            for name in ("attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense",
+                         "output.LayerNorm"):  # fmt: skip
+                joined[f"{layer}.{name}.{kind}"] = weights[f"{of_layer}{name}.{kind}"]
+    return {name: weight.float() for name, weight in joined.items()}
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))

@@ -1,0 +1,126 @@
+"""The plain kind of sentence-transformers models, run by torch alone, against sentence-transformers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from memgraph_rag.models.catalogue import find_embedder
+from memgraph_rag.models.embedder import SentenceEmbedder, _LibraryNetwork
+from memgraph_rag.models.sentence_bert import SentenceBert, is_plain_bert
+
+CPU = torch.device("cpu")
+TEXTS = [
+    "", " ", "A fox.", "Ünïcödé ÇA é\u0301", "中文句子。", "emoji 😀 \x00 \u200b [SEP] [MASK] ##ing", "x" * 300,
+    "Tabs\tand\r\n\nlines", "Straße İstanbul ﬁ", "The mill by the river belongs to Ann Lee. " * 40,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    return Path(find_embedder("auto")[1])
+
+
+@pytest.fixture(scope="module")
+def ours(folder: Path) -> SentenceBert:
+    return SentenceBert(folder, CPU)
+
+
+def test_vectors_are_those_of_sentence_transformers(folder: Path, ours: SentenceBert) -> None:
+    theirs = _LibraryNetwork.load(str(folder), CPU)
+    expected = normalize(theirs.encode(TEXTS))
+    torch.testing.assert_close(normalize(ours.encode(TEXTS)), expected, atol=1e-5, rtol=0)
+    alone = torch.cat([ours.encode([text]) for text in TEXTS])
+    torch.testing.assert_close(normalize(alone), expected, atol=1e-5, rtol=0)
+    assert ours.count_tokens(TEXTS[:-1]) == theirs.count_tokens(TEXTS[:-1])
+
+
+def test_half_the_digits_turn_a_vector_by_little(ours: SentenceBert) -> None:
+    halved = ours.in_dtype(torch.bfloat16)
+    vectors = halved.encode(TEXTS[:4])
+    assert vectors.dtype == torch.bfloat16
+    assert (normalize(vectors.float()) * normalize(ours.encode(TEXTS[:4]))).sum(dim=1).min() > 0.999
+    assert ours.encode(["A fox."]).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode_cls_token": True}),
+        ("1_Pooling/config.json", {"pooling_mode_mean_tokens": False}),
+        ("config.json", {"model_type": "mpnet"}),
+        ("config.json", {"hidden_act": "gelu_new"}),
+        ("config.json", {"position_embedding_type": "relative_key"}),
+        ("config.json", {"is_decoder": True}),
+        ("sentence_bert_config.json", {"do_lower_case": True}),
+        ("sentence_bert_config.json", {"max_seq_length": None}),
+        ("sentence_bert_config.json", {"max_seq_length": 1024}),
+        ("sentence_bert_config.json", {"unpad_inputs": True}),
+        ("tokenizer_config.json", {"tokenizer_class": "XLMRobertaTokenizer"}),
+        ("tokenizer_config.json", {"do_lower_case": False}),
+        ("config_sentence_transformers.json", {"default_prompt_name": "query"}),
+    ],
+)
+def test_other_kinds_are_left_to_sentence_transformers(
+    folder: Path, tmp_path: Path, name: str, changes: dict[str, Any]
+) -> None:
+    copy = described(folder, tmp_path)
+    assert is_plain_bert(copy)
+    (copy / name).write_text(json.dumps(json.loads((copy / name).read_text("utf-8")) | changes), encoding="utf-8")
+    assert not is_plain_bert(copy)
+
+
+@pytest.mark.parametrize("kind", ["sentence_transformers.models.Dense", "mine.Normalize"])
+def test_other_modules_are_left_to_sentence_transformers(folder: Path, tmp_path: Path, kind: str) -> None:
+    copy = described(folder, tmp_path)
+    modules = json.loads((copy / "modules.json").read_text("utf-8"))
+    modules[-1]["type"] = kind
+    (copy / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    assert not is_plain_bert(copy)
+    assert not is_plain_bert(tmp_path / "nothing")
+
+
+def test_missing_weights_are_an_error(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    copy = described(folder, tmp_path)
+    shutil.copy(folder / "tokenizer.json", copy)
+    save_file({"embeddings.word_embeddings.weight": torch.zeros(2, 2)}, copy / "model.safetensors")
+    with pytest.raises(ValueError, match=r"'embeddings\.position_embeddings\.weight' are missing"):
+        SentenceBert(copy, CPU)
+
+
+def test_embedding_a_question_imports_no_modelling_library(folder: Path) -> None:
+    program = (
+        f"import sys; from memgraph_rag.models.embedder import SentenceEmbedder; "
+        f"SentenceEmbedder({str(folder)!r}, device='cpu').embed(['What is it?']); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"transformers", "sentence_transformers", "sklearn", "scipy"} & set(done.stdout.split())
+    assert done.stderr == ""
+
+
+def test_the_embedder_runs_other_kinds_by_sentence_transformers(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(folder, copy)
+    (copy / "sentence_bert_config.json").write_text('{"max_seq_length": 128, "do_lower_case": true}', "utf-8")
+    embedder = SentenceEmbedder(copy, device="cpu")
+    assert isinstance(embedder.network, _LibraryNetwork)
+    cosine = (embedder.embed(["A Fox."]) * SentenceEmbedder(folder, device="cpu").embed(["a fox."])).sum()
+    assert cosine == pytest.approx(1, abs=1e-5)
+
+
+def described(folder: Path, tmp_path: Path) -> Path:
+    """The model's files without its weights, of which only the names matter."""
+    copy = tmp_path / "model"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("model.safetensors", "*.md", "vocab.txt"))
+    (copy / "model.safetensors").touch()
+    return copy
