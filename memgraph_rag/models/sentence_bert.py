@@ -1,6 +1,6 @@
 """A sentence-transformers model of the plain kind, a BERT with mean pooling, run by torch alone.
 
-Importing sentence-transformers, and the modelling code of transformers behind it, takes as long as half a search from
+Importing sentence-transformers, and the modelling code of transformers behind it, takes seconds of a search from
 the command line. It knows the model's files; what is not exactly of this kind it leaves to sentence-transformers.
 Invariant: vectors are those of sentence-transformers, up to the rounding of float32.
 
