@@ -22,6 +22,7 @@ from memgraph_rag.types import (
     DocumentRecord,
     Entity,
     Evidence,
+    Fingerprint,
     Flaws,
     Generation,
     Hit,
@@ -50,6 +51,7 @@ __all__ = [
     "Embedder",
     "EntityRecognizer",
     "Extract",
+    "FingerprintIndex",
     "GraphReader",
     "GraphStore",
     "GraphView",
@@ -587,6 +589,23 @@ class EchoLog(Protocol):
         ...
 
 
+class FingerprintIndex(Protocol):
+    """Finds documents by where they came from and by their whole text."""
+
+    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
+        """The fingerprints of the documents of these ids that exist, by key."""
+        ...
+
+    def matching_fingerprints(
+        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
+    ) -> list[Fingerprint]:
+        """Those of the documents that were read from one of these files, or have one of these texts; by key.
+
+        One statement. What is empty matches nothing.
+        """
+        ...
+
+
 class MendedStore(Protocol):
     """A store that finds what is wrong with its graph, and puts right what can be."""
 
@@ -641,7 +660,9 @@ class PurgedStore(Protocol):
         ...
 
 
-class GraphStore(GraphView, GraphWriter, EchoLog, MendedStore, ReembeddedStore, PurgedStore, Protocol):
+class GraphStore(
+    GraphView, GraphWriter, EchoLog, FingerprintIndex, MendedStore, ReembeddedStore, PurgedStore, Protocol
+):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:

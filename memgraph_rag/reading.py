@@ -201,7 +201,10 @@ class Reading:
         if self._store.read_only:
             return
         try:
-            self._store.remember(answered(self._store.namespace, text, [*support, *self._own(trace)]))
+            read = [*support, *self._own(trace)]
+            fingerprints = self._store.fingerprints([node.document_id for node in read])
+            texts = {one.document_id: one.text_sha256 for one in fingerprints}
+            self._store.remember(answered(self._store.namespace, text, read, texts))
         except StoreError as error:
             logger.warning("an answer will not be recognised when it is added: %s", type(error).__name__)
 

@@ -36,6 +36,7 @@ __all__ = [
     "Entity",
     "Evidence",
     "Failure",
+    "Fingerprint",
     "Flaws",
     "Generation",
     "Hit",
@@ -71,6 +72,8 @@ __all__ = [
     "make_id",
     "question_id",
     "relation_id",
+    "text_hash",
+    "text_id",
 ]
 
 Vector = NDArray[np.float32]
@@ -107,6 +110,20 @@ def relation_id(namespace: str, segment_id: str, source_id: str, target_id: str,
 def question_id(namespace: str, text: str) -> str:
     """The id of the kept question of that text."""
     return make_id(namespace, "question", text)
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a document's text without the white space around it, whatever its title and key.
+
+    >>> text_hash("Rain fell.") == text_hash("Rain fell.\\n")
+    True
+    """
+    return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def text_id(namespace: str, text_sha256: str) -> str:
+    """The id of a whole text, whichever document holds it: an origin of answered sentences."""
+    return make_id(namespace, "text", text_sha256)
 
 
 def as_line(text: str) -> str:
@@ -355,6 +372,20 @@ class DocumentRecord:
     metadata: Mapping[str, MetadataValue]
     recognizer: str = ""
     echoes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells a stored document from others: the file it was read from, and the hash of its text (``text_hash``).
+
+    Either is empty where it is not known: ``source`` of text that came as a str, ``text_sha256`` of what an older
+    version stored.
+    """
+
+    document_id: str
+    key: str
+    source: str
+    text_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -648,8 +679,8 @@ class Answer:
 class Answered:
     """A sentence that was answered, by the hash of its words; the sentence itself is kept nowhere.
 
-    ``origins`` are ids of who said it before the memory did: a document, in a conversation a speaker. For these it is
-    no echo.
+    ``origins`` are ids of who said it before the memory did: a document and its whole text (``text_id``), in a
+    conversation a speaker. For these it is no echo.
     """
 
     id: str
@@ -780,6 +811,7 @@ class Receipt:
         echoes: segments of the document that say again what the memory itself answered, and so are no evidence.
         stale_questions: kept questions of which the write took away something that was read (``Question.changes``).
         forgotten_questions: kept questions that ``forget`` removed with the document that they rest on.
+        same_as: keys of other documents with the same text, sorted; those of older versions are not recognised.
     """
 
     document_id: str
@@ -791,6 +823,7 @@ class Receipt:
     echoes: int = 0
     stale_questions: int = 0
     forgotten_questions: int = 0
+    same_as: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

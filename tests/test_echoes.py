@@ -86,6 +86,34 @@ def test_a_document_stays_evidence_when_its_sentences_were_answered(tmp_path: Pa
         assert graph_of(memory) == before
 
 
+NOTE = "Tom built a wooden box for the fox."
+
+
+@pytest.mark.parametrize("text", [NOTE, f"{NOTE}\n"], ids=["as it was", "with a line end"])
+@pytest.mark.parametrize("order", ["forget, add", "add, forget"])
+def test_a_renamed_document_is_evidence(tmp_path: Path, order: str, text: str) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.add(RIVER, key="river")
+        memory.add(NOTE, key="old name")
+        assert memory.ask(QUESTION, documents=["old name"]).text == NOTE
+        for step in order.split(", "):
+            if step == "forget":
+                memory.forget("old name")
+            else:
+                assert memory.add(text, key="new name").echoes == 0
+        assert "new name" in found(memory)
+
+
+def test_an_answer_from_a_forgotten_document_is_still_an_echo(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.add(RIVER, key="river")
+        memory.add(FOX, key="fox")
+        answer = memory.ask(QUESTION, documents=["fox"]).text
+        memory.forget("fox")
+        assert memory.add(answer, key="note").echoes == 1, "a part of the document, not the document again"
+        assert memory.add(f"Answer: {answer}", key="note 2").echoes == 1
+
+
 @pytest.mark.parametrize("strategy", ["top_k", "pecan"], ids=["its segment is read", "its point is read"])
 def test_a_document_that_goes_while_it_is_read_is_evidence_when_it_comes_again(tmp_path: Path, strategy: str) -> None:
     text = "Tom built a wooden box for the fox."

@@ -20,5 +20,6 @@ CREATE (:Document {
   metadata: row.metadata,
   recognizer: row.recognizer,
   echoes: row.echoes,
+  text_sha256: row.text_sha256,
   version: n.version
 })

@@ -18,6 +18,7 @@ from memgraph_rag.stores import question_rows, relation_rows, rows
 from memgraph_rag.types import (
     DocumentRecord,
     Entity,
+    Fingerprint,
     Hit,
     Mention,
     Neighbour,
@@ -96,6 +97,23 @@ class StoredGraph(ABC):
         by_key = {record.key: record for record in records}
         by_id = {record.id: record for record in records}
         return [by_id.get(name) or by_key.get(name) for name in names]
+
+    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
+        """The fingerprints of the documents of these ids that exist, by key."""
+        wanted = list(dict.fromkeys(ids))
+        return (
+            [Fingerprint(**row) for row in self._run("read/find_fingerprints", document_ids=wanted)] if wanted else []
+        )
+
+    def matching_fingerprints(
+        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
+    ) -> list[Fingerprint]:
+        """Those of the documents that were read from one of these files, or have one of these texts; by key."""
+        files, texts = sorted({*sources} - {""}), sorted({*text_hashes} - {""})
+        if not files and not texts:
+            return []
+        rows_found = self._run("read/match_fingerprints", sources=files, text_hashes=texts)
+        return sorted({Fingerprint(**row) for row in rows_found}, key=lambda one: (one.key, one.document_id))
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""

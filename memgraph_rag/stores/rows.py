@@ -29,6 +29,7 @@ from memgraph_rag.types import (
     Segment,
     Summarizes,
     make_id,
+    text_hash,
 )
 
 __all__ = [
@@ -146,6 +147,7 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "metadata": [_metadata(record) for record in records],
         "recognizer": [record.recognizer for record in records],
         "echoes": [record.echoes for record in records],
+        "text_sha256": [text_hash("".join(segment.text for segment in graph.segments)) for graph in graphs],
     }
 
 

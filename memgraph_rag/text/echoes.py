@@ -6,7 +6,8 @@ four words is nobody's; what somebody said before the memory did stays theirs.
 
 Of a conversation each turn is looked at for itself. A text is an echo where more than half of it is; within a text
 that is none, segments of sentences that only the memory said. So a new version of a file, under whatever key, does
-not become an echo because its sentences were once quoted in answers.
+not become an echo because its sentences were once quoted in answers. Nor does the very text that was quoted, whole,
+under another key: a file that was renamed, before or after its old document was forgotten.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memgraph_rag.text.splitting import sentences
-from memgraph_rag.types import Answered, Node, Segment, make_id
+from memgraph_rag.types import Answered, Node, Segment, make_id, text_hash, text_id
 
 __all__ = ["answered", "marked", "sentence_ids"]
 
@@ -31,13 +32,21 @@ Origins = Mapping[str, Collection[str]]
 """For each sentence that was answered, by its id: who said it before; see ``types.Answered``."""
 
 
-def answered(namespace: str, text: str, read: Sequence[Node]) -> list[Answered]:
-    """The sentences of an answer; of those that stand in what was read, whose they are."""
+def answered(
+    namespace: str, text: str, read: Sequence[Node], text_hashes: Mapping[str, str] | None = None
+) -> list[Answered]:
+    """The sentences of an answer; of those that stand in what was read, whose they are.
+
+    Args:
+        text_hashes: of the whole texts of documents that were read, by id of document.
+    """
     spoken = {node: f" {_normal(node.text)} " for node in read}
+    whole = {one: text_id(namespace, text_sha256) for one, text_sha256 in (text_hashes or {}).items() if text_sha256}
     found = {}
     for forms in _sentences(text)[:_MOST_SENTENCES]:
         said = [node for node, words in spoken.items() if f" {forms[-1]} " in words]
-        origins = tuple(sorted({_origin(namespace, node) for node in said}))
+        own = {_origin(namespace, node) for node in said}
+        origins = tuple(sorted(own | {whole[one] for one in own & whole.keys()}))
         found |= {form: Answered(_id(namespace, form), origins) for form in forms}
     return list(found.values())
 
@@ -62,7 +71,8 @@ def marked(
     for segment in held:
         for one in sentence_ids(namespace, [] if segment.echo else [segment]) & whose.keys():
             whose[one].add(_origin(namespace, segment))
-    echoed = [_echoed(namespace, segment, whose) for segment in segments]
+    text = text_id(namespace, text_hash("".join(segment.text for segment in segments)))
+    echoed = [_echoed(namespace, segment, whose, text) for segment in segments]
     whole = _is_echo([sum(of_each) for of_each in zip(*echoed, strict=True)], whole=True) if echoed else False
     return tuple(
         replace(segment, echo=_is_echo(numbers, whole=whole or bool(segment.speaker)))
@@ -76,15 +86,19 @@ def _is_echo(numbers: Sequence[int], *, whole: bool) -> bool:
     return (repeated if whole else invented) > _SHARE * characters
 
 
-def _echoed(namespace: str, segment: Segment, whose: Origins) -> tuple[int, int, int]:
-    """How many characters of sentences a segment has, how many the memory said too, and how many nobody but it."""
+def _echoed(namespace: str, segment: Segment, whose: Origins, text: str) -> tuple[int, int, int]:
+    """How many characters of sentences a segment has, how many the memory said too, and how many nobody but it.
+
+    Args:
+        text: id of the document's whole text.
+    """
     characters = repeated = invented = 0
-    mine = _origin(namespace, segment)
+    mine = {_origin(namespace, segment), text}
     for forms in _sentences(segment.text):
         length = len(forms[-1])
         characters += length
         said = [whose[one] for form in forms if (one := _id(namespace, form)) in whose]
-        if said and not any(mine in origins for origins in said):
+        if said and not any(mine.intersection(origins) for origins in said):
             repeated += length
             invented += length if not any(said) else 0
     return characters, repeated, invented

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memgraph_rag.text.echoes import answered, marked, sentence_ids
-from memgraph_rag.types import Segment
+from memgraph_rag.types import Segment, text_hash, text_id
 
 SPACE = "default"
 ANSWER = "The keeper left because the lamp had failed twice. He never told his wife about it [1]."
@@ -78,6 +78,16 @@ def test_what_was_said_before_is_no_echo_where_it_stood() -> None:
     source = segment(ANSWER, document="new")
     assert echoes(ANSWER, read=(source,)) == [False]
     assert echoes(ANSWER, read=(replace(source, document_id="other"),)) == [True]
+
+
+def test_the_whole_text_that_was_quoted_is_no_echo_under_another_key() -> None:
+    source = segment(ANSWER, document="old")
+    hashes = {"old": text_hash(ANSWER), "unread": text_hash("Rain fell.")}
+    whose = {one.id: one.origins for one in answered(SPACE, ANSWER, [source], hashes)}
+    (same,) = marked(SPACE, [segment(f"{ANSWER}\n", document="new")], whose)
+    (more,) = marked(SPACE, [segment(f"{ANSWER} Yes.", document="new")], whose)
+    assert (same.echo, more.echo) == (False, True)
+    assert text_id(SPACE, hashes["unread"]) not in set().union(*whose.values())
 
 
 def test_a_turn_is_its_speakers() -> None:

@@ -20,5 +20,6 @@ CREATE (:Document {
   metadata: metadata,
   recognizer: recognizer,
   echoes: echoes,
+  text_sha256: text_sha256,
   version: n.version
 })

@@ -1,0 +1,58 @@
+"""Documents by the file they were read from and by their whole text, on every engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from store_samples import MakeStore, make_graph
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.types import Fingerprint, text_hash
+
+TEXTS = ("Alice met Bob. ", "Bob met Carol.\n")
+HASH = text_hash("Alice met Bob. Bob met Carol.")
+
+
+def test_a_document_has_the_hash_of_its_whole_text(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, "a", TEXTS)
+    store.write(graph)
+    fingerprint = Fingerprint(graph.document.id, "a", "/books/a", HASH)
+    assert store.fingerprints([graph.document.id, "none", graph.document.id]) == [fingerprint]
+    assert store.fingerprints([]) == []
+
+
+def test_documents_are_matched_by_text_or_by_file(store: GraphStore) -> None:
+    first, second, other = (make_graph(store.namespace, *parts) for parts in (("b", TEXTS), ("a", TEXTS), ("c",)))
+    store.write_many([first, second, other])
+
+    def keys(**wanted: list[str]) -> list[str]:
+        return [one.key for one in store.matching_fingerprints(**wanted)]
+
+    assert keys(text_hashes=[HASH]) == ["a", "b"]
+    assert keys(sources=["/books/b", "/books/none"]) == ["b"]
+    assert keys(sources=["/books/b", "/books/c"], text_hashes=[HASH]) == ["a", "b", "c"], "each once"
+    assert keys() == keys(sources=[""], text_hashes=[""]) == []
+
+
+def test_the_hash_follows_the_text(store: GraphStore) -> None:
+    store.write(make_graph(store.namespace, "a", TEXTS))
+    graph = make_graph(store.namespace, "a", TEXTS[:1])
+    store.write(graph)
+    assert [one.text_sha256 for one in store.fingerprints([graph.document.id])] == [text_hash(TEXTS[0])]
+    store.forget(graph.document.id)
+    assert store.matching_fingerprints(sources=["/books/a"], text_hashes=[HASH, text_hash(TEXTS[0])]) == []
+
+
+def test_text_that_came_as_a_str_matches_no_file(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, "a", TEXTS)
+    store.write(replace(graph, document=replace(graph.document, source="")))
+    assert store.matching_fingerprints(sources=[""]) == []
+    assert [one.source for one in store.matching_fingerprints(text_hashes=[HASH])] == [""]
+
+
+def test_another_namespace_matches_nothing(make_store: MakeStore) -> None:
+    mine, yours = make_store(), make_store()
+    graph = make_graph(yours.namespace, "a", TEXTS)
+    yours.write(graph)
+    assert mine.matching_fingerprints(sources=["/books/a"], text_hashes=[HASH]) == []
+    assert mine.fingerprints([graph.document.id]) == []
