@@ -115,7 +115,7 @@ def question_id(namespace: str, text: str) -> str:
 def text_hash(text: str) -> str:
     """SHA-256 of a document's text without the white space around it, whatever its title and key.
 
-    >>> text_hash("Rain fell.") == text_hash("Rain fell.\\n")
+    >>> text_hash("Rain fell.") == text_hash("Rain fell. ")
     True
     """
     return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
