@@ -6,13 +6,17 @@ what came; what is returned can be stored and asked for as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime
+from difflib import get_close_matches
+from functools import wraps
+from inspect import isfunction, signature
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memgraph_rag import moments
 from memgraph_rag.contracts import Embedder, GraphStore
-from memgraph_rag.errors import QuestionError, SettingsError
+from memgraph_rag.errors import QuestionError, SettingsError, UnknownArgument
 from memgraph_rag.text.loading import is_storable, storable
 from memgraph_rag.types import Budget
 
@@ -30,10 +34,21 @@ __all__ = [
     "checked_time",
     "may_name",
     "readable",
+    "with_known_arguments",
 ]
 
 _MOST_QUESTION_CHARACTERS = 20_000
 _MOST_COUNT = 1_000_000
+
+_ELSEWHERE = {
+    **dict.fromkeys(("top_k", "limit", "n", "n_results", "num_results", "max_results"), ("k", "max_nodes", "most")),
+    **dict.fromkeys(("query", "text", "prompt", "q"), ("question", "query", "source")),
+    **dict.fromkeys(("content", "document", "file", "path"), ("source", "documents", "document")),
+    **dict.fromkeys(("filter", "filters"), ("where",)),
+    **dict.fromkeys(("id", "name", "doc_id", "document_id"), ("key", "document")),
+    **dict.fromkeys(("timeout", "max_time", "seconds"), ("max_seconds",)),
+}
+"""How other libraries call our arguments."""
 
 
 def as_text(value: object) -> str | None:
@@ -142,3 +157,32 @@ def checked_budget(**limits: float | None) -> Budget:
         if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
             raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
     return Budget(**limits)  # type: ignore[arg-type]
+
+
+def with_known_arguments(class_: type[T]) -> type[T]:
+    """The class, whose public methods tell which argument was meant where they know none of that name."""
+    for name, method in list(vars(class_).items()):
+        if isfunction(method) and not name.startswith("_"):
+            setattr(class_, name, _with_known_arguments(method))
+    return class_
+
+
+def _with_known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
+    known = list(signature(method).parameters)[1:]
+
+    @wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        unknown = next((name for name in kwargs if name not in known), None)
+        if unknown is not None:
+            raise UnknownArgument(_told_argument(method.__name__, unknown, known), argument=unknown)
+        return method(*args, **kwargs)
+
+    return checked
+
+
+def _told_argument(method: str, unknown: str, known: list[str]) -> str:
+    alike = [name for name in _ELSEWHERE.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
+    if alike:
+        return f"Expected {alike[0]}=… of {method}(), got {unknown}=…. Write {alike[0]}=…."
+    takes = f"It takes {', '.join(known)}." if known else "It takes none."
+    return f"Expected an argument of {method}(), got {unknown}=…. {takes}"

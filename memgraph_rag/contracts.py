@@ -601,7 +601,7 @@ class FingerprintIndex(Protocol):
     ) -> list[Fingerprint]:
         """Those of the documents that were read from one of these files, or have one of these texts; by key.
 
-        One statement. What is empty matches nothing.
+        One statement. What is empty matches nothing; of texts the first thousand documents.
         """
         ...
 

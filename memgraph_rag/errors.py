@@ -6,6 +6,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
 
     MemgraphRagError
     ├── SettingsError            a setting, an argument or an option has a value that cannot work
+    │   └── UnknownArgument      a method takes no argument of that name
     ├── DocumentError            what was to be added cannot be read as text
     │   └── DocumentNotFound     nothing is stored under that id or key
     ├── QuestionError            the question is empty, no text, or longer than the model can read
@@ -22,6 +23,8 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── WindowExceeded       more tokens than the model's window holds
     │   └── SpanError            a token span is empty or out of range
     └── StrategyError            no strategy of that name, or it was driven wrongly
+
+``MemgraphRagWarning`` is no error: what was asked was done, but perhaps not what was meant.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ __all__ = [
     "DocumentError",
     "DocumentNotFound",
     "MemgraphRagError",
+    "MemgraphRagWarning",
     "ModelError",
     "ModelNotFound",
     "QuestionError",
@@ -46,6 +50,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "StrategyError",
+    "UnknownArgument",
     "WindowExceeded",
 ]
 
@@ -72,8 +77,16 @@ class MemgraphRagError(Exception):
         raise AttributeError(name)
 
 
+class MemgraphRagWarning(UserWarning):
+    """What was asked was done, but perhaps not what was meant."""
+
+
 class SettingsError(MemgraphRagError):
     """A setting, an argument or an option has a value that cannot work."""
+
+
+class UnknownArgument(SettingsError, TypeError):
+    """A method takes no argument of that name; a ``TypeError`` too, as Python's own."""
 
 
 class DocumentError(MemgraphRagError):

@@ -46,7 +46,7 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
             traced.end()
 
 
-def each(event: str, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+def each(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
     """The outcomes, each told of as it comes."""
     for outcome in outcomes:
         _log(event, of_receipt(outcome) if isinstance(outcome, Receipt) else {"error": type(outcome.error).__name__})

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 
@@ -31,11 +30,10 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import DocumentError, MemgraphRagError, StoreUnavailable
 from memgraph_rag.names import normalise
+from memgraph_rag.sources import Item, Loaded, Request, grouped, hash_with, is_elsewhere, load_request
 from memgraph_rag.stores import open_place
 from memgraph_rag.text import echoes
-from memgraph_rag.text.chat import unread_times
 from memgraph_rag.text.context import in_context
-from memgraph_rag.text.loading import Source, load
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import (
     Action,
@@ -45,7 +43,6 @@ from memgraph_rag.types import (
     Failure,
     LayerRows,
     Matrix,
-    MetadataValue,
     Receipt,
     Segment,
     Turn,
@@ -53,10 +50,8 @@ from memgraph_rag.types import (
 )
 from memgraph_rag.unit_vectors import units
 
-__all__ = ["Ingestion", "Request", "with_relation_vectors"]
+__all__ = ["Ingestion", "with_relation_vectors"]
 
-_GROUP_CHARACTERS = 200_000  # of documents whose layers are built together
-_GROUP_DOCUMENTS = 256
 _WRITTEN_TOGETHER = 64
 
 UNREAD_TIMES = "times not understood"
@@ -67,37 +62,6 @@ ECHO = "echo"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One thing to be added, as the user gave it."""
-
-    source: Source
-    key: str | None = None
-    title: str | None = None
-    metadata: Mapping[str, MetadataValue | date] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A document to be added, and which parts of it the user gave."""
-
-    document: Document
-    has_title: bool
-    has_metadata: bool
-    unread_times: int = 0
-
-    @property
-    def key(self) -> str:
-        return self.document.key
-
-    def over(self, held: DocumentRecord) -> Document:
-        """The document with what was not given as it is stored: metadata, and the title of the same text."""
-        metadata = self.document.metadata if self.has_metadata else held.metadata
-        is_same = _hash(self.document, held.title, held.metadata) == held.sha256
-        title = held.title if is_same and not self.has_title else self.document.title
-        return replace(self.document, title=title, metadata=metadata)
-
-
-@dataclass(frozen=True, slots=True)
 class _Pending:
     """A document that waits for layers.
 
@@ -105,12 +69,14 @@ class _Pending:
         record: as it will be stored.
         missing: the layers to be built.
         is_new: whether its segments are to be stored too; else they are.
+        same_as: keys of other documents with its text.
     """
 
     record: DocumentRecord
     segments: tuple[Segment, ...]
     missing: tuple[Layer, ...]
     is_new: bool
+    same_as: tuple[str, ...] = ()
 
     @property
     def split(self) -> SplitDocument:
@@ -167,31 +133,36 @@ class Ingestion:
         self._segment_tokens = segment_tokens
         self._progress = progress
 
-    def run(self, requests: Iterable[Request]) -> Iterator[Receipt | Failure]:
-        """What became of each request, in order; the model work of a group of documents runs together."""
+    def run(self, requests: Iterable[Request]) -> Generator[Receipt | Failure, None, None]:
+        """What became of each request, in order; the model work of a group of documents runs together.
+
+        Where the requests end with an error, what came before it is stored and told first; then it is raised.
+        """
+        ending: list[Exception] = []
         unread_times: deque[int] = deque()  # of the requests that were read and not yet answered
 
-        def loaded() -> Iterator[_Loaded | Failure]:
-            for request in requests:
+        def loaded() -> Iterator[Loaded | Failure]:
+            for request in _until_error(requests, ending):
                 item = _load(request)
-                unread_times.append(item.unread_times if isinstance(item, _Loaded) else 0)
+                unread_times.append(item.unread_times if isinstance(item, Loaded) else 0)
                 yield item
 
         for outcome in self._grouped(loaded()):
             yield _with_unread_times(outcome, unread_times.popleft())
+        if ending:
+            raise ending[0]
 
-    def deepen(self, records: Iterable[DocumentRecord]) -> Iterator[Receipt | Failure]:
+    def deepen(self, records: Iterable[DocumentRecord]) -> Generator[Receipt | Failure, None, None]:
         """Build the layers that these documents do not have; what became of each, in order."""
         return self._grouped(records)
 
-    def _grouped(self, documents: Iterable[_Loaded | DocumentRecord | Failure]) -> Iterator[Receipt | Failure]:
+    def _grouped(self, items: Iterable[Item]) -> Generator[Receipt | Failure, None, None]:
         """Group after group. Where no language model works, one is built while the one before is written."""
         with ThreadPoolExecutor(1) as beside:
             building: _Building | None = None
-            for gathered in _gathered(documents):
-                if building is not None and building.keys & {
-                    item.key for item in gathered if not isinstance(item, Failure)
-                }:
+            for gathered in grouped(items, self._store):
+                keys = {item.key for item in gathered if not isinstance(item, Failure)}
+                if building is not None and building.keys & keys:
                     yield from self._finished(building)  # so that these are compared with what is then stored
                     building = None
                 group = self._prepared(gathered)
@@ -211,13 +182,13 @@ class Ingestion:
             return _Building(group, partial(self._built, pending))
         return _Building(group, beside.submit(self._built, pending).result)
 
-    def _prepared(self, gathered: Sequence[_Loaded | DocumentRecord | Failure]) -> list[_Pending | Receipt | Failure]:
+    def _prepared(self, gathered: Sequence[Item]) -> list[_Pending | Receipt | Failure]:
         """What is to be done for each of these documents; a receipt where nothing is. One look into the store."""
-        ids = [self._id(item.key) for item in gathered if isinstance(item, _Loaded)]
+        ids = [self._id(item.key) for item in gathered if isinstance(item, Loaded)]
         held = {record.id: record for record in self._store.documents(ids)}
-        documents = [self._completed(item, held) if isinstance(item, _Loaded) else item for item in gathered]
-        described = self._described([item for item in documents if isinstance(item, Document)], held)
-        prepared = [self._prepare(item, held | described) for item in documents]
+        items = [self._completed(item, held) if isinstance(item, Loaded) else item for item in gathered]
+        described = self._described([item for item in items if isinstance(item, Loaded)], held)
+        prepared = [self._prepare(item, held | described) for item in items]
         prepared = [
             replace(item, action=Action.DESCRIBED)
             if isinstance(item, Receipt) and item.document_id in described
@@ -226,19 +197,17 @@ class Ingestion:
         ]
         return self._marked(prepared, held) if self._store.has_answers() else prepared
 
-    def _completed(self, item: _Loaded, held: Mapping[str, DocumentRecord]) -> Document:
+    def _completed(self, item: Loaded, held: Mapping[str, DocumentRecord]) -> Loaded:
         record = held.get(self._id(item.key))
-        return item.document if record is None else item.over(record)
+        return item if record is None else replace(item, document=item.over(record))
 
-    def _described(
-        self, documents: Sequence[Document], held: Mapping[str, DocumentRecord]
-    ) -> dict[str, DocumentRecord]:
+    def _described(self, items: Sequence[Loaded], held: Mapping[str, DocumentRecord]) -> dict[str, DocumentRecord]:
         """Store other metadata of what is stored otherwise as it came; the records of those, by id."""
-        pairs = [(document, held[one]) for document in documents if (one := self._id(document.key)) in held]
+        pairs = [(item, held[one]) for item in items if (one := self._id(item.key)) in held]
         others = {
-            record.id: replace(record, metadata=document.metadata, sha256=document.sha256)
-            for document, record in pairs
-            if _differ_in_metadata(document, record) and not _is_elsewhere(record, document)
+            record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
+            for item, record in pairs
+            if _differ_in_metadata(item.document, record) and not is_elsewhere(record, item.files)
         }
         if not others:
             return {}
@@ -268,22 +237,20 @@ class Ingestion:
         stored = self._store.segments_of(item.record.id) if item.record.id in held else ()
         return _counted(item, echoes.marked(self._store.namespace, item.segments, known, stored))
 
-    def _prepare(
-        self, document: Document | DocumentRecord | Failure, known: Mapping[str, DocumentRecord]
-    ) -> _Pending | Receipt | Failure:
-        if isinstance(document, Failure):
-            return document
+    def _prepare(self, item: Item, known: Mapping[str, DocumentRecord]) -> _Pending | Receipt | Failure:
+        if isinstance(item, Failure):
+            return item
         try:
-            if isinstance(document, DocumentRecord):
-                return self._continued(document)
-            held = known.get(self._id(document.key))
+            if isinstance(item, DocumentRecord):
+                return self._continued(item)
+            held = known.get(self._id(item.key))
+            if held is not None and held.sha256 == item.document.sha256:
+                return replace(self._continued(held), same_as=item.same_as)
             if held is not None:
-                if held.sha256 == document.sha256:
-                    return self._continued(held)
-                _check_same_source(held, document)
-            return self._split(document)
+                _check_same_source(held, item)
+            return replace(self._split(item.document), same_as=item.same_as)
         except MemgraphRagError as error:
-            return Failure(document.key, error)
+            return Failure(item.key, error)
 
     def _id(self, key: str) -> str:
         return make_id(self._store.namespace, "document", key)
@@ -390,7 +357,8 @@ class Ingestion:
                 continue
             try:
                 receipt = together.get(graph.document.id) or self._write(item, graph)
-                yield replace(receipt, notes=dict(made.notes), usage=made.usage, echoes=item.record.echoes)
+                notes = dict(made.notes)
+                yield replace(receipt, notes=notes, usage=made.usage, echoes=item.record.echoes, same_as=item.same_as)
             except MemgraphRagError as error:
                 yield Failure(item.record.key, error)
 
@@ -477,20 +445,24 @@ def _embedded(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix
     return np.split(vectors, ends[:-1]) if len(ends) else []
 
 
-def _load(request: Request) -> _Loaded | Failure:
-    """The document of a request; one that comes as a ``Document`` has all its parts from the user."""
+def _until_error(requests: Iterable[Request], ending: list[Exception]) -> Iterator[Request]:
+    """The requests up to the error with which they end, if they do; the error is then in ``ending``."""
     try:
-        _require_no_store(request.source)
-        document = load(request.source, key=request.key, title=request.title, metadata=request.metadata)
-    except MemgraphRagError as error:
-        return Failure(_describe(request.source), error)
-    is_whole = isinstance(request.source, Document)
-    return _Loaded(
-        document,
-        is_whole or request.title is not None,
-        is_whole or request.metadata is not None,
-        unread_times(request.source, document.turns),
-    )
+        yield from requests
+    except Exception as error:  # noqa: BLE001 - the user's own, whatever it is; it is raised when the rest is stored
+        ending.append(error)
+
+
+def _load(request: Request) -> Loaded | Failure:
+    """The document of a request; a file of an open store is refused before it is read."""
+    source = request.source
+    if isinstance(source, Path) and (place := open_place(source)) is not None:
+        error = DocumentError(
+            f"Expected a file to add, got {source}, which belongs to the open store {place}. Name another file.",
+            path=source,
+        )
+        return Failure(str(source), error)
+    return load_request(request)
 
 
 def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Failure:
@@ -500,62 +472,23 @@ def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Fail
     return replace(outcome, notes={**outcome.notes, UNREAD_TIMES: count})
 
 
-def _require_no_store(source: Source) -> None:
-    if isinstance(source, Path) and (place := open_place(source)) is not None:
-        raise DocumentError(
-            f"Expected a file to add, got {source}, which belongs to the open store {place}. Name another file.",
-            path=source,
-        )
-
-
-def _gathered(
-    documents: Iterable[_Loaded | DocumentRecord | Failure],
-) -> Iterator[list[_Loaded | DocumentRecord | Failure]]:
-    """Consecutive documents whose layers are built together: of bounded size, no two of one key."""
-    group: list[_Loaded | DocumentRecord | Failure] = []
-    keys: set[str] = set()
-    characters = 0
-    for item in documents:
-        if not isinstance(item, Failure) and item.key in keys:
-            yield group
-            group, keys, characters = [], set(), 0
-        group.append(item)
-        if not isinstance(item, Failure):
-            keys.add(item.key)
-            characters += len(item.document.text) if isinstance(item, _Loaded) else item.characters
-        if characters >= _GROUP_CHARACTERS or len(group) >= _GROUP_DOCUMENTS:
-            yield group
-            group, keys, characters = [], set(), 0
-    if group:
-        yield group
-
-
-def _hash(document: Document, title: str, metadata: Mapping[str, MetadataValue]) -> str:
-    """Its hash if it had that title and metadata."""
-    return replace(document, title=title, metadata=metadata).sha256
-
-
 def _differ_in_metadata(document: Document, held: DocumentRecord) -> bool:
     """Whether they differ in metadata, and in none of those that segments are made with."""
     return (
         document.sha256 != held.sha256
         and moments.named_in(document.metadata) == moments.named_in(held.metadata)
         and document.metadata.get(ECHO) == held.metadata.get(ECHO)
-        and _hash(document, document.title, held.metadata) == held.sha256
+        and hash_with(document, document.title, held.metadata) == held.sha256
     )
 
 
-def _is_elsewhere(held: DocumentRecord, document: Document) -> bool:
-    return bool(held.source and document.source and held.source != document.source)
-
-
-def _check_same_source(held: DocumentRecord, document: Document) -> None:
+def _check_same_source(held: DocumentRecord, item: Loaded) -> None:
     """Two files of one name in two folders must not replace each other unnoticed."""
-    if _is_elsewhere(held, document):
+    if is_elsewhere(held, item.files):
         raise DocumentError(
-            f"The key {document.key!r} is taken by another file: expected {held.source}, got {document.source}. "
+            f"The key {item.key!r} is taken by another file: expected {held.source}, got {item.document.source}. "
             "Give this one a key of its own, add(path, key=…) or --key; or forget the other one first.",
-            key=document.key,
+            key=item.key,
         )
 
 
@@ -563,11 +496,3 @@ def _counted(item: _Pending, segments: tuple[Segment, ...]) -> _Pending:
     """The document with these segments, and how many of them are echoes."""
     record = replace(item.record, echoes=sum(segment.echo for segment in segments))
     return replace(item, record=record, segments=segments)
-
-
-def _describe(source: object) -> str:
-    """A short name for a source that could not be loaded; of a file the whole path."""
-    if isinstance(source, (Path, Document)):
-        return str(source.key if isinstance(source, Document) else source)
-    text = str(source)
-    return text if len(text) <= 60 else text[:57] + "…"

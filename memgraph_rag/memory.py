@@ -31,6 +31,7 @@ from memgraph_rag.arguments import (
     checked_time,
     may_name,
     readable,
+    with_known_arguments,
 )
 from memgraph_rag.contracts import (
     Embedder,
@@ -44,7 +45,6 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import (
     DocumentError,
-    DocumentNotFound,
     QuestionNotFound,
     SettingsError,
     StoreError,
@@ -52,18 +52,23 @@ from memgraph_rag.errors import (
     StrategyError,
 )
 from memgraph_rag.found_models import FoundModels, open_embedder
-from memgraph_rag.ingestion import Ingestion, Request
+from memgraph_rag.ingestion import Ingestion
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.learning import Learning
+from memgraph_rag.lookup import checked_names, find_documents
 from memgraph_rag.models.journal import Journal
+from memgraph_rag.outcomes import Outcomes
 from memgraph_rag.reading import Reading
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
+from memgraph_rag.sources import Request
 from memgraph_rag.stores import OpeningProcess, checking, open_place, open_store
 from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
+from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
+from memgraph_rag.text.paths import names_folder
 from memgraph_rag.types import (
     Action,
     Answer,
@@ -93,6 +98,7 @@ DEFAULT_LAYERS = ("entities", "points")
 _IMPORTED_TOGETHER = 64
 
 
+@with_known_arguments
 class Memory:
     """Long-term memory in a graph.
 
@@ -263,14 +269,16 @@ class Memory:
 
         Args:
             source: a str is always text; a Path is a file (text, Markdown, HTML, PDF); a Document; chat messages.
-            key: the user's name for it; by default the path as given, or a hash of the text.
+            key: the user's name for it; by default the one under which this file is stored, however its path is
+                written, else the path as given; for text and chat a hash.
             title: by default the one stored with the same text, else the file's own.
             metadata: kept with the document; by default those stored under the key stay. Another "time" or "date" (see
                 ``search``) or "echo" replaces the document. ``{"echo": True}`` says that all of it is something that
                 the memory answered, ``{"echo": False}`` that none is, whatever it looks like.
 
         What ``ask`` answered before and is added again is recognised: such segments are marked (``Segment.echo``),
-        counted (``Receipt.echoes``), and never are evidence.
+        counted (``Receipt.echoes``), and never are evidence. Other documents with the same text are named by
+        ``Receipt.same_as``. A str that is also the name of a file gets a ``MemgraphRagWarning``.
 
         Raises:
             DocumentError: it cannot be read as text, or another file is stored under this key.
@@ -283,23 +291,44 @@ class Memory:
             told |= events.of_receipt(outcome)
         return outcome
 
-    def add_many(self, sources: Iterable[Source]) -> Iterator[Receipt | Failure]:
-        """Store documents, telling of each in order; one that fails does not stop the others.
+    def add_many(self, sources: Iterable[Source] | Path) -> Iterator[Receipt | Failure]:
+        """Store documents, or the files of a folder, telling of each in order; one that fails stops no other.
 
-        The model work of several documents runs together, so this is faster than calling ``add`` for each.
+        The model work of several documents runs together, so this is faster than calling ``add`` for each. Nothing is
+        done before the first outcome is asked for (an iterator that never is gets a ``MemgraphRagWarning``), and what
+        is left when the iterator is left is not stored. Sources are taken some hundreds ahead of what is told; where
+        taking them raises, what came before is stored and told first, then that very error is raised.
+
+        Args:
+            sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.
 
         Raises:
-            SettingsError: a single text or path came, not several sources.
+            SettingsError: a single text or file came, not several sources.
         """
-        if isinstance(sources, str | bytes | PurePath):
+        if isinstance(sources, Path) and names_folder(sources):
+            sources = self.folder(sources)
+        if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             raise SettingsError(
                 f"Expected several sources, such as a list, got one {type(sources).__name__}. Give it as add(…), or in "
                 "a list."
             )
-        return events.each("add", self._ingestion(self._layers).run(Request(source) for source in sources))
+        requests = (Request(source) for source in sources)
+        return Outcomes("add_many", events.each("add", self._ingestion(self._layers).run(requests)))
+
+    def folder(self, path: Path) -> Folder:
+        """The files of a folder and of all below it, as sources for ``add_many``; ``left_out`` says what is none.
+
+        What can be read, in a fixed order: see ``text.folders.Folder``. This memory's own files are left out.
+
+        Raises:
+            DocumentError: it is no folder.
+        """
+        store = self.settings.store
+        is_file = self._owns_store and "://" not in store and store != ":memory:"
+        return Folder(path, without=[Path(store).expanduser()] if is_file else ())
 
     def deepen(
-        self, documents: Sequence[str] | None = None, *, layers: Sequence[str] | None = None
+        self, documents: Sequence[str | Path] | None = None, *, layers: Sequence[str] | None = None
     ) -> Iterator[Receipt | Failure]:
         """Build the layers that documents still lack, telling of each in order.
 
@@ -308,7 +337,7 @@ class Memory:
         asked of it again by the next call. A document that lacks nothing is ``Action.UNCHANGED``.
 
         Args:
-            documents: keys or ids; all by default.
+            documents: keys, ids or paths of files; all by default.
             layers: by name; entities and points by default.
 
         Raises:
@@ -318,7 +347,7 @@ class Memory:
         """
         chosen = _checked_layers(DEFAULT_LAYERS if layers is None else layers, self.settings)
         ids = self._ids(documents)
-        return events.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids)))
+        return Outcomes("deepen", events.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -327,7 +356,7 @@ class Memory:
         question: str,
         *,
         strategy: str | Strategy | None = None,
-        documents: Sequence[str] | None = None,
+        documents: Sequence[str | Path] | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
@@ -337,7 +366,7 @@ class Memory:
 
         Args:
             strategy: another than this memory's own.
-            documents: keys or ids of the documents to read; all by default.
+            documents: keys, ids or paths of files of the documents to read; all by default.
             max_seconds: reading ends with the step in which this time is reached.
             max_tokens: likewise, for tokens that the model reads.
             max_nodes: likewise, for nodes.
@@ -370,7 +399,7 @@ class Memory:
         question: str,
         *,
         strategy: str | Strategy | None = None,
-        documents: Sequence[str] | None = None,
+        documents: Sequence[str | Path] | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
@@ -412,7 +441,7 @@ class Memory:
         *,
         k: int = 10,
         mode: SearchMode = "graph",
-        documents: Sequence[str] | None = None,
+        documents: Sequence[str | Path] | None = None,
         where: Mapping[str, MetadataValue] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
@@ -426,7 +455,7 @@ class Memory:
             k: how many, at least 1.
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
                 vectors), "keywords" or "vector".
-            documents: keys or ids of the documents to search; all by default.
+            documents: keys, ids or paths of files of the documents to search; all by default.
             where: only documents whose metadata hold all of these.
             since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
@@ -534,15 +563,18 @@ class Memory:
                 question=question,
             )
 
-    def forget(self, document: str) -> Receipt:
-        """Remove a document (by key or id) and everything that rests on it alone; kept questions that rest on it too.
+    def forget(self, document: str | Path) -> Receipt:
+        """Remove a document and everything that rests on it alone; kept questions that rest on it too.
+
+        Args:
+            document: its key or id, or any path of the file that it was read from.
 
         Raises:
-            DocumentNotFound: there is none.
+            DocumentNotFound: there is none, or the path is that of several documents.
         """
         self._require_writable()
         with events.span("forget") as told:
-            receipt = self._store.forget(self._records([document])[0].id)
+            receipt = self._store.forget(find_documents(self._store, [document])[0].id)
             self._journal.clear()
             reembedding.forget_kept(self._reembedding_dir)
             told |= events.of_receipt(receipt)
@@ -659,7 +691,8 @@ class Memory:
         file.verify(embedder=embedder.name, dimension=embedder.dimension, check=self._check_archived)
         found = file.read(namespace=self.namespace)
         groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
-        return events.each("import", (receipt for group in groups for receipt in self._imported(group)))
+        receipts = (receipt for group in groups for receipt in self._imported(group))
+        return Outcomes("import_from", events.each("import", receipts))
 
     def _check_archived(self, graph: DocumentGraph) -> None:
         """Refuse a document of an archive that cannot be stored whole, or that this memory could not have made."""
@@ -702,26 +735,12 @@ class Memory:
                 "again without read_only."
             )
 
-    def _ids(self, documents: Sequence[str] | None) -> list[str] | None:
-        """The ids behind keys or ids, each once, in the order given."""
+    def _ids(self, documents: Sequence[str | Path] | None) -> list[str] | None:
+        """The ids of the documents of these names, each once, in the order given."""
         if documents is None:
             return None
-        if isinstance(documents, str) or not isinstance(documents, Iterable):
-            raise SettingsError(f"Expected documents as a list of keys or ids, got {documents!r}.", documents=documents)
-        return list(dict.fromkeys(record.id for record in self._records(list(documents))))
-
-    def _records(self, names: Sequence[str]) -> list[DocumentRecord]:
-        possible = [name for name in names if may_name(name)]
-        known = dict(zip(possible, self._store.named_documents(possible), strict=True))
-        records = [known.get(name) if may_name(name) else None for name in names]
-        for name, record in zip(names, records, strict=True):
-            if record is None:
-                raise DocumentNotFound(
-                    f"Expected the key or id of a document in namespace {self.namespace!r}, got {name!r}. "
-                    "List them with documents(), or 'memgraph-rag documents'.",
-                    key=name,
-                )
-        return [record for record in records if record is not None]
+        records = find_documents(self._store, checked_names(documents))
+        return list(dict.fromkeys(record.id for record in records))
 
     def close(self) -> None:
         """Let go of the store, if this memory opened it; a second call does nothing."""

@@ -29,6 +29,7 @@ from memgraph_rag.types import (
     Segment,
     Step,
     StopReason,
+    Usage,
     WarningKind,
     as_line,
 )
@@ -97,6 +98,9 @@ class Reading:
         self, question: str, strategy: Strategy, budget: Budget, documents: Sequence[str] | None
     ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer; ``documents`` are ids."""
+        if not self._store.count_documents():
+            yield _of_nothing(question, strategy, self._store.namespace)
+            return
         started = time.perf_counter()
         trace: list[Step] = []
         stop: StopReason | None = None
@@ -241,6 +245,12 @@ def _warnings(text: str, citations: Sequence[Citation], evidence: _Evidence) -> 
         if segment.document_id in evidence.keys.keys() - named and (line := addresses_model(segment.text)):
             named.add(segment.document_id)
             yield AnswerWarning(WarningKind.ADDRESSES_MODEL, line, evidence.keys[segment.document_id])
+
+
+def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
+    """What an empty memory says; no model was asked, so none is named."""
+    text = f'Namespace {namespace!r} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
+    return Answer(question, text, True, StopReason.NOTHING_FOUND, (), (), Usage(), strategy.name, "")
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:

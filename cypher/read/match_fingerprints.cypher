@@ -1,5 +1,5 @@
-// The documents that were read from one of these files, or have one of these texts. The reader sorts.
-// params: namespace, sources, text_hashes
+// The documents that were read from one of these files, and the first k that have one of these texts. The reader sorts.
+// params: namespace, sources, text_hashes, k
 // returns: document_id, key, source, text_sha256
 // needs: Document.namespace and source, Document.namespace and text_sha256
 MATCH (d:Document)
@@ -9,3 +9,5 @@ UNION ALL
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.text_sha256 IN $text_hashes
 RETURN d.id AS document_id, d.key AS key, d.source AS source, coalesce(d.text_sha256, '') AS text_sha256
+ORDER BY text_sha256, key
+LIMIT $k

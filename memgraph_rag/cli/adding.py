@@ -5,6 +5,7 @@ It reads standard input, and leaves files to the library. Invariant: one line, o
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +18,11 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
     from memgraph_rag import Failure, Memory, Receipt
+    from memgraph_rag.text.folders import Folder  # for the type checker only
 
 __all__ = ["add", "deepen", "forget"]
+
+logger = logging.getLogger(__name__)
 
 _STDIN = "-"
 
@@ -26,7 +30,8 @@ _STDIN = "-"
 def add(
     place: Place,
     files: Annotated[
-        list[str] | None, typer.Argument(help="Text, Markdown, HTML or PDF; '-' for text from standard input.")
+        list[str] | None,
+        typer.Argument(help="Files or folders: text, Markdown, HTML, PDF, CSV, JSON, code; '-' is standard input."),
     ] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="The same as '-'.")] = False,
     key: Annotated[str | None, typer.Option(help="Your name for it; by default its path, or a hash.")] = None,
@@ -36,19 +41,22 @@ def add(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Add documents. The same content again changes nothing; other content under the same key takes its place."""
+    """Add files, and folders with all in them. What is stored just so stays; other content of a key takes its place."""
     from memgraph_rag.cli.progress import Bars
 
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None)
-    sources = [_read_stdin() if name == _STDIN else Path(name) for name in names]
+    text = _read_stdin() if _STDIN in names else ""
     with Bars() as bars, place.open(progress=bars, **_layers_given(layers)) as memory:
-        if len(sources) == 1:
-            outcomes = _alone(memory, sources[0], key=key, title=title, as_json=as_json)
+        given = _Given(memory, names, text)
+        if len(names) == 1 and not given.folders:
+            outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
         else:
-            outcomes = memory.add_many(sources)
-        told = _forms(names, bars.between(outcomes, "adding"))
-        failed = _show_json(told) if as_json else _show_lines(told)
+            outcomes = memory.add_many(given)
+        told = _forms(given.names, bars.between(outcomes, "adding"))
+        failed = _show_json(told, given.folders) if as_json else _show_lines(told)
+    if not as_json:
+        _show_left_out(given.folders)
     if failed:
         raise typer.Exit(1)
 
@@ -77,7 +85,7 @@ def _check_usage(names: Sequence[str], *, named: bool) -> None:
         raise typer.BadParameter("name a file, or '-' for standard input", param_hint="FILES")
     if names.count(_STDIN) > 1:
         raise typer.BadParameter("standard input can be read once", param_hint="FILES")
-    if named and len(names) > 1:
+    if named and (len(names) > 1 or Path(names[0]).is_dir()):
         raise typer.BadParameter("one document at a time can get a key or a title", param_hint="--key, --title")
 
 
@@ -113,10 +121,35 @@ def _alone(
         yield Failure(str(source), error)
 
 
-def _forms(names: Iterable[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
+class _Given:
+    """What the user named, as sources: of a folder its files.
+
+    Attributes:
+        names: of the sources that were taken so far.
+        folders: those that were named.
+    """
+
+    def __init__(self, memory: Memory, names: Sequence[str], text: str) -> None:
+        is_folder = {name: name != _STDIN and Path(name).is_dir() for name in names}
+        self.folders = [memory.folder(Path(name)) for name in names if is_folder[name]]
+        self.names: list[str] = []
+        self._given = names
+        self._is_folder = is_folder
+        self._text = text
+
+    def __iter__(self) -> Iterator[str | Path]:
+        folders = iter(self.folders)
+        for name in self._given:
+            sources = next(folders) if self._is_folder[name] else [self._text if name == _STDIN else Path(name)]
+            for source in sources:
+                self.names.append(str(source) if self._is_folder[name] else name)
+                yield source
+
+
+def _forms(names: Sequence[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Whether each source was added, and the form of its receipt or failure, as it comes."""
-    for name, (added, form) in zip(names, _told(outcomes), strict=True):
-        yield added, form if added else form | {"source": name}
+    for place, (added, form) in enumerate(_told(outcomes)):
+        yield added, form if added else form | {"source": names[place]}
 
 
 def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
@@ -140,18 +173,35 @@ def _show_lines(told: Iterable[tuple[bool, dict[str, Any]]]) -> int:
     return failed
 
 
-def _show_json(told: Iterable[tuple[bool, dict[str, Any]]]) -> int:
-    """All sources as one object; how many failed."""
+def _show_left_out(folders: Iterable[Folder]) -> None:
+    """One line for each reason why files of a folder were left out, with the first of them; all with ``--verbose``."""
+    from memgraph_rag.cli import render
+
+    for folder in folders:
+        for path, reason in folder.left_out.items():
+            logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
+        for line in render.left_out_lines(folder.path, folder.left_out):
+            render.to_stderr().print(line, soft_wrap=True)
+
+
+def _show_json(told: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
+    """All sources as one object, with what was left out of folders where they are given; how many failed."""
     receipts, failures = [], []
     for added, form in told:
         (receipts if added else failures).append(form)
-    forms.write_json({"receipts": receipts, "failures": failures})
+    form: dict[str, Any] = {"receipts": receipts, "failures": failures}
+    if folders is not None:
+        left_out = [(path, reason) for folder in folders for path, reason in folder.left_out.items()]
+        form["left_out"] = [{"path": str(path), "reason": reason} for path, reason in left_out]
+    forms.write_json(form)
     return len(failures)
 
 
 def forget(
     place: Place,
-    document: Annotated[str, typer.Argument(help="Key or id of a document; with --question text or id of a question.")],
+    document: Annotated[
+        str, typer.Argument(help="Key, id or path of a document; with --question text or id of a question.")
+    ],
     question: Annotated[bool, typer.Option("--question", help="Forget a kept question, not a document.")] = False,
     as_json: Json = False,
 ) -> None:

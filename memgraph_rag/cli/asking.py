@@ -28,13 +28,13 @@ def ask(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="How to read: walk, pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
-            "top_k_vector, full_context, longllmlingua, memwalker. What a part is worth: pecan_without_graph, "
-            "pecan_without_stop, pecan_without_attention, pecan_without_similarity; qrmem_without_update, "
-            "qrmem_without_open_entities, qrmem_without_reflection, qrmem_without_navigation."
+            help="How to read: walk (by default), pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, "
+            "top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker."
         ),
     ] = None,
-    document: Annotated[list[str] | None, typer.Option(help="Read only this one (key or id); repeatable.")] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(help="Read only this one (key, id or path); repeatable.")
+    ] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Stop reading after so many seconds.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,

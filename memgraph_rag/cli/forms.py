@@ -156,6 +156,7 @@ def receipt_form(receipt: Receipt) -> dict[str, Any]:
         "echoes": receipt.echoes,
         "stale_questions": receipt.stale_questions,
         "forgotten_questions": receipt.forgotten_questions,
+        "same_as": list(receipt.same_as),
     }
 
 

@@ -54,6 +54,7 @@ def search(
             until=until,
             min_relevance=min_relevance,
         )
+        is_empty = not found and not memory.stats()["counts"]["Document"]
     shown = [forms.evidence_form(evidence) for evidence in found]
     if as_json:
         forms.write_json(shown)
@@ -62,7 +63,8 @@ def search(
     for rank, form in enumerate(shown, 1):
         out.print(render.evidence_lines(rank, form), soft_wrap=True)
     if not shown:
-        render.to_stderr().print("Nothing was found.")
+        empty = 'This memory is empty: add documents first, "memgraph-rag add FILE".'
+        render.to_stderr().print(empty if is_empty else "Nothing was found.")
 
 
 def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
 import typer
 
 from memgraph_rag.cli.plain import line, plain
+from memgraph_rag.errors import MemgraphRagWarning
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
@@ -150,6 +151,11 @@ class _OneLine(logging.Formatter):
         return plain(shown) if record.exc_info else line(shown)
 
 
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """A warning of ours as one line."""
+    typer.echo(f"Warning: {line(str(message))}", err=True)
+
+
 def _start_logging(*, verbose: bool) -> None:
     """Our own words on standard error; other libraries' only where they are asked for."""
     ours, others = (logging.DEBUG, logging.INFO) if verbose else (logging.WARNING, logging.ERROR)
@@ -163,4 +169,6 @@ def _start_logging(*, verbose: bool) -> None:
         logging.captureWarnings(True)
     else:
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", MemgraphRagWarning)
+        warnings.showwarning = _show_warning
         logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # of each failed try; we say what came of them

@@ -19,6 +19,8 @@ from memgraph_rag.cli.plain import label, plain
 from memgraph_rag.cli.plain import line as _line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memgraph_rag import Answer, Step
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "facts",
     "failure_line",
     "label",
+    "left_out_lines",
     "plain",
     "receipt_line",
     "show_grounds",
@@ -43,6 +46,7 @@ __all__ = [
 ]
 
 _LEAST_SHARE = 0.01
+_NAMED = 3  # of several, those that a line names
 
 STOP_REASONS = {
     "answerable": "the model judged that what it had read answers the question",
@@ -194,6 +198,10 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
         line.append(f"  (stale now: {_many(receipt['stale_questions'], 'kept question')})", style="yellow")
     if receipt["forgotten_questions"]:
         line.append(f"  (with it: {_many(receipt['forgotten_questions'], 'kept question')})", style="yellow")
+    if receipt["same_as"]:
+        others = ", ".join(label(key) for key in receipt["same_as"][:_NAMED])
+        more = len(receipt["same_as"]) - _NAMED
+        line.append(f"  (the same text as {others}{f' and {more} more' if more > 0 else ''})", style="yellow")
     if receipt["usage"]["model_calls"]:
         line.append(f"  {cost_line(receipt['usage'])}", style="dim")
     return line
@@ -204,6 +212,17 @@ def failure_line(failure: Mapping[str, Any]) -> Text:
     line = Text("failed     ", style="red")
     line.append(label(failure["source"]), style="bold")
     return line.append(f"  {failure['error']}: {_line(failure['message'])}", style="default")
+
+
+def left_out_lines(folder: Path, left_out: Mapping[Path, str]) -> Iterator[Text]:
+    """What was left out of a folder: for each reason how many, and the first of them."""
+    by_reason: dict[str, list[Path]] = {}
+    for path, reason in left_out.items():
+        by_reason.setdefault(reason, []).append(path)
+    for reason, paths in sorted(by_reason.items()):
+        names = ", ".join(_line(path.relative_to(folder).as_posix()) for path in paths[:_NAMED])
+        more = ", …" if len(paths) > _NAMED else ""
+        yield Text(f"left out of {_line(str(folder))}: {len(paths):,} {reason} ({names}{more})", style="dim")
 
 
 def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:

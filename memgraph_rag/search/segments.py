@@ -139,6 +139,8 @@ class SegmentSearch:
         wanted = {"hybrid": ("keywords", "vector")}.get(mode, (mode,))
         pool = max(k, _POOL) if mode == "hybrid" else k
         lists = {}
+        if not self._graph.count_documents():  # before the embedder loads
+            return []
         if "keywords" in wanted:
             lists["keywords"] = self._graph.matching(query, k=pool, documents=documents, stemming=self._stemming)
         if "vector" in wanted:

@@ -47,6 +47,8 @@ __all__ = [
 
 NO_LIMIT = 2**31 - 1
 
+_MOST_MATCHES = 1_000  # documents with one of some texts: a text may be stored under any number of keys
+
 
 class Run(Protocol):
     """Runs the statement of that name and gives its rows; the namespace is bound already."""
@@ -112,7 +114,7 @@ class StoredGraph(ABC):
         files, texts = sorted({*sources} - {""}), sorted({*text_hashes} - {""})
         if not files and not texts:
             return []
-        rows_found = self._run("read/match_fingerprints", sources=files, text_hashes=texts)
+        rows_found = self._run("read/match_fingerprints", sources=files, text_hashes=texts, k=_MOST_MATCHES)
         return sorted({Fingerprint(**row) for row in rows_found}, key=lambda one: (one.key, one.document_id))
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:

@@ -76,7 +76,8 @@ def find_strategy(wanted: str | Strategy) -> Strategy:
         return STRATEGIES[wanted]()
     if isinstance(getattr(wanted, "name", None), str) and callable(getattr(wanted, "read", None)):
         return cast("Strategy", wanted)
+    names = [name for name in STRATEGIES if not any(name in ablations for ablations in _ABLATIONS.values())]
     raise StrategyError(
-        f"Expected a strategy out of {', '.join(STRATEGIES)}, or an object with a name and read(), got {wanted!r}.",
+        f"Expected a strategy out of {', '.join(names)}, or an object with a name and read(), got {wanted!r}.",
         name=wanted,
     )

@@ -115,7 +115,7 @@ def _read_bytes(path: Path) -> bytes:
 def _check_kind_and_size(path: Path, mode: int, size: int) -> None:
     if stat.S_ISDIR(mode):
         raise DocumentError(
-            f'Expected a file, got a folder: {path}. Add its files: add_many(Path({str(path)!r}).rglob("*.txt")).',
+            f"Expected a file, got a folder: {path}. Add its files: add_many(Path({str(path)!r})).",
             path=path,
         )
     if not stat.S_ISREG(mode):

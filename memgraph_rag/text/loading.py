@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag import moments
-from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarning
 from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
+from memgraph_rag.text.paths import default_key, expanded, may_be_path, names_file, spellings
 from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line
 
 __all__ = [
@@ -56,7 +58,7 @@ MAX_SOURCE = 32_767
 """Most characters of where a document was read from: the longest path of any system."""
 
 _MOST_BITS = 1_024  # of a whole number in metadata
-
+_LONGEST_PATH = 256  # characters of a str that may be meant as a path, with a line end
 _MOST_OF_A_TITLE = 300  # characters of one found in a file: broken pages have titles of megabytes
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate pairs
 
@@ -80,7 +82,8 @@ def load(
     Args:
         source: a str is text; a Path is a file of text, Markdown, HTML or PDF; a Document is taken over; chat
             messages (``Message``, or mappings with role, content and perhaps time) become one text with turns.
-        key: 1 to 512 characters. By default a file's path as given, or a hash of the text.
+        key: 1 to 512 characters. By default a file's path as given, or a hash of the text. A memory keeps the one
+            under which it stored the file.
         title: up to 1,000 characters. By default the one found in the file, else its stem; empty for text and chat.
         metadata: values of type str, int, float (finite) or bool; a date or a datetime becomes a str, as ISO 8601.
             64 KiB of JSON in all.
@@ -101,7 +104,7 @@ def load(
         if metadata is not None:
             document = replace(document, metadata=metadata)
         return _checked(document)
-    except (MemgraphRagError, MemoryError):
+    except (MemgraphRagError, MemgraphRagWarning, MemoryError):
         raise
     except Exception as exc:
         raise DocumentError(
@@ -115,10 +118,11 @@ def _read_source(source: Source) -> Document:
     if isinstance(source, Document):
         return source
     if isinstance(source, Path):
-        text, title = read(source)
+        text, title = read(expanded(source))
         title = title[:_MOST_OF_A_TITLE] or source.stem
-        return Document(text, source.as_posix(), title=title, source=str(source.absolute()))
+        return Document(text, default_key(source), title=title, source=spellings(source)[0])
     if isinstance(source, str):
+        _warn_of_path(source)
         return Document(source, _hashed("text", source))
     if isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray, memoryview)):
         text, turns = render(source)
@@ -128,6 +132,18 @@ def _read_source(source: Source) -> Document:
         "Expected text (str), a file (Path), a Document or a list of chat messages, "
         f"got {type(source).__name__}. {hint}"
     )
+
+
+def _warn_of_path(text: str) -> None:
+    """Say so where a str that is stored as text names a file or a folder."""
+    name = text.strip() if len(text) <= _LONGEST_PATH else ""
+    if may_be_path(name) and names_file(Path(name)):
+        warnings.warn(
+            f"Expected text, got a str that names a file: {name!r}. It was taken as text; to add the file, pass "
+            f"Path({name!r}).",
+            MemgraphRagWarning,
+            stacklevel=2,
+        )
 
 
 def _hashed(kind: str, text: str) -> str:

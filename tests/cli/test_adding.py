@@ -28,9 +28,9 @@ def test_other_content_under_the_same_key_takes_its_place(cli, fox, write) -> No
 
 def test_add_as_json_holds_receipts_and_failures(cli, write) -> None:
     told = cli.json("add", write("fox.txt", FOX), "--key", "fox", "--title", "The fox")
-    assert set(told) == {"receipts", "failures"}
+    assert set(told) == {"receipts", "failures", "left_out"}
     (receipt,) = told["receipts"]
-    written = {"document_id", "key", "action", "counts", "notes", "usage", "echoes"}
+    written = {"document_id", "key", "action", "counts", "notes", "usage", "echoes", "same_as"}
     assert set(receipt) == written | {"stale_questions", "forgotten_questions"}
     assert (receipt["key"], receipt["action"], receipt["counts"]["Document"]) == ("fox", "added", 1)
     assert cli.json("show", "fox")["title"] == "The fox"

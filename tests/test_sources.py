@@ -1,0 +1,270 @@
+"""One file is one document under one key; what comes of sources that end with an error, or are never asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memories import FOX, RIVER, options
+
+from memgraph_rag import Action, Document, Failure, Memory, Receipt
+from memgraph_rag.errors import DocumentError, DocumentNotFound, MemgraphRagWarning, SettingsError
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    """An empty one, in a folder with notes/garden.md."""
+    monkeypatch.chdir(tmp_path)
+    Path("notes").mkdir()
+    Path("notes/garden.md").write_text(FOX, "utf-8")
+    with Memory(tmp_path / "store.lbug", **options(layers=("entities",))) as memory:
+        yield memory
+
+
+def keys(memory: Memory) -> list[str]:
+    return [record.key for record in memory.documents()]
+
+
+# ── one file, one key ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def spellings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Five paths of notes/garden.md."""
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    Path("folder").symlink_to("notes", target_is_directory=True)
+    names = ("notes/garden.md", "notes/../notes/garden.md", "~/notes/garden.md", "folder/garden.md")
+    return [*map(Path, names), Path("notes/garden.md").absolute()]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("first", range(5))
+def test_a_file_is_one_document_however_its_path_is_written(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, first: int, at_once: bool
+) -> None:
+    paths = spellings(monkeypatch)
+    paths = [paths[first], *paths]
+    told = list(memory.add_many(paths)) if at_once else [memory.add(path) for path in paths]
+    assert [one.action for one in told if isinstance(one, Receipt)] == [Action.ADDED, *[Action.UNCHANGED] * 5]
+    assert len(keys(memory)) == 1
+    Path("notes/garden.md").write_text(RIVER, "utf-8")
+    assert memory.add(paths[-1]).action is Action.REPLACED
+    assert len(keys(memory)) == 1
+
+
+def test_the_key_is_the_path_as_given_without_detours(memory: Memory) -> None:
+    assert memory.add(Path("notes/../notes/garden.md")).key == "notes/garden.md"
+
+
+def test_a_file_keeps_the_key_that_it_was_given(memory: Memory) -> None:
+    memory.add(Path("notes/garden.md"), key="garden")
+    assert memory.add(Path("notes/garden.md")).key == "garden"
+    memory.add(Path("notes/garden.md"), key="another")
+    memory.add(Path("notes/garden.md"), key="notes/garden.md")
+    assert memory.add(Path("notes/garden.md")).key == "notes/garden.md", "its own spelling before others"
+    assert keys(memory) == ["another", "garden", "notes/garden.md"]
+
+
+def test_a_file_that_an_older_version_stored_is_the_same_document(memory: Memory) -> None:
+    path = Path("notes/../notes/garden.md")
+    memory.add(Document(FOX, "notes/../notes/garden.md", title="garden", source=str(path.absolute())))
+    assert memory.add(path).action is Action.UNCHANGED
+    assert keys(memory) == ["notes/../notes/garden.md"]
+
+
+def test_a_link_to_a_stored_file_is_that_file_and_may_point_elsewhere_later(memory: Memory) -> None:
+    link = Path("latest.md")
+    link.symlink_to("notes/garden.md")
+    memory.add(Path("notes/garden.md"))
+    assert memory.add(link).key == "notes/garden.md"
+    memory.forget("notes/garden.md")
+    assert memory.add(link).key == "latest.md"
+    Path("notes/river.md").write_text(RIVER, "utf-8")
+    link.unlink()
+    link.symlink_to("notes/river.md")
+    assert memory.add(link).action is Action.REPLACED, "as a link of that name always was"
+
+
+def test_two_files_of_one_name_are_still_told_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("other").mkdir()
+    Path("other/garden.md").write_text(RIVER, "utf-8")
+    monkeypatch.chdir("notes")
+    memory.add(Path("garden.md"))
+    monkeypatch.chdir("../other")
+    with pytest.raises(DocumentError, match="taken by another file"):
+        memory.add(Path("garden.md"))
+
+
+# ── by path ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_document_is_found_by_any_path_of_its_file(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.add(RIVER, key="river")
+    memory.add(Path("notes/garden.md"), key="garden")
+    for path in spellings(monkeypatch):
+        for name in (path, str(path)):
+            (evidence, *_) = memory.search("fox", documents=[name, "garden"])
+            assert evidence.document_key == "garden"
+    Path("notes/garden.md").unlink()
+    assert memory.forget("notes/../notes/garden.md").key == "garden", "also when the file is gone"
+    with pytest.raises(DocumentNotFound, match=r"or the path of its file, got 'notes/garden\.md'"):
+        memory.forget(Path("notes/garden.md"))
+
+
+def test_a_path_of_several_documents_names_none(memory: Memory) -> None:
+    memory.add(Path("notes/garden.md"), key="a")
+    memory.add(Path("notes/garden.md"), key="b")
+    with pytest.raises(DocumentNotFound, match="is stored as 'a', 'b'"):
+        memory.forget("notes/garden.md")
+    assert keys(memory) == ["a", "b"]
+
+
+def test_a_key_comes_before_a_path(memory: Memory) -> None:
+    memory.add(Path("notes/garden.md"), key="garden")
+    memory.add(RIVER, key="notes/garden.md")
+    assert memory.forget("notes/garden.md").key == "notes/garden.md"
+    assert keys(memory) == ["garden"]
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800", "x" * 9_999, "//host/share", "~nobody-of-that-name/x", "", "."])
+def test_names_that_are_no_path_are_not_found(memory: Memory, name: str) -> None:
+    memory.add(FOX)
+    with pytest.raises(DocumentNotFound):
+        memory.forget(name)
+
+
+# ── the same text ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def same_as(outcome: Any) -> tuple[str, ...]:
+    return outcome.same_as
+
+
+def test_the_same_text_under_another_key_is_told(memory: Memory) -> None:
+    assert memory.add(Path("notes/garden.md")).same_as == ()
+    assert memory.add(f"{FOX}\n", key="copy", title="Another", metadata={"a": 1}).same_as == ("notes/garden.md",)
+    assert same_as(memory.add(Path("notes/garden.md"))) == ("copy",), "unchanged"
+    assert memory.add(RIVER, key="copy").same_as == ()
+    assert memory.add(FOX, key="third").same_as == ("notes/garden.md",)
+
+
+def test_of_documents_added_together_each_names_the_others(memory: Memory) -> None:
+    memory.add(FOX, key="d")
+    sources = [Document(FOX, "c"), Document(RIVER, "d"), Document(FOX, "a"), Document("One more.", "b")]
+    assert list(map(same_as, memory.add_many(sources))) == [("a",), (), ("c",), ()]
+
+
+def test_a_receipt_names_a_bounded_number(memory: Memory) -> None:
+    *_, last = memory.add_many(Document(FOX, f"{number:02}") for number in range(30))
+    assert same_as(last) == tuple(f"{number:02}" for number in range(16))
+
+
+def test_a_group_takes_one_look_into_the_store(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    look = memory._store.matching_fingerprints
+    monkeypatch.setattr(memory._store, "matching_fingerprints", lambda **wanted: (looks.append(1), look(**wanted))[1])
+    list(memory.add_many(Document(f"Text {number} of the fox.", str(number)) for number in range(100)))
+    assert len(looks) == 1
+
+
+# ── sources that end badly ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("before", [0, 2, 300])
+def test_what_came_before_an_error_of_the_sources_is_stored_and_told(memory: Memory, before: int) -> None:
+    error = OSError("disk gone")
+
+    def sources() -> Iterator[str]:
+        yield from (f"Text {number} of the fox." for number in range(before))
+        raise error
+
+    told = []
+    with pytest.raises(OSError, match="disk gone") as raised:
+        told.extend(outcome for outcome in memory.add_many(sources()))
+    assert raised.value is error
+    assert len(told) == len(keys(memory)) == before
+
+
+def test_outcomes_are_told_before_the_error_is_raised(memory: Memory) -> None:
+    def sources() -> Iterator[Any]:
+        yield FOX
+        yield None
+        raise KeyError("mine")
+
+    outcomes = memory.add_many(sources())
+    assert isinstance(next(outcomes), Receipt)
+    assert isinstance(next(outcomes), Failure)
+    with pytest.raises(KeyError, match="mine"):
+        next(outcomes)
+    assert list(outcomes) == []
+
+
+@pytest.mark.parametrize("method", ["add_many", "deepen", "import_from"])
+def test_what_is_never_iterated_says_so(memory: Memory, method: str, tmp_path: Path) -> None:
+    memory.add(FOX)
+    memory.export_to(tmp_path / "archive.jsonl")
+    arguments: dict[str, list[Any]] = {"add_many": [[RIVER]], "import_from": [tmp_path / "archive.jsonl"]}
+    call = getattr(memory, method)
+    with pytest.warns(MemgraphRagWarning, match=rf"{method}\(…\) to be iterated"):
+        call(*arguments.get(method, []))
+    assert len(keys(memory)) == 1
+    next(iter(call(*arguments.get(method, []))))  # none here: that one was asked for
+
+
+@pytest.mark.parametrize("sources", [None, 5, Document(FOX, "fox")])
+def test_what_cannot_be_iterated_is_refused(memory: Memory, sources: Any) -> None:
+    with pytest.raises(SettingsError, match="Expected several sources"):
+        memory.add_many(sources)
+
+
+# ── a str that names a file ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("text", ["notes/garden.md", "notes/garden.md\n", "notes", "~/notes/garden.md"])
+def test_a_str_that_names_a_file_is_text_and_that_is_said(
+    memory: Memory, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    with pytest.warns(MemgraphRagWarning, match=r"to add the file, pass Path\("):
+        receipt = memory.add(text)
+    with pytest.warns(MemgraphRagWarning, match=r"to add the file, pass Path\("):
+        list(memory.add_many([text]))
+    assert memory.get(memory._store.segments_of(receipt.document_id)[0].id).text == text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x" * 255, "x" * 4096, "//notes/garden.md", "no such file", "."])
+def test_other_strs_are_text_without_a_word(memory: Memory, text: str) -> None:
+    assert memory.add(text, key="text").action is Action.ADDED
+
+
+# ── a folder ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_folder_is_its_files_without_the_memory_itself(memory: Memory) -> None:
+    Path("notes/a").mkdir()
+    Path("notes/a/river.csv").write_text("day,rain\n1,9\n", "utf-8")
+    Path("notes/.draft.md").write_text(FOX, "utf-8")
+    told = list(memory.add_many(Path()))
+    assert [one.key for one in told if isinstance(one, Receipt)] == ["notes/garden.md", "notes/a/river.csv"]
+    folder = memory.folder(Path())
+    again = list(memory.add_many(folder))
+    assert [one.action for one in again if isinstance(one, Receipt)] == [Action.UNCHANGED] * 2
+    reasons = {path.name: reason for path, reason in folder.left_out.items()}
+    assert reasons.pop(".draft.md") == "hidden"
+    assert "store.lbug" in reasons
+    assert set(reasons.values()) == {"the memory itself"}
+
+
+def test_a_folder_by_add_says_how(memory: Memory) -> None:
+    with pytest.raises(DocumentError, match=r"add_many\(Path\('notes'\)\)"):
+        memory.add(Path("notes"))
+    with pytest.raises(DocumentError, match="Expected a folder"):
+        memory.folder(Path("notes/garden.md"))
+
+
+def test_a_record_knows_the_file_itself(memory: Memory) -> None:
+    memory.add(Path("notes/garden.md"))
+    (record,) = memory.documents()
+    assert record == replace(record, source=str(Path("notes/garden.md").resolve()))
