@@ -42,7 +42,7 @@ _MOST_COUNT = 1_000_000
 
 _ELSEWHERE = {
     **dict.fromkeys(("top_k", "limit", "n", "n_results", "num_results", "max_results"), ("k", "max_nodes", "most")),
-    **dict.fromkeys(("query", "text", "prompt", "q"), ("question", "query", "source")),
+    **dict.fromkeys(("query", "question", "text", "prompt", "q"), ("question", "query", "source")),
     **dict.fromkeys(("content", "document", "file", "path"), ("source", "documents", "document")),
     **dict.fromkeys(("filter", "filters"), ("where",)),
     **dict.fromkeys(("id", "name", "doc_id", "document_id"), ("key", "document")),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hand_made import Known
 from memories import FOX, RACES, RIVER, embedder
 
 from memgraph_rag import Memory
+from memgraph_rag.errors import QuestionError
 from memgraph_rag.reading import NOTHING_FOUND
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import AnswerWarning, StopReason, WarningKind
@@ -157,3 +160,31 @@ def test_an_answer_of_plain_notes_has_no_warning(tmp_path) -> None:
         answer = memory.ask("Who found a red fox?")
         assert not answer.abstained
         assert answer.warnings == ()
+
+
+# ── an empty memory ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Unloadable(FakeEmbedder):
+    """An embedder whose weights must not be needed."""
+
+    def embed(self, texts):
+        raise AssertionError("the embedder was asked")
+
+
+@pytest.mark.parametrize("was_filled", [False, True])
+def test_an_empty_memory_says_so_without_any_model(tmp_path, monkeypatch, was_filled: bool) -> None:
+    path = tmp_path / "notes.lbug"
+    if was_filled:
+        with Memory(path, model=FakeLanguageModel(), embedder=FakeEmbedder(), recognizer=FakeRecognizer()) as memory:
+            memory.forget(memory.add(FOX).document_id)
+    monkeypatch.setattr("memgraph_rag.found_models.FoundModels._open_language", lambda _: pytest.fail("it was loaded"))
+    with Memory(path, namespace="default", embedder=Unloadable(), recognizer=FakeRecognizer()) as memory:
+        (answer,) = memory.stream(QUESTION)
+        assert memory.ask(QUESTION, strategy="pecan") == replace(answer, strategy="pecan")
+        assert (answer.abstained, answer.stop_reason) == (True, StopReason.NOTHING_FOUND)
+        assert answer.text.startswith("Namespace 'default' of this memory is empty. Add documents first")
+        modes: Any = ("graph", "hybrid", "keywords", "vector")
+        assert [memory.search(QUESTION, mode=mode) for mode in modes] == [[]] * 4
+        with pytest.raises(QuestionError):
+            memory.ask(" ")

@@ -100,3 +100,78 @@ def test_forget_takes_an_id_and_tells_it_as_json(cli, fox) -> None:
     (held,) = cli.json("documents")
     told = cli.json("forget", held["id"])
     assert (told["action"], told["document_id"]) == ("forgotten", held["id"])
+
+
+# ── folders, paths and same texts ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def notes(write, tmp_path, monkeypatch) -> None:
+    """The current folder holds a folder with three files that can be read and four things that cannot."""
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    for name, text in {"fox.md": FOX, "deep/rain.csv": RAIN, "story.py": "tale = 1", ".env": "x", "empty": ""}.items():
+        write(f"notes/{name}", text)
+    write("notes/picture.png", "\x00")
+    write("notes/sound.wav", "\x00")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_folder_is_added_with_a_summary_of_what_was_left_out(cli, notes) -> None:
+    result = cli("add", "notes")
+    assert [line.split()[:2] for line in result.stdout.splitlines()] == [
+        ["added", "notes/fox.md"],
+        ["added", "notes/story.py"],
+        ["added", "notes/deep/rain.csv"],
+    ]
+    assert result.stderr.splitlines() == [
+        "left out of notes: 1 empty (empty)",
+        "left out of notes: 1 hidden (.env)",
+        "left out of notes: 2 no text (picture.png, sound.wav)",
+    ]
+
+
+def test_folders_and_files_together_as_json(cli, notes, write) -> None:
+    told = cli.json("add", write("first.txt", "First."), "notes", "missing.txt", "-", text=" ", status=1)
+    assert [receipt["key"].rpartition("/")[2] for receipt in told["receipts"]] == [
+        "first.txt", "fox.md", "story.py", "rain.csv"
+    ]  # fmt: skip
+    assert [failure["source"] for failure in told["failures"]] == ["missing.txt", "-"]
+    assert {"path": "notes/.env", "reason": "hidden"} in told["left_out"]
+    assert len(told["left_out"]) == 4
+
+
+def test_a_folder_alone_has_no_key(cli, notes) -> None:
+    assert "one document at a time" in cli("add", "notes", "--key", "one", status=2).stderr
+
+
+def test_names_in_a_summary_cannot_drive_the_terminal(cli, tmp_path) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "\x1b[2J\nforged").touch()
+    result = cli("add", tmp_path / "odd")
+    assert "\x1b" not in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_verbose_names_all_that_was_left_out(cli, tmp_path, caplog) -> None:
+    (tmp_path / "many").mkdir()
+    for number in range(5):
+        (tmp_path / "many" / f"{number}.txt").touch()
+    assert "(0.txt, 1.txt, 2.txt, …)" in cli("add", tmp_path / "many", "--verbose").stderr
+    assert sum("left out: " in message for message in caplog.messages) == 5
+
+
+def test_the_same_text_under_another_key_is_told(cli, fox) -> None:
+    assert "(the same text as fox)" in cli("add", fox, "--key", "copy").stdout
+    assert cli.json("add", fox, "--key", "third")["receipts"][0]["same_as"] == ["copy", "fox"]
+
+
+def test_text_that_is_the_name_of_a_file_gets_a_word(cli, write, tmp_path, monkeypatch) -> None:
+    write("fox.txt", FOX)
+    monkeypatch.chdir(tmp_path)
+    (line,) = cli("add", "-", text="fox.txt\n").stderr.splitlines()
+    assert line.startswith("Warning: Expected text, got a str that names a file: 'fox.txt'.")
+
+
+def test_forget_takes_a_path(cli, fox, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli("forget", "./fox.txt").stdout.startswith("forgotten  fox ")

@@ -47,8 +47,21 @@ def test_json_is_alone_on_standard_output_and_not_escaped(cli) -> None:
 
 def test_an_empty_memory_has_no_answer_and_that_is_no_error(cli) -> None:
     assert "Stopped because the memory holds nothing about it." in cli("ask", QUESTION).stdout
+    assert "is empty. Add documents first" in cli("ask", QUESTION).stdout
     told = cli.json("ask", QUESTION)
     assert (told["abstained"], told["stop_reason"], told["trace"]) == (True, "nothing_found", [])
+    assert cli("search", QUESTION).stderr.startswith("This memory is empty: add documents first")
+
+
+def test_help_lists_strategies_and_no_ablations(cli) -> None:
+    told = " ".join(cli("ask", "--help").stdout.split())
+    assert "walk (by default)" in told
+    assert "_without_" not in told
+
+
+def test_ablations_are_accepted_all_the_same(cli, fox) -> None:
+    assert cli.json("ask", QUESTION, "--strategy", "pecan_without_graph")["trace"]
+    assert "_without_" not in cli("ask", QUESTION, "--strategy", "none", status=1).stderr
 
 
 def test_options_are_handed_on(cli, fox) -> None:

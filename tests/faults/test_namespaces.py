@@ -24,6 +24,7 @@ from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotF
 from memgraph_rag.stores import queries, rows
 from memgraph_rag.stores.queries import Statement
 from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.types import text_hash
 
 STATEMENTS = [statement for statement in DATA if statement.name not in ABOUT_THE_STORE]
 
@@ -145,6 +146,8 @@ def values(statement: Statement, namespace: str, foreign: list[str], your_namesp
         "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +(text:("{MARK}" "fox"))',
         "layers": ["points"],
         "part": MARK.casefold(),
+        "sources": [""],
+        "text_hashes": [text_hash(f"{TEXTS[key, 1]} {MARK}.") for key in KEYS],
     }
     return {
         name: known.get(name, foreign if name.endswith(("ids", "names")) else foreign[0]) for name in statement.params
@@ -175,6 +178,7 @@ def rows_of(foreign: str) -> dict[str, Any]:
         "origins": [foreign],
         "echo": False,
         "echoes": 0,
+        "text_sha256": "0",
         "embedding": [1.0] + [0.0] * 7,
     }
 
