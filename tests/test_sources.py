@@ -135,6 +135,20 @@ def test_names_that_are_no_path_are_not_found(memory: Memory, name: str) -> None
         memory.forget(name)
 
 
+def test_links_in_a_circle_and_a_current_folder_that_is_gone_are_errors_of_ours(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.md").symlink_to("b.md")
+    Path("b.md").symlink_to("a.md")
+    with pytest.raises(DocumentError):
+        memory.add(Path("a.md"))
+    Path("gone").mkdir()
+    monkeypatch.chdir("gone")
+    Path("../gone").resolve().rmdir()
+    with pytest.raises(DocumentNotFound):
+        memory.forget(Path("a.md"))
+
+
 # ── the same text ────────────────────────────────────────────────────────────────────────────────────────────
 
 

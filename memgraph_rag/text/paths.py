@@ -56,8 +56,9 @@ def spellings(path: Path) -> tuple[str, ...]:
     """
     path = expanded(path)
     try:
+        absolute = path.absolute()
         real = path.resolve()
         own = path.parent.resolve() / path.name if path.name not in ("", "..") else real
-    except (OSError, RuntimeError, ValueError):  # links in a circle, or a NUL
-        own = real = path.absolute()
-    return tuple(dict.fromkeys(map(str, (own, real, path.absolute()))))
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a NUL, or a current folder that is gone
+        return (str(path),)
+    return tuple(dict.fromkeys(map(str, (own, real, absolute))))
