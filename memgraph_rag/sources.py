@@ -150,7 +150,7 @@ def _stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
     return min(keys)[-1] if keys else None
 
 
-def _keys_by_text(stored: Iterable[Fingerprint], recent: Mapping[str, str]) -> dict[str, set[str]]:
+def _keys_by_text(stored: Iterable[Fingerprint], recent: dict[str, str]) -> dict[str, set[str]]:
     """The keys of documents by the hash of their text; what is about to be stored counts as stored."""
     texts = {one.key: one.text_sha256 for one in stored} | recent
     keys: dict[str, set[str]] = {}
