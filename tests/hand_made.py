@@ -97,6 +97,9 @@ class HandMadeGraph:
             if ids is None or held_id in ids
         ]
 
+    def count_documents(self) -> int:
+        return len(self.documents())
+
     def document(self, id_or_key: str) -> DocumentRecord | None:
         return next((record for record in self.documents() if id_or_key in (record.id, record.key)), None)
 

@@ -103,7 +103,7 @@ def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path,
                 assert answer.stop_reason is StopReason.NOTHING_FOUND
                 assert answer.trace
                 assert (answer.citations, answer.usage.generated_tokens) == ((), 0)
-                misspelt = memory.ask("Which fox did Bob find in the barn at Morteon?", strategy=strategy)
+                misspelt = memory.ask("What did Bob do at Morteon?", strategy=strategy)
                 assert misspelt.text.endswith("names Bob.")  # a slip of the pen in a name that was read is none
             assert not memory.ask("Which fox did Ann find in the old barn?", strategy=strategy).abstained
             assert not memory.ask("Which fox did Ann find in Moreton?", strategy=strategy).abstained  # by the title
