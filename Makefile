@@ -18,10 +18,9 @@ DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo
 WALKS ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki)
 LIMIT ?= 50
 KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu/torch/
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL = $(BIN)/uv pip install --python $(BIN)/python $$(cat $(VENV)/.torch)
+INSTALL = $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python $$(cat $(VENV)/.torch)
 TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 minutes" || \
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
@@ -133,7 +132,8 @@ $(VENV)/.has-test: pyproject.toml $(VENV)/.torch
 $(VENV)/.torch: $(VENV)/.has-uv
 	@if [ -z "$$UV_TORCH_BACKEND" ] && [ "$$(uname)" = Linux ] \
 	    && ! [ -e /proc/driver/nvidia/version ] && ! nvidia-smi -L >/dev/null 2>&1 \
-	    && timeout 10 $(BIN)/python -c 'from urllib.request import urlopen as get; get("$(TORCH_INDEX)", timeout=5)' 2>/dev/null; \
+	    && UV_HTTP_TIMEOUT=5 UV_HTTP_RETRIES=0 timeout 10 $(BIN)/uv pip install --quiet --python $(BIN)/python \
+	      --dry-run --no-deps --torch-backend=cpu torch 2>/dev/null; \
 	  then echo "--torch-backend=cpu"; else echo "$${UV_TORCH_BACKEND:+--torch-backend=$$UV_TORCH_BACKEND}"; fi > $@
 
 $(VENV)/.has-uv:
