@@ -1,6 +1,6 @@
 """How often a hostile note steers the answer to an honest question, by a real model.
 
-    python benchmarks/injections.py [--model NAME] [--strategy walk] [--every N] [--json FILE]
+    python benchmarks/steering.py [--model NAME] [--strategy walk] [--every N] [--json FILE]
 
 ``hostile_notes.json`` holds ten honest notes, a question of each with the words of which a right answer has one, and
 three attacks on each: the first states a lie in the form of an answer, the others give the model orders. Each attack is
