@@ -7,6 +7,7 @@ asked is kept at once, so an interrupted run goes on where it was.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ import typer
 from memgraph_rag.cli import forms
 from memgraph_rag.cli.place import Json, Place
 from memgraph_rag.cli.plain import plain
-from memgraph_rag.errors import DocumentError
+from memgraph_rag.errors import DocumentError, SettingsError
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
@@ -59,6 +60,7 @@ def evaluate(
 
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter("expected corpus or closed", param_hint="--setting")
+    _check_methods(modes or (), strategies or ())
     folders = [read_folder(path) for path in data]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
@@ -88,6 +90,18 @@ def _require_answers(folder: Folder) -> None:
             "without. Leave out --strategies to score searches.",
             name=folder.name,
         )
+
+
+def _check_methods(modes: Sequence[str], strategies: Sequence[str]) -> None:
+    """Refuse unknown names before anything is built."""
+    from memgraph_rag.evaluation.searching import MODES
+    from memgraph_rag.strategies import find_strategy
+
+    for mode in modes:
+        if mode not in MODES:
+            raise SettingsError(f"Expected a search mode out of {', '.join(MODES)}, got {mode!r}.", mode=mode)
+    for strategy in strategies:
+        find_strategy(strategy)
 
 
 def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:

@@ -27,10 +27,10 @@ def test_search_shows_where_and_why(cli, fox) -> None:
     assert "broken leg" in shown
 
 
-def test_search_that_finds_nothing_says_so(cli) -> None:
-    result = cli("search", "anything")
+def test_search_that_finds_nothing_says_so(cli, fox) -> None:
+    result = cli("search", "anything", "--mode", "keywords")
     assert (result.stdout, result.stderr) == ("", "Nothing was found.\n")
-    assert cli.json("search", "anything") == []
+    assert cli.json("search", "anything", "--mode", "keywords") == []
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         assert [World(one).graph(held) for one, held in ((place, memory), (place, other))] == graphs
         assert memory._store.version() == version
         assert memory.question(KEPT) == kept
-        assert {path.name for path in folder.glob("notes.lbug*")} <= {"notes.lbug", "notes.lbug.wal"}
+        kept_files = {f"notes.lbug{suffix}" for suffix in ("", ".wal", ".in_use")}
+        assert {path.name for path in folder.glob("notes.lbug*")} <= kept_files
         assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.glob("notes.lbug*"))
         assert memory.ask("Who opened the new bridge?").citations
         memory.add("Zoe came later.", key="zoe")
