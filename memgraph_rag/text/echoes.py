@@ -24,7 +24,7 @@ __all__ = ["answered", "marked", "sentence_ids"]
 _FEWEST_WORDS, _FEWEST_CHARACTERS = 4, 24  # either is enough: few words may be Chinese
 _MOST_SENTENCES = 64  # of one answer
 _SHARE = 0.5  # of the characters of a segment or a document that make it an echo
-_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
+_MARK = re.compile(r"(?<!\s)\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
 _WORD = re.compile(r"\w+")
 _LABEL = re.compile(r"\s*[^:.!?\n]{1,40}:\s+")  # "Answer: ", or who says it and when
 
