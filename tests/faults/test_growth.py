@@ -38,10 +38,16 @@ def test_twice_the_input_takes_twice_the_time(name: str, tmp_path: Path) -> None
     assert not grown
 
 
-def test_quadratic_work_is_found() -> None:
-    def compared(text: str) -> int:
-        return sum(text[:at].count("x") for at in range(0, len(text), 64))
+@pytest.mark.parametrize(("power", "is_found"), [(1, False), (2, True)])
+def test_quadratic_work_is_found(power: int, is_found: bool, monkeypatch) -> None:
+    seconds = 0.0
 
-    growth = grows("compared", Work(compared), ("x",))
-    assert growth is not None
-    assert growth.seconds_doubled > 3 * growth.seconds
+    def work(text: str) -> None:
+        nonlocal seconds
+        seconds += (len(text) / 64_000) ** power
+
+    monkeypatch.setattr("fault_growth.time.process_time", lambda: seconds)
+    growth = grows("work", Work(work), ("x",))
+    assert (growth is not None) is is_found
+    if growth:
+        assert growth.seconds_doubled == pytest.approx(4 * growth.seconds)
