@@ -19,12 +19,17 @@ def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
     """The document with these segments as echoes, and nothing derived of them."""
     segments = tuple(replace(one, echo=one.index in places) for one in graph.segments)
     evidence = {segment.id for segment in segments if not segment.echo}
+    summarizes = tuple(edge for edge in graph.summarizes if edge.target_id in evidence)
+    summarizing = {edge.source_id for edge in summarizes}
+    kept = [place for place, point in enumerate(graph.points) if point.id in summarizing]
     return replace(
         graph,
+        points=tuple(graph.points[place] for place in kept),
+        point_embeddings=graph.point_embeddings[kept],
         document=replace(graph.document, echoes=len(places)),
         segments=segments,
         mentions=tuple(one for one in graph.mentions if one.segment_id in evidence),
-        summarizes=tuple(one for one in graph.summarizes if one.target_id in evidence),
+        summarizes=summarizes,
     )
 
 
@@ -126,7 +131,7 @@ def test_what_is_derived_from_an_echo_is_refused(store: GraphStore) -> None:
     graph = make_relations(store.namespace, make_graph(store.namespace, texts=TEXTS, levels=(1,)))
     fit = echoing(graph, 1)
     for wrong in (
-        replace(fit, mentions=graph.mentions, relations=(), summarizes=()),
+        replace(fit, mentions=graph.mentions, relations=()),
         replace(fit, relations=(), summarizes=graph.summarizes),
     ):
         with pytest.raises(StoreError, match="echo"):
