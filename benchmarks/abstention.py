@@ -31,9 +31,9 @@ from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
-from memgraph_rag.evaluation.folders import read_folder
+from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import auc
-from memgraph_rag.reading import ENOUGH_TO_TELL
+from memgraph_rag.operations.answer import ENOUGH_TO_TELL
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 from memgraph_rag.types import Step, StopReason
 

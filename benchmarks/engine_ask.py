@@ -20,7 +20,7 @@ from transformers import DynamicCache
 
 from memgraph_rag import Memory
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.plain import PlainModel
+from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies.pecan import Pecan

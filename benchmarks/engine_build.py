@@ -17,7 +17,7 @@ from memgraph_rag.contracts import Progress, SplitDocument
 from memgraph_rag.layers.points import INSTRUCTION, PointsLayer
 from memgraph_rag.models import language_model
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.plain import PlainModel
+from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.settings import Settings
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Generation, Prompt, Segment, as_line, make_id

@@ -14,7 +14,7 @@ from setting import Setting, using
 from transformers import AutoModelForCausalLM, DynamicCache
 
 from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.cache import RowCache
+from memgraph_rag.models.kv_cache import RowCache
 from memgraph_rag.models.language_model import TransformersModel
 
 __all__ = ["capture"]

@@ -41,7 +41,7 @@ from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.names import is_name, normalise
+from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import LayerRows, Segment, Usage
 

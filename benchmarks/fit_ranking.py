@@ -27,13 +27,13 @@ from scipy.optimize import minimize
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.folders import read_folder
+from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
 from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, WHOEVER, shares, told_before
-from memgraph_rag.search.whose import asked_of, said_instead
+from memgraph_rag.search.speakers import asked_of, said_instead
 from memgraph_rag.types import Segment
 
 FOLDS = 10

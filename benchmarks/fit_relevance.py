@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.folders import Folder, Question, read_folder
+from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.types import RelevanceCurve
 

@@ -36,10 +36,10 @@ from machine import header, peak_memory
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import DocumentError, MemgraphRagError
-from memgraph_rag.evaluation.folders import Folder, read_folder
+from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, interval
+from memgraph_rag.evaluation.retrieval import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.evaluation.searching import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.types import Action
 
 COSTS = (

@@ -31,14 +31,14 @@ import numpy as np
 from machine import header, memory_now, peak_memory
 
 from memgraph_rag import Document, Memory
-from memgraph_rag.capitals import capitalised
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.folders import Folder, read_folder
+from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import SEED
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.names import is_name, normalise
+from memgraph_rag.lexical.capitalised_names import capitalised
+from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import DocumentGraph, Receipt, Title, make_id
 

@@ -35,7 +35,7 @@ from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
-from memgraph_rag.evaluation.folders import Folder, Question, read_folder
+from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import LAYERS

@@ -17,22 +17,6 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag import archive, events, looking, reembedding, upkeep
-from memgraph_rag.archive_check import check_as_added
-from memgraph_rag.arguments import (
-    as_object,
-    as_text,
-    check_count,
-    check_namespace,
-    check_part,
-    check_relevance,
-    checked_budget,
-    checked_question,
-    checked_time,
-    may_name,
-    readable,
-    with_known_arguments,
-)
 from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
@@ -51,20 +35,36 @@ from memgraph_rag.errors import (
     StoreReadOnly,
     StrategyError,
 )
-from memgraph_rag.found_models import FoundModels, open_embedder
-from memgraph_rag.ingestion import Ingestion
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.learning import Learning
-from memgraph_rag.lookup import checked_names, find_documents
 from memgraph_rag.models.journal import Journal
-from memgraph_rag.outcomes import Outcomes
-from memgraph_rag.reading import Reading
+from memgraph_rag.operations import archive, neighbourhood, reembed, repair, telemetry
+from memgraph_rag.operations.answer import Reading
+from memgraph_rag.operations.archive_check import check_as_added
+from memgraph_rag.operations.document_lookup import checked_names, find_documents
+from memgraph_rag.operations.ingest import Ingestion
+from memgraph_rag.operations.model_loader import FoundModels, open_embedder
+from memgraph_rag.operations.outcomes import Outcomes
+from memgraph_rag.operations.sources import Request
+from memgraph_rag.operations.update_graph import Learning
+from memgraph_rag.operations.validation import (
+    as_object,
+    as_text,
+    check_count,
+    check_namespace,
+    check_part,
+    check_relevance,
+    checked_budget,
+    checked_question,
+    checked_time,
+    may_name,
+    readable,
+    with_known_arguments,
+)
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
-from memgraph_rag.sources import Request
-from memgraph_rag.stores import OpeningProcess, checking, open_place, open_store
+from memgraph_rag.stores import OpeningProcess, open_place, open_store, write_checks
 from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
@@ -284,11 +284,11 @@ class Memory:
             DocumentError: it cannot be read as text, or another file is stored under this key.
             StoreError: the database failed, or was opened for reading only.
         """
-        with events.span("add") as told:
+        with telemetry.span("add") as told:
             (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
             if isinstance(outcome, Failure):
                 raise outcome.error
-            told |= events.of_receipt(outcome)
+            told |= telemetry.of_receipt(outcome)
         return outcome
 
     def add_many(self, sources: Iterable[Source] | Path) -> Iterator[Receipt | Failure]:
@@ -313,7 +313,7 @@ class Memory:
                 "a list."
             )
         requests = (Request(source) for source in sources)
-        return Outcomes("add_many", events.each("add", self._ingestion(self._layers).run(requests)))
+        return Outcomes("add_many", telemetry.each("add", self._ingestion(self._layers).run(requests)))
 
     def folder(self, path: Path) -> Folder:
         """The files of a folder and of all below it, as sources for ``add_many``; ``left_out`` says what is none.
@@ -347,7 +347,7 @@ class Memory:
         """
         chosen = _checked_layers(DEFAULT_LAYERS if layers is None else layers, self.settings)
         ids = self._ids(documents)
-        return Outcomes("deepen", events.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
+        return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -424,7 +424,7 @@ class Memory:
             **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
         )
         items = self._reading.run(question, chosen, budget, ids)
-        return events.over("ask", self._kept(items) if keep_trace else items, strategy=chosen.name)
+        return telemetry.over("ask", self._kept(items) if keep_trace else items, strategy=chosen.name)
 
     def _kept(self, items: Generator[Step | str | Answer, None, None]) -> Generator[Step | str | Answer, None, None]:
         """The same items; the answer is stored before it is told."""
@@ -474,7 +474,7 @@ class Memory:
         query = checked_question(query)
         check_count("k", k)
         check_relevance(min_relevance, mode=mode, embedder=self.embedder)
-        with events.span("search", k=k) as told:
+        with telemetry.span("search", k=k) as told:
             found = self._search.find(
                 query,
                 k=k,
@@ -507,7 +507,7 @@ class Memory:
         """All documents of this namespace, by key."""
         return self._store.documents()
 
-    def around(self, name: str, *, kind: looking.Kind | None = None, most: int = 40) -> Neighbourhood:
+    def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.
 
         Args:
@@ -520,12 +520,12 @@ class Memory:
             DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
             SettingsError: no such kind, or ``most`` below 1 or above 1,000,000.
         """
-        if kind is not None and kind not in looking.KINDS:
-            raise SettingsError(f"Expected kind out of {looking.KINDS}, got {kind!r}.", kind=kind)
+        if kind is not None and kind not in neighbourhood.KINDS:
+            raise SettingsError(f"Expected kind out of {neighbourhood.KINDS}, got {kind!r}.", kind=kind)
         check_count("most", most)
         if not isinstance(name, str):
             raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
-        return looking.look(self._store, looking.find(self._store, readable(name), kind=kind), most=most)
+        return neighbourhood.look(self._store, neighbourhood.find(self._store, readable(name), kind=kind), most=most)
 
     def questions(self) -> list[Question]:
         """All questions that were kept (``ask(…, keep_trace=True)``), the newest first; stale ones say what changed."""
@@ -553,7 +553,7 @@ class Memory:
             QuestionNotFound: there is none.
         """
         self._require_writable()
-        with events.span("forget_question"):
+        with telemetry.span("forget_question"):
             for one in self._question_ids(question):  # not looked at before: one that is damaged goes too
                 with suppress(QuestionNotFound):
                     return self._store.forget_question(one)
@@ -573,11 +573,11 @@ class Memory:
             DocumentNotFound: there is none, or the path is that of several documents.
         """
         self._require_writable()
-        with events.span("forget") as told:
+        with telemetry.span("forget") as told:
             receipt = self._store.forget(find_documents(self._store, [document])[0].id)
             self._journal.clear()
-            reembedding.forget_kept(self._reembedding_dir)
-            told |= events.of_receipt(receipt)
+            reembed.forget_kept(self._reembedding_dir)
+            told |= telemetry.of_receipt(receipt)
         return receipt
 
     def purge(self) -> None:
@@ -591,10 +591,10 @@ class Memory:
             StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
         """
         self._require_writable()
-        with events.span("purge"):
+        with telemetry.span("purge"):
             self._store.purge()
             self._journal.clear()
-            reembedding.forget_kept(self._reembedding_dir)
+            reembed.forget_kept(self._reembedding_dir)
 
     def reembed(self, embedder: str | Path | Embedder) -> int:
         """Embed everything in the store, in all namespaces, by another embedder, of any dimension; how many documents.
@@ -612,10 +612,8 @@ class Memory:
         check_part("embedder", embedder, "embed")
         given = as_object(embedder)
         new = open_embedder(str(embedder), self.settings) if given is None else given
-        with events.span("reembed") as told:
-            told["documents"] = reembedding.reembed(
-                self._store, new, folder=self._reembedding_dir, progress=self._progress
-            )
+        with telemetry.span("reembed") as told:
+            told["documents"] = reembed.reembed(self._store, new, folder=self._reembedding_dir, progress=self._progress)
             self._models.embedder = new
             self.__dict__.pop("_reading", None)
             self._search = self._new_search()
@@ -631,8 +629,8 @@ class Memory:
 
         Nothing is, where only this library wrote: it is for files that were damaged and databases that others changed.
         """
-        with events.span("examine") as told:
-            found = upkeep.examine(self._store)
+        with telemetry.span("examine") as told:
+            found = repair.examine(self._store)
             told["found"] = sum(damage.number for damage in found)
         return found
 
@@ -644,8 +642,8 @@ class Memory:
         segments are missing cannot be mended: forget it, and add it again.
         """
         self._require_writable()
-        with events.span("repair") as told:
-            found = upkeep.repair(self._store, self.embedder)
+        with telemetry.span("repair") as told:
+            found = repair.repair(self._store, self.embedder)
             told["found"] = sum(damage.number for damage in found)
         return found
 
@@ -667,7 +665,7 @@ class Memory:
             )
         store, embedder = self._store, self.embedder
         graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
-        with events.span("export") as told:
+        with telemetry.span("export") as told:
             told["documents"] = archive.write(
                 Path(path), graphs, embedder=embedder.name, dimension=embedder.dimension
             )  # fmt: skip
@@ -692,11 +690,11 @@ class Memory:
         found = file.read(namespace=self.namespace)
         groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
         receipts = (receipt for group in groups for receipt in self._imported(group))
-        return Outcomes("import_from", events.each("import", receipts))
+        return Outcomes("import_from", telemetry.each("import", receipts))
 
     def _check_archived(self, graph: DocumentGraph) -> None:
         """Refuse a document of an archive that cannot be stored whole, or that this memory could not have made."""
-        checking.check(graph, self.embedder.dimension, namespace="")
+        write_checks.check(graph, self.embedder.dimension, namespace="")
         check_as_added(graph)
         if graph.document.recognizer not in ("", self.recognizer.name):
             raise SettingsError(

@@ -31,59 +31,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "contracts": {"types"},
     "settings": {"errors"},
-    "moments": {"types"},
-    "days": set(),
-    "capitals": set(),
-    "names": {"capitals", "contracts"},
-    **dict.fromkeys(ROOMS, CONTRACTS),
-    "text": {*CONTRACTS, "moments"},
-    "models": {*CONTRACTS, "capitals"},
-    "layers": {*CONTRACTS, "names"},
-    "search": {*CONTRACTS, "keywords", "moments", "names", "synonyms"},
-    "stores": {*CONTRACTS, "days", "keywords", "synonyms"},
-    "keywords": {"days"},
-    "synonyms": set(),
-    "unit_vectors": {"types"},
-    "testing": {"types", "contracts", "errors"},
-    "sources": {*CONTRACTS, "text"},
-    "ingestion": {*CONTRACTS, *ROOMS, "moments", "names", "sources", "unit_vectors"},
-    "learning": {*CONTRACTS, *ROOMS, "ingestion"},
-    "reading": {*CONTRACTS, *ROOMS},
-    "events": {"types"},
-    "outcomes": BASE,
-    "lookup": {*CONTRACTS, "arguments", "text"},
-    "looking": {*CONTRACTS, "names"},
-    "replacement": {"errors"},
-    "archive": {*BASE, "replacement"},
-    "archive_check": {*BASE, "moments", "text"},
-    "upkeep": {*CONTRACTS, *ROOMS, "unit_vectors"},
-    "reembedding": {*CONTRACTS, *ROOMS, "unit_vectors"},
-    "arguments": {*CONTRACTS, "moments", "text"},
-    "found_models": {*CONTRACTS, "models"},
-    "memory": {
-        *CONTRACTS,
-        *ROOMS,
-        "archive",
-        "archive_check",
-        "arguments",
-        "events",
-        "found_models",
-        "ingestion",
-        "learning",
-        "looking",
-        "lookup",
-        "outcomes",
-        "reading",
-        "reembedding",
-        "sources",
-        "upkeep",
-    },
+    "lexical": {"types", "contracts"},
+    **dict.fromkeys(ROOMS, CONTRACTS | {"lexical"}),
+    "strategies": CONTRACTS,
+    "operations": {*CONTRACTS, *ROOMS, "lexical"},
+    "testing": {*BASE, "contracts"},
+    "memory": {*CONTRACTS, *ROOMS, "operations"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, "memory", "replacement", "stores", "models", "strategies", "evaluation"},
+    "cli": {ROOT, *CONTRACTS, "memory", "operations", "stores", "models", "strategies", "evaluation"},
     "__main__": {"cli"},
-    "mcp": {ROOT, *BASE, "memory", "settings"},
-    "integrations": {ROOT, *BASE, "memory", "settings"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},
 }
 """Which rooms a room may import from, beside itself."""
@@ -105,7 +62,7 @@ OWNERS = {
     "spacy": "models",
     "stanza": "models",
     "pypdf": "text",
-    "dateutil": "moments",
+    "dateutil": "lexical",
     "markdown_it": "text",
     "charset_normalizer": "text",
     "sentencex": "text",
@@ -215,7 +172,9 @@ def test_the_checks_above_see_what_they_look_for() -> None:
     """A table that no import ever reaches would pass too."""
     assert "settings" in {room_imported(name) for _, name in imports("memory.py")}
     assert "neo4j" in {name.split(".")[0] for _, name in imports("stores/neo4j_server.py")}
-    assert "memgraph_rag.models.language_model.TransformersModel" in {name for _, name in imports("found_models.py")}
+    assert "memgraph_rag.models.language_model.TransformersModel" in {
+        name for _, name in imports("operations/model_loader.py")
+    }
     assert "memgraph_rag.models.language_model.TransformersModel" not in {
         name for _, name in imports("models/session.py")
     }, "for the type checker only"
@@ -279,7 +238,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         memgraph_rag.Memry  # noqa: B018
 
 
-@pytest.mark.parametrize("module", ["types", "contracts", "errors", "names", "settings", "memory", "testing"])
+@pytest.mark.parametrize("module", ["types", "contracts", "errors", "settings", "memory", "testing"])
 def test_each_public_module_lists_what_it_offers(module: str) -> None:
     offered = importlib.import_module(f"memgraph_rag.{module}")
     assert len(offered.__all__) == len(set(offered.__all__))  # ruff keeps the order

@@ -43,7 +43,7 @@ from memgraph_rag.errors import (
     SettingsError,
     StoreError,
 )
-from memgraph_rag.found_models import FoundModels
+from memgraph_rag.operations.model_loader import FoundModels
 from memgraph_rag.stores import open_store
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
@@ -284,7 +284,7 @@ def test_documents_added_together_equal_those_added_one_by_one(open_memory: Open
 def test_groups_of_documents_are_told_of_in_order_and_compared_with_what_is_then_stored(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, layers: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("memgraph_rag.sources._GROUP_DOCUMENTS", 2)
+    monkeypatch.setattr("memgraph_rag.operations.sources._GROUP_DOCUMENTS", 2)
     memory = open_memory(layers=layers, recognizer=ChokingOn("poison"))
     stories = {"a": FOX, "b": RIVER, "c": FOX.replace("milk", "poison"), "d": RIVER[::-1], "e": FOX[::-1]}
     sources = [Document(stories[key], key) for key in "abcadee"] + [Document(RIVER, "a"), Document(FOX, "b")]

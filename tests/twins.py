@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.plain import PlainModel
+from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.types import Prompt
 
 __all__ = ["PROMPTS", "assert_same_generations"]

@@ -11,16 +11,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from memgraph_rag.cli import endings
-from memgraph_rag.cli.adding import add, deepen, forget
-from memgraph_rag.cli.asking import ask
-from memgraph_rag.cli.calibrating import calibrate
+from memgraph_rag.cli import exit_status
+from memgraph_rag.cli.add import add, deepen, forget
+from memgraph_rag.cli.ask import ask
+from memgraph_rag.cli.calibrate import calibrate
 from memgraph_rag.cli.demo import demo
 from memgraph_rag.cli.doctor import doctor
-from memgraph_rag.cli.evaluating import evaluate
-from memgraph_rag.cli.keeping import export_file, import_file, purge, reembed
-from memgraph_rag.cli.looking import documents, questions, search, show, status
-from memgraph_rag.cli.place import at_place
+from memgraph_rag.cli.evaluate import evaluate
+from memgraph_rag.cli.inspection import documents, questions, search, show, status
+from memgraph_rag.cli.maintenance import export_file, import_file, purge, reembed
+from memgraph_rag.cli.options import at_place
 
 __all__ = ["app"]
 
@@ -31,11 +31,11 @@ class _Root(TyperGroup):
     """All commands; the one place where errors become lines and exit statuses."""
 
     def make_context(self, *given: Any, **more: Any) -> Any:
-        with endings.one_line(), endings.plain_usage():
+        with exit_status.one_line(), exit_status.plain_usage():
             return super().make_context(*given, **more)
 
     def invoke(self, ctx: Any) -> Any:
-        with endings.one_line(), endings.plain_usage():
+        with exit_status.one_line(), exit_status.plain_usage():
             return super().invoke(ctx)
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 import platformdirs
 import typer
 
-from memgraph_rag.cli import forms
-from memgraph_rag.cli.asking import replay, show_reading
-from memgraph_rag.cli.place import Place, file_of
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.ask import replay, show_reading
+from memgraph_rag.cli.options import Place, file_of
 from memgraph_rag.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bo
     if fresh and any(record.key == story.key for record in memory.documents()):
         memory.forget(story.key)
     (receipt,) = bars.between(map(memory.add, [story]), "adding")
-    out.print(render.receipt_line(forms.receipt_form(receipt)), soft_wrap=True)
+    out.print(render.receipt_line(json_output.receipt_form(receipt)), soft_wrap=True)
     return receipt.action is Action.UNCHANGED
 
 
@@ -100,7 +100,7 @@ def _show_question(memory: Memory, question: str, kept: _Kept, bars: Bars, out: 
         return
     items = memory.stream(question, strategy=_STRATEGY)
     items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
-    kept.keep(question, forms.answer_form(show_reading(items, walk=out, answer=out)))
+    kept.keep(question, json_output.answer_form(show_reading(items, walk=out, answer=out)))
 
 
 def _command(place: Place) -> str:
@@ -123,7 +123,7 @@ def _about(memory: Memory, story: Document) -> tuple[str, ...]:
     from memgraph_rag import __version__
 
     made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, __version__)
-    return (story.sha256, memory.namespace, *made_by, *forms.StepForm.__annotations__)
+    return (story.sha256, memory.namespace, *made_by, *json_output.StepForm.__annotations__)
 
 
 class _Kept:
@@ -138,15 +138,15 @@ class _Kept:
         self._path = path
         self._about = about
         try:
-            self._answers: dict[str, forms.AnswerForm] = dict(json.loads(path.read_text("utf-8")))
+            self._answers: dict[str, json_output.AnswerForm] = dict(json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             self._answers = {}
 
-    def find(self, question: str) -> forms.AnswerForm | None:
+    def find(self, question: str) -> json_output.AnswerForm | None:
         """The answer to this question, if there is one."""
         return self._answers.get(self._key(question))
 
-    def keep(self, question: str, answer: forms.AnswerForm) -> None:
+    def keep(self, question: str, answer: json_output.AnswerForm) -> None:
         """Write an answer into the file; at once, so that an interrupted demo keeps what it has."""
         self._answers[self._key(question)] = answer
         self._path.parent.mkdir(parents=True, exist_ok=True)  # with a server as store nothing has made it yet

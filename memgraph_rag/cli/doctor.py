@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from memgraph_rag.cli import forms
-from memgraph_rag.cli.place import Json, Place, file_of
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place, file_of
 from memgraph_rag.errors import (
     ModelError,
     SchemaMismatch,
@@ -74,7 +74,7 @@ def doctor(
                 out.print(f"{state} {finding.part:<16}", end="")
                 out.print(render.plain(finding.found + advice), markup=False, soft_wrap=True)
     if as_json:
-        forms.write_json([asdict(finding) for finding in findings])
+        json_output.write_json([asdict(finding) for finding in findings])
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
 
@@ -203,7 +203,7 @@ def _crash(settings: Settings) -> Finding | None:
     path = file_of(settings.store)
     if path is None or not path.is_file():
         return None
-    from memgraph_rag.stores.ladybug_trial import try_file
+    from memgraph_rag.stores.ladybug_probe import try_file
 
     try:
         try_file(path)
@@ -241,7 +241,7 @@ def _logs_aside(path: Path | None) -> list[str]:
     """Damaged logs of the store's file that were kept."""
     if path is None:
         return []
-    from memgraph_rag.stores.ladybug_companions import logs_aside
+    from memgraph_rag.stores.ladybug_sidecars import logs_aside
 
     return [aside.name for aside in logs_aside(os.path.realpath(path))]
 

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memgraph_rag.cli.forms import AnswerForm, CitationForm, StepForm, UsageForm, usage_form
-from memgraph_rag.cli.plain import label, plain
-from memgraph_rag.cli.plain import line as _line
+from memgraph_rag.cli.json_output import AnswerForm, CitationForm, StepForm, UsageForm, usage_form
+from memgraph_rag.cli.sanitize import label, plain
+from memgraph_rag.cli.sanitize import line as _line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memgraph_rag.cli.plain import label, plain
+from memgraph_rag.cli.sanitize import label, plain
 from memgraph_rag.stores import neo4j_server
 from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
 from memgraph_rag.stores.neo4j_server import RunningServer

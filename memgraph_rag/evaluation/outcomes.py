@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.evaluation.searching import Piece
+from memgraph_rag.evaluation.retrieval import Piece
 
 __all__ = ["Building", "Outcome", "Outcomes", "key_of"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memgraph_rag.evaluation.folders import Folder
+from memgraph_rag.evaluation.dataset import Folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, ratio_difference, ratio_interval
 from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.scores import Scores, scores_of

@@ -13,9 +13,9 @@ from typing import Any
 
 from memgraph_rag import __version__
 from memgraph_rag.errors import DocumentError, ModelError, QuestionError
-from memgraph_rag.evaluation.folders import Folder, Question
+from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
-from memgraph_rag.evaluation.searching import CUTOFFS, find_pieces
+from memgraph_rag.evaluation.retrieval import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Action, Document, Failure, Receipt, Usage
 

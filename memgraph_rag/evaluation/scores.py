@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from memgraph_rag.evaluation.folders import Folder, Question, Span
+from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.outcomes import Outcome
-from memgraph_rag.evaluation.searching import CUTOFFS, evidence_shares
+from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares
 
 __all__ = ["Scores", "chosen_option", "containment", "exact_match", "f1", "rouge_l", "scores_of"]
 

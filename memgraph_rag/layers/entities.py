@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import Models, Named, Progress, SplitDocument
-from memgraph_rag.names import is_name, normalise
+from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
 __all__ = ["EntitiesLayer", "mentions_in"]

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from memgraph_rag.layers.surfaces import words
-from memgraph_rag.names import LONGEST_NAME
+from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.types import Prompt, as_line
 
 __all__ = ["SCHEMA", "Said", "Triple", "about", "directed_task", "goes_in_circles", "said", "strings", "task"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memgraph_rag.layers.surfaces import first_word, occurrences, words
-from memgraph_rag.names import is_name, normalise
+from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 
 __all__ = ["Ground", "Vocabulary", "can_name", "is_proper"]

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from memgraph_rag.names import LONGEST_NAME, SAME_CHARACTERS, normalise
+from memgraph_rag.lexical.names import LONGEST_NAME, SAME_CHARACTERS, normalise
 
 __all__ = ["first_word", "occurrences", "words"]
 

@@ -25,16 +25,16 @@ from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, WindowExceeded
 from memgraph_rag.models import attention
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility
-from memgraph_rag.models.cache import JoinedCaches, RowCache
 from memgraph_rag.models.calibration import HeadCalibration
+from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
+from memgraph_rag.models.kv_cache import JoinedCaches, RowCache
 from memgraph_rag.models.loading_bars import without_loading_bars
-from memgraph_rag.models.prefixes import Prefixes
+from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
-from memgraph_rag.models.sharing import Pass, SharedPasses
+from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.types import Generation, Prompt, Usage
 

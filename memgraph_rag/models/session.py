@@ -23,9 +23,9 @@ from typing_extensions import Self
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.cache import RowCache
-from memgraph_rag.models.drawing import Draw
-from memgraph_rag.models.sharing import Pass
+from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.sampling import Draw
+from memgraph_rag.models.shared_batches import Pass
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer
-from memgraph_rag.keywords import words
-from memgraph_rag.names import names_in, ngrams
+from memgraph_rag.lexical.names import names_in, ngrams
+from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
@@ -39,8 +39,8 @@ from memgraph_rag.search.ranking import (
     told_before,
     turn_features,
 )
+from memgraph_rag.search.speakers import asked_of, said_instead
 from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, respelt
-from memgraph_rag.search.whose import asked_of, said_instead
 from memgraph_rag.types import Carrier, Vector, entity_id
 
 __all__ = ["Found", "GraphSearch", "longest"]

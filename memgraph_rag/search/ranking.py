@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.search.index import Said, View
-from memgraph_rag.search.whose import asked_for
+from memgraph_rag.search.speakers import asked_for
 
 __all__ = [
     "FEATURES",

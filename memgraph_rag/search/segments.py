@@ -15,11 +15,11 @@ from typing import get_args
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphReader, SearchMode
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.names import names_in
+from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.search.named import asked_about, held, meant
+from memgraph_rag.search.name_coverage import asked_about, held, meant
 from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, Segment, Vector
 
 __all__ = ["SegmentSearch"]

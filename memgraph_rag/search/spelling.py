@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from memgraph_rag.keywords import STOP_WORDS, WORD, unaccented
+from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented
 
 __all__ = ["bare", "may_be_misspelt", "nearest", "respelt"]
 

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.stores.forking import OpeningProcess
 from memgraph_rag.stores.ladybug_lock import open_place
+from memgraph_rag.stores.process_guard import OpeningProcess
 
 __all__ = ["OpeningProcess", "open_place", "open_store"]
 

@@ -16,15 +16,15 @@ from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import (
-    ladybug_companions,
-    ladybug_rewriting,
+    graph_reads,
+    graph_writes,
+    ladybug_rewrite,
+    ladybug_sidecars,
     queries,
-    reading,
-    relating,
     relation_rows,
+    relation_writes,
     rows,
     schema,
-    writing,
 )
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
@@ -56,7 +56,7 @@ WRITTEN_TOGETHER = 64
 FEW_ROWS = 32
 
 
-class LadybugStore(writing.WrittenGraph):
+class LadybugStore(graph_writes.WrittenGraph):
     """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
 
     def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False) -> None:
@@ -91,8 +91,8 @@ class LadybugStore(writing.WrittenGraph):
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments of the largest cosine, by an exact scan."""
         if documents is not None:
-            return reading.score(self._run, vector, documents=documents, k=k)
-        return rows.decode_hits(self._run("read/score_namespace", vector=reading.numbers(vector), k=k))
+            return graph_reads.score(self._run, vector, documents=documents, k=k)
+        return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.numbers(vector), k=k))
 
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
@@ -109,8 +109,8 @@ class LadybugStore(writing.WrittenGraph):
         By three statements, of which none goes to another machine: as one, the engine takes twice as long.
         """
         if vector is not None:
-            reading.numbers(vector)  # which refuses what has no direction; the engine takes the array as it is, faster
-        if not entity_ids or k < 1 or reading.nowhere(documents):
+            graph_reads.numbers(vector)  # refuses a vector without a direction; the engine takes the array itself
+        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
             return []
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
@@ -121,7 +121,7 @@ class LadybugStore(writing.WrittenGraph):
                 return []
             asked = {"places": sorted(places), "k": 2 * k}
             if vector is None:
-                found = run("read/list_neighbours", **asked, **reading.within(documents))
+                found = run("read/list_neighbours", **asked, **graph_reads.within(documents))
             elif documents is None:
                 found = run("read/find_neighbours", **asked, vector=vector)
             else:
@@ -134,16 +134,16 @@ class LadybugStore(writing.WrittenGraph):
 
     def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
         """The k relations of the largest cosine, by an exact scan."""
-        query = reading.numbers(vector)
-        if k < 1 or reading.nowhere(documents):
+        query = graph_reads.numbers(vector)
+        if k < 1 or graph_reads.nowhere(documents):
             return []
-        found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
+        found = self._run("read/score_relations", vector=query, k=k, **graph_reads.within(documents))
         return relation_rows.decode_neighbours(found, k)
 
     def _counts(self, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
         with self._file.lock:
             self._require_open()
-            return reading.counts_of(self._runner(self._file.look_up), document_ids)
+            return graph_reads.counts_of(self._runner(self._file.look_up), document_ids)
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""
@@ -211,7 +211,7 @@ class LadybugStore(writing.WrittenGraph):
         """Write all documents with their new embeddings; what no document owns is copied, before or after them."""
         fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension))
         tables = [row["name"] for row in self._run("read/list_tables")]
-        ladybug_rewriting.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
+        ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace)
             new._dimension = dimension
@@ -225,7 +225,7 @@ class LadybugStore(writing.WrittenGraph):
                     "was changed.",
                     namespace=namespace,
                 )
-        ladybug_rewriting.copy(self._file, fresh, but=["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS])
+        ladybug_rewrite.copy(self._file, fresh, but=["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS])
 
     def purge(self) -> None:
         """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
@@ -237,11 +237,11 @@ class LadybugStore(writing.WrittenGraph):
         with self._file.lock:
             stored = self.schema
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
-            ladybug_companions.remove_logs_aside(self._file.place)
+            ladybug_sidecars.remove_logs_aside(self._file.place)
 
     def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
         fresh.transaction(lambda execute: self._build(execute, 0, stored["embedder"], stored["dimension"]))
-        ladybug_rewriting.copy(self._file, fresh, but=["Schema"])
+        ladybug_rewrite.copy(self._file, fresh, but=["Schema"])
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -254,7 +254,7 @@ class LadybugStore(writing.WrittenGraph):
         statement = queries.statement(name, DIALECT)
         return self._file.read_table(statement.text, statement.bind(self._bound, parameters))
 
-    def _runner(self, execute: Execute) -> reading.Run:
+    def _runner(self, execute: Execute) -> graph_reads.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
             statement = queries.statement(name, DIALECT)
             return execute(statement.text, statement.bind(self._bound, parameters))
@@ -265,10 +265,10 @@ class LadybugStore(writing.WrittenGraph):
     def _transaction(
         self,
         operation: str,
-        work: Callable[[reading.Run, rows.Create], T],
+        work: Callable[[graph_reads.Run, rows.Create], T],
         *,
         row_bytes: int = 0,
-        first: str = writing.COUNTED,
+        first: str = graph_writes.COUNTED,
     ) -> T:
         self._require_writable()
         with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
@@ -283,9 +283,9 @@ class LadybugStore(writing.WrittenGraph):
             return self._file.transaction(begun, row_bytes=row_bytes)
 
     @override
-    def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
+    def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """By an exact scan of the embedded names, once for all rows."""
-        found = run("read/find_near_names", rows=_arrow(columns), least=relating.LOWEST_COSINE)
+        found = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
         return [Similar(**row) for row in found]
 
     def _creator(self, execute: Execute) -> rows.Create:

@@ -22,10 +22,9 @@ import ladybug
 import pyarrow as pa
 
 from memgraph_rag.errors import MemgraphRagError, StoreError, StoreLocked, StoreReadOnly
-from memgraph_rag.stores import ladybug_companions, ladybug_lock, ladybug_log
-from memgraph_rag.stores.forking import OpeningProcess, ProcessLock, keep_for_ever
+from memgraph_rag.stores import ladybug_lock, ladybug_log, ladybug_sidecars
 from memgraph_rag.stores.ladybug_errors import in_our_words
-from memgraph_rag.stores.ladybug_names import (
+from memgraph_rag.stores.ladybug_paths import (
     PENDING,
     WRITTEN,
     check_place,
@@ -33,6 +32,7 @@ from memgraph_rag.stores.ladybug_names import (
     real_place,
     remove_empty_shadow,
 )
+from memgraph_rag.stores.process_guard import OpeningProcess, ProcessLock, keep_for_ever
 
 __all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
 
@@ -211,8 +211,8 @@ class LadybugFile:
         with self.lock:
             if self.place == IN_MEMORY:
                 return
-            scratch = ladybug_companions.scratch_of(self.place)
-            ladybug_companions.remove_scratch(self.place)
+            scratch = ladybug_sidecars.scratch_of(self.place)
+            ladybug_sidecars.remove_scratch(self.place)
             try:
                 with in_our_words(self.place):
                     old_bytes = Path(self.place).stat().st_size
@@ -235,7 +235,7 @@ class LadybugFile:
                     self._close_engine()  # if it was not, or was in part
                     self._open_engine()
             finally:
-                ladybug_companions.remove_scratch(self.place)
+                ladybug_sidecars.remove_scratch(self.place)
 
     def _open_engine(self) -> None:
         is_file = self.place != IN_MEMORY and not self.read_only
@@ -316,7 +316,7 @@ def _recover(place: str) -> None:
     with in_our_words(place), Path(place).open("rb+") as held:
         if _lock(held.fileno()):  # else the engine says who has it
             ladybug_log.mend(place)
-            ladybug_companions.remove_leftovers(place)
+            ladybug_sidecars.remove_leftovers(place)
 
 
 def _create(place: str) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from memgraph_rag.errors import StoreLocked, StoreReadOnly
-from memgraph_rag.stores.ladybug_names import ENGINE, LOCK_SUFFIX
+from memgraph_rag.stores.ladybug_paths import ENGINE, LOCK_SUFFIX
 
 __all__ = ["FileLock", "Hold", "abandon_all", "hold", "open_place"]
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from memgraph_rag.errors import StoreReadOnly
-from memgraph_rag.stores.ladybug_companions import name_log_aside
 from memgraph_rag.stores.ladybug_errors import in_our_words
-from memgraph_rag.stores.ladybug_names import LOGS
+from memgraph_rag.stores.ladybug_paths import LOGS
+from memgraph_rag.stores.ladybug_sidecars import name_log_aside
 
 __all__ = ["committed_bytes", "mend", "require_whole"]
 

@@ -14,20 +14,20 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from memgraph_rag import days
 from memgraph_rag.errors import StoreError
-from memgraph_rag.keywords import TITLE_WEIGHT
-from memgraph_rag.keywords import keywords as keywords_of
+from memgraph_rag.lexical import dates
+from memgraph_rag.lexical.bm25 import TITLE_WEIGHT
+from memgraph_rag.lexical.tokenize import keywords as keywords_of
 from memgraph_rag.stores import (
-    embedding,
-    neo4j_reembedding,
+    embedding_updates,
+    graph_reads,
+    graph_writes,
+    neo4j_reembed,
     queries,
-    reading,
-    relating,
     relation_rows,
+    relation_writes,
     rows,
     schema,
-    writing,
 )
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
 from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedSegment, Neighbour, Similar, Vector
@@ -49,7 +49,7 @@ class Overtaken(Exception):
     """Somebody wrote between what was read and the transaction that rests on it."""
 
 
-class Neo4jStore(writing.WrittenGraph):
+class Neo4jStore(graph_writes.WrittenGraph):
     """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
 
     def __init__(self, connection: Neo4jConnection, *, namespace: str, read_only: bool = False) -> None:
@@ -84,8 +84,8 @@ class Neo4jStore(writing.WrittenGraph):
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments of the largest cosine: by the index, or exactly where the index cannot be trusted."""
         if documents is not None:
-            return reading.score(self._run, vector, documents=documents, k=k)
-        query = reading.numbers(vector)
+            return graph_reads.score(self._run, vector, documents=documents, k=k)
+        query = graph_reads.numbers(vector)
         found = self._by_index("read/find_nearest_segments", vector=query, width=_width(k))
         return _trusted(rows.decode_hits(found or []), k) or self._hits("read/score_namespace", vector=query, k=k)
 
@@ -94,8 +94,8 @@ class Neo4jStore(writing.WrittenGraph):
     ) -> list[Hit]:
         """The k segments that match the words best, at least one word each, by the full-text index."""
         # The index knows words alone, so a day is looked for in each form in which a text may write it.
-        words = [*keywords_of(keywords), *days.forms(keywords)][:MOST_KEYWORDS]
-        if not words or reading.nowhere(documents):
+        words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
+        if not words or graph_reads.nowhere(documents):
             return []
         asked = {"index": INDEXES[stemming], "query": _lucene(words, self._bound["namespace_id"])}
         if documents is not None:
@@ -103,7 +103,7 @@ class Neo4jStore(writing.WrittenGraph):
         hits = self._hits("read/find_matching_segments", **asked, width=_width(k))
         if len(hits) < _width(k):
             return hits[:k]
-        return _trusted(hits, k) or self._hits("read/find_matching_segments", **asked, width=reading.NO_LIMIT)[:k]
+        return _trusted(hits, k) or self._hits("read/find_matching_segments", **asked, width=graph_reads.NO_LIMIT)[:k]
 
     @override
     def expand(
@@ -114,8 +114,8 @@ class Neo4jStore(writing.WrittenGraph):
         By the index, or exactly where documents are named or it cannot be trusted; always exactly in Neo4j 5, whose
         index finds among the relations of all entities only.
         """
-        query = None if vector is None else reading.numbers(vector)
-        if not entity_ids or k < 1 or reading.nowhere(documents):
+        query = None if vector is None else graph_reads.numbers(vector)
+        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
             return []
         asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
@@ -123,7 +123,7 @@ class Neo4jStore(writing.WrittenGraph):
             near = relation_rows.decode_neighbours(found or [], k + 1)
             if found is not None and (len(near) <= k or _trusted(near, k)):
                 return near[:k]
-        asked |= {"k": k} | reading.within(documents)
+        asked |= {"k": k} | graph_reads.within(documents)
         if query is None:
             found = self._run("read/list_neighbours", **asked)
         else:
@@ -132,15 +132,15 @@ class Neo4jStore(writing.WrittenGraph):
 
     def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
         """The k relations of the largest cosine: by the index, or exactly where the index cannot be trusted."""
-        query = reading.numbers(vector)
-        if k < 1 or reading.nowhere(documents):
+        query = graph_reads.numbers(vector)
+        if k < 1 or graph_reads.nowhere(documents):
             return []
         if documents is None:
             width = _width(k)
             found = self._by_index("read/find_nearest_relations", vector=query, width=width)
             if trusted := _trusted(relation_rows.decode_neighbours(found or [], width), k):
                 return trusted
-        found = self._run("read/score_relations", vector=query, k=k, **reading.within(documents))
+        found = self._run("read/score_relations", vector=query, k=k, **graph_reads.within(documents))
         return relation_rows.decode_neighbours(found, k)
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
@@ -199,7 +199,7 @@ class Neo4jStore(writing.WrittenGraph):
         self._require_writable()
         for _ in range(TRIES):
             namespaces = [self.beside(namespace) for namespace in self.namespaces()]
-            prepared = [(store, store.version(), neo4j_reembedding.vectors_of(store, again)) for store in namespaces]
+            prepared = [(store, store.version(), neo4j_reembed.vectors_of(store, again)) for store in namespaces]
             try:
                 self._connection.write(
                     "reembed", lambda execute, prepared=prepared: self._switch(execute, prepared, embedder, dimension)
@@ -223,7 +223,7 @@ class Neo4jStore(writing.WrittenGraph):
     def _switch(
         self,
         execute: Execute,
-        prepared: Sequence[tuple[Neo4jStore, int, embedding.Vectors]],
+        prepared: Sequence[tuple[Neo4jStore, int, embedding_updates.Vectors]],
         embedder: str,
         dimension: int,
     ) -> None:
@@ -232,7 +232,7 @@ class Neo4jStore(writing.WrittenGraph):
             run("write/advance_namespace")
             if run("read/find_namespace_version")[0]["version"] != version + 1:
                 raise Overtaken
-            embedding.embed(run, create, store._find_among, vectors)
+            embedding_updates.embed(run, create, store._find_among, vectors)
         self._runner(execute)(
             "write/save_schema",
             schema_id=schema.SCHEMA_ID,
@@ -302,7 +302,7 @@ class Neo4jStore(writing.WrittenGraph):
                 raise
             return None
 
-    def _check_embedder(self, run: reading.Run) -> None:
+    def _check_embedder(self, run: graph_reads.Run) -> None:
         """Refuse vectors of an embedder that the store has no more."""
         stored = next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
         if self._embedder and (stored.get("embedder"), stored.get("dimension")) != (self._embedder, self._dimension):
@@ -312,10 +312,10 @@ class Neo4jStore(writing.WrittenGraph):
     def _transaction(
         self,
         operation: str,
-        work: Callable[[reading.Run, rows.Create], T],
+        work: Callable[[graph_reads.Run, rows.Create], T],
         *,
         row_bytes: int = 0,
-        first: str = writing.COUNTED,
+        first: str = graph_writes.COUNTED,
     ) -> T:
         self._require_open()
         self._require_writable()
@@ -335,32 +335,32 @@ class Neo4jStore(writing.WrittenGraph):
         return done
 
     @override
-    def _find_near(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
+    def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """By the index, which knows what was stored before this transaction, and among the rows themselves.
 
         A row's names are looked for more and more widely until the last is below the bound, so that none above it is
         cut off; the scores are then computed from the stored vectors, each the same way.
         """
         listed = rows.as_dicts(columns)
-        pairs = neo4j_reembedding.pairs_among(columns)
+        pairs = neo4j_reembed.pairs_among(columns)
         width = NAMES_AT_ONCE
         while listed:
             unfinished: set[str] = set()
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 some = listed[start : start + ROWS_PER_STATEMENT]
-                for row in run("read/find_near_names", rows=some, width=width, least=relating.LOWEST_COSINE):
+                for row in run("read/find_near_names", rows=some, width=width, least=relation_writes.LOWEST_COSINE):
                     pairs |= {(row["id"], other) for other in row["near"] if other != row["id"]}
-                    if row["looked_at"] >= width and row["lowest"] >= relating.LOWEST_COSINE:
+                    if row["looked_at"] >= width and row["lowest"] >= relation_writes.LOWEST_COSINE:
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
         return self._scored(run, pairs)
 
-    def _find_among(self, run: reading.Run, columns: rows.Columns) -> list[Similar]:
+    def _find_among(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """Among the rows alone, where they are all embedded names there are."""
-        return self._scored(run, neo4j_reembedding.pairs_among(columns))
+        return self._scored(run, neo4j_reembed.pairs_among(columns))
 
-    def _scored(self, run: reading.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
+    def _scored(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
         ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
         starts = range(0, len(ends), ROWS_PER_STATEMENT)
         scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
@@ -369,7 +369,7 @@ class Neo4jStore(writing.WrittenGraph):
     def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
         return rows.decode_hits(self._run(name, **parameters))
 
-    def _runner(self, execute: Execute) -> reading.Run:
+    def _runner(self, execute: Execute) -> graph_reads.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
             statement = queries.statement(name, self._dialect)
             return execute(statement.text, statement.bind(self._bound, parameters))

@@ -29,7 +29,7 @@ from tenacity import (
 
 from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores import queries
-from memgraph_rag.stores.forking import OpeningProcess, keep_for_ever
+from memgraph_rag.stores.process_guard import OpeningProcess, keep_for_ever
 
 __all__ = ["Execute", "Neo4jConnection", "connect"]
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.stores.rows import Row
 from memgraph_rag.types import Hit
 

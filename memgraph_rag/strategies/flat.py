@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.strategies.reflection import Reflection
-from memgraph_rag.strategies.room import fits
+from memgraph_rag.strategies.token_budget import fits
 from memgraph_rag.types import Segment, Step, StopReason, as_line
 
 __all__ = ["read_in_order"]

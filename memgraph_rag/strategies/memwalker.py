@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.reflection import Reflection, ask
-from memgraph_rag.strategies.room import fits, fitting
 from memgraph_rag.strategies.scope import documents_to_walk
+from memgraph_rag.strategies.token_budget import fits, fitting
 from memgraph_rag.types import Budget, Node, Segment, Step, StopReason, as_line
 
 __all__ = ["MemWalker"]

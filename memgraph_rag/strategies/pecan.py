@@ -15,8 +15,8 @@ from typing import Literal
 
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.reflection import Reflection
-from memgraph_rag.strategies.room import START_TOKENS, fitting, start_set
 from memgraph_rag.strategies.scope import documents_to_walk
+from memgraph_rag.strategies.token_budget import START_TOKENS, fitting, start_set
 from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
 
 __all__ = ["Pecan"]

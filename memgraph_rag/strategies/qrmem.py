@@ -24,9 +24,9 @@ from typing_extensions import override
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
-from memgraph_rag.strategies.hand import Hand
 from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, NEVER, Reflection, ask
-from memgraph_rag.strategies.room import START_TOKENS, is_spent, start_set
+from memgraph_rag.strategies.token_budget import START_TOKENS, is_spent, start_set
+from memgraph_rag.strategies.working_set import Hand
 from memgraph_rag.types import Budget, Segment, Step, StopReason
 
 __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]

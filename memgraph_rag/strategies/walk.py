@@ -16,7 +16,7 @@ from dataclasses import replace
 from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
-from memgraph_rag.strategies.room import START_TOKENS, cost, fits, is_spent, start_set
+from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
 from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
 
 __all__ = ["Walk"]

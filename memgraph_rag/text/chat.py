@@ -11,8 +11,8 @@ from datetime import date
 from itertools import accumulate, pairwise
 from typing import Any
 
-from memgraph_rag import moments
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.lexical import timestamps
 from memgraph_rag.types import Message, Turn
 
 __all__ = ["render", "unread_times"]
@@ -47,7 +47,7 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
     ranges = pairwise([*starts, len(text)])
     return text, tuple(
-        Turn(start, end, role, moments.understood(moment))
+        Turn(start, end, role, timestamps.understood(moment))
         for (start, end), (role, _, moment) in zip(ranges, read, strict=True)
     )
 

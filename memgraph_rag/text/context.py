@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memgraph_rag.moments import day_of
+from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.types import Segment
 
 __all__ = ["in_context"]

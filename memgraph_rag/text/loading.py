@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from memgraph_rag import moments
 from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarning
+from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
 from memgraph_rag.text.paths import default_key, expanded, may_be_path, names_file, spellings
@@ -188,7 +188,7 @@ def _checked(document: Document) -> Document:
 
 
 def _checked_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
-    """The turns with storable speakers and their times as ``moments`` writes them, if they tile a text that long."""
+    """The turns with storable speakers and their times as ``timestamps`` writes them, if they tile a text that long."""
     if not isinstance(turns, (tuple, list)):
         raise DocumentError(f"Expected the turns of a document as a tuple of Turn, got {type(turns).__name__}.")
     at = 0
@@ -200,7 +200,7 @@ def _checked_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
                 f"got [{turn.start}, {turn.end}). Let each turn start where the one before ends, the first at 0.",
                 index=index,
             )
-        moment = moments.read(turn.time)
+        moment = timestamps.read(turn.time)
         if turn.time and not moment:
             raise DocumentError(
                 f"Expected the time of turn {index} as ISO 8601, got {turn.time[:40]!r}. "

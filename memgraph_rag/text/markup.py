@@ -15,7 +15,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text.tags import Tag, attributes, tokens
+from memgraph_rag.text.html_tokenizer import Tag, attributes, tokens
 from memgraph_rag.types import as_line
 
 __all__ = ["declared_encoding", "markdown_title", "read_html"]

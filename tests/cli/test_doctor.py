@@ -170,7 +170,7 @@ CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
 
 
 def test_a_file_on_which_the_engine_crashes_does_not_end_the_doctor(cli, weights, fox, monkeypatch) -> None:
-    monkeypatch.setattr("memgraph_rag.stores.ladybug_trial._TRIAL", CRASH)
+    monkeypatch.setattr("memgraph_rag.stores.ladybug_probe._TRIAL", CRASH)
     monkeypatch.setattr("memgraph_rag.Memory", lambda *_, **__: pytest.fail("it was opened in this process"))
     told = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
     assert list(told) == PARTS

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from memgraph_rag.cli.forms import step_form
+from memgraph_rag.cli.json_output import step_form
 from memgraph_rag.cli.render import walk_line
 from memgraph_rag.types import Segment, Step
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memgraph_rag.evaluation.folders import Folder, Question
+from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.report import Scorecard, tera_flops
 from memgraph_rag.types import Document

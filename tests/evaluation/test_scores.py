@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.evaluation.folders import read_folder
+from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.evaluation.scores import chosen_option, containment, exact_match, f1, rouge_l, scores_of
 

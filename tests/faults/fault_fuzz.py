@@ -26,17 +26,17 @@ from hypothesis import strategies as st
 from memories import FOX, options
 
 from memgraph_rag import Memory
-from memgraph_rag.cli.forms import answer_form
+from memgraph_rag.cli.json_output import answer_form
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
-from memgraph_rag.keywords import keywords
 from memgraph_rag.layers import extraction
 from memgraph_rag.layers.points import PointsLayer, bullets, is_useless_from_here
 from memgraph_rag.layers.question_pool import Pool, proposed
 from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.lexical.names import LONGEST_NAME
+from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.memory import LAYERS
 from memgraph_rag.models.journal import Journal
-from memgraph_rag.names import LONGEST_NAME
 from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes

@@ -138,7 +138,7 @@ def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch:
         fill(memory)
         graph = World(place).graph(memory)
         with monkeypatch.context() as patch:
-            patch.setattr("memgraph_rag.stores.ladybug_rewriting._copy", lambda *_: 1 / 0)
+            patch.setattr("memgraph_rag.stores.ladybug_rewrite._copy", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 memory.purge()
         with monkeypatch.context() as patch:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.layers.surfaces import first_word, occurrences, words
-from memgraph_rag.names import normalise
+from memgraph_rag.lexical.names import normalise
 
 
 @pytest.mark.parametrize(

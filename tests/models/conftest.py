@@ -12,7 +12,7 @@ from architectures import ARCHITECTURES, write_checkpoint
 
 from memgraph_rag.models.catalogue import find_language_model
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.plain import PlainModel
+from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.settings import Settings
 
 SMALL = "qwen2.5-coder-0.5b-instruct"

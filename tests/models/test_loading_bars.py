@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.loading_bars import without_loading_bars
-from memgraph_rag.models.plain import PlainModel
+from memgraph_rag.models.reference import PlainModel
 
 
 @pytest.fixture(autouse=True)

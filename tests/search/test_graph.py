@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memories import RACES
 
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.names import normalise
+from memgraph_rag.lexical.names import normalise
 from memgraph_rag.search.graph import Found, GraphSearch
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.pagerank import personalised_pagerank

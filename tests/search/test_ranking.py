@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from memgraph_rag.keywords import KeywordIndex
+from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.search.index import Said, View
 from memgraph_rag.search.ranking import (
     FEATURES,

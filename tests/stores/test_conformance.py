@@ -13,7 +13,7 @@ from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, random_uni
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, SchemaMismatch, StoreError
-from memgraph_rag.stores.reading import counts
+from memgraph_rag.stores.graph_reads import counts
 from memgraph_rag.types import Action, Summarizes, make_id
 
 EVERYTHING = {

@@ -9,7 +9,7 @@ from store_samples import MakeStore, make_graph, make_relations, unit
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import writing
+from memgraph_rag.stores import graph_writes
 from memgraph_rag.types import Answered, DocumentGraph
 
 TEXTS = ("Alice met Bob.", "Bob met Carol.", "Carol met Alice.")
@@ -54,7 +54,7 @@ def test_many_sentences_are_remembered_at_once(store: GraphStore) -> None:
 
 
 def test_the_oldest_go_when_there_are_too_many(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "MOST_ANSWERS", 3)
+    monkeypatch.setattr(graph_writes, "MOST_ANSWERS", 3)
     for name in ("a", "b", "c", "a", "d"):
         store.remember([Answered(f"{store.namespace}-{name}")])
     ids = {name: f"{store.namespace}-{name}" for name in "abcd"}

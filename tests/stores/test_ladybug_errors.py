@@ -15,7 +15,7 @@ import pytest
 from store_samples import DIMENSION, EMBEDDER, make_graph, make_relations
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import ladybug_trial, open_store
+from memgraph_rag.stores import ladybug_probe, open_store
 from memgraph_rag.stores.ladybug_errors import in_our_words
 
 TRIED = 30
@@ -95,7 +95,7 @@ def test_damaged_files_are_read_or_refused_in_our_words(tmp_path: Path) -> None:
     assert not [message for message in refused if "memgraph-rag doctor" not in message]
     for path in crashed:
         with pytest.raises(StoreError, match="crash"):
-            ladybug_trial.try_file(path)
+            ladybug_probe.try_file(path)
 
 
 @pytest.mark.parametrize(
@@ -131,22 +131,22 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_trial_reads_every_column_and_changes_nothing(file: Path, tmp_path: Path) -> None:
     before = file.read_bytes()
-    trial = [sys.executable, "-I", "-c", ladybug_trial._TRIAL, str(file), *sys.path]
+    trial = [sys.executable, "-I", "-c", ladybug_probe._TRIAL, str(file), *sys.path]
     assert subprocess.run(trial, capture_output=True, check=True).stderr == b""
-    ladybug_trial.try_file(file)
+    ladybug_probe.try_file(file)
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["notes.lbug"]
 
 
 def test_a_trial_that_comes_to_no_end_is_damage(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ladybug_trial, "_TRIAL", "import time\ntime.sleep(60)")
+    monkeypatch.setattr(ladybug_probe, "_TRIAL", "import time\ntime.sleep(60)")
     with pytest.raises(StoreError, match="no end"):
-        ladybug_trial.try_file(file, timeout_s=0.5)
+        ladybug_probe.try_file(file, timeout_s=0.5)
 
 
 def test_what_the_engine_reports_by_an_error_is_left_to_the_opening(tmp_path: Path) -> None:
     other = tmp_path / "diary.txt"
     other.write_text("Dear diary, " * 1000)
-    ladybug_trial.try_file(other)
+    ladybug_probe.try_file(other)
     shutil.rmtree(tmp_path)
-    ladybug_trial.try_file(other)
+    ladybug_probe.try_file(other)

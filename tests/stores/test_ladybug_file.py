@@ -16,7 +16,7 @@ import pytest
 from store_samples import DIMENSION, EMBEDDER, make_graph
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError, StoreReadOnly
-from memgraph_rag.stores import ladybug_file, ladybug_names, open_store
+from memgraph_rag.stores import ladybug_file, ladybug_paths, open_store
 from memgraph_rag.stores.ladybug import LadybugStore
 
 
@@ -139,7 +139,7 @@ def test_a_rewriting_leaves_files_of_the_user_alone(store: LadybugStore, path: P
 
 def test_what_a_stopped_rewriting_left_goes_at_the_next_opening_for_writing(path: Path) -> None:
     opened(path).close()
-    leftovers = [path.with_name(f"{path.name}.rewriting{suffix}") for suffix in ladybug_names.ENGINE]
+    leftovers = [path.with_name(f"{path.name}.rewriting{suffix}") for suffix in ladybug_paths.ENGINE]
     for leftover in leftovers:
         leftover.write_text("secret")
     open_store(path, namespace="n", read_only=True).close()

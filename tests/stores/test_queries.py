@@ -17,7 +17,7 @@ from memgraph_rag.stores import queries
 from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("damage.py", "embedding.py", "reading.py", "relating.py", "writing.py", "keeping.py", "whole.py")
+SHARED = ("damage.py", "embedding.py", "operations/answer.py", "relating.py", "writing.py", "keeping.py", "whole.py")
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
     "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py"),

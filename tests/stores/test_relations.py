@@ -17,8 +17,8 @@ from store_snapshot import is_as_written_once, whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
+from memgraph_rag.lexical.name_similarity import least_cosine
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.synonyms import least_cosine
 from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Neighbour, make_id
 
 MEETING = ("Alice met Bob.", "Bob saw Eve.", "Eve, Alice and Ann left.")

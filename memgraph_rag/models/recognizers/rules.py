@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memgraph_rag.capitals import capitalised
 from memgraph_rag.contracts import Named
+from memgraph_rag.lexical.capitalised_names import capitalised
 from memgraph_rag.models.recognizers.texts import cleaned
 
 __all__ = ["RuleRecognizer"]

@@ -1,0 +1,222 @@
+"""``memgraph-rag add`` and ``forget``: what changes the memory.
+
+It reads standard input, and leaves files to the library. Invariant: one line, or one JSON entry, for each source.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+
+if TYPE_CHECKING:
+    from memgraph_rag import Failure, Memory, Receipt
+    from memgraph_rag.text.folders import Folder  # for the type checker only
+
+__all__ = ["add", "deepen", "forget"]
+
+logger = logging.getLogger(__name__)
+
+_STDIN = "-"
+
+
+def add(
+    place: Place,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files or folders: text, Markdown, HTML, PDF, CSV, JSON, code; '-' is standard input."),
+    ] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="The same as '-'.")] = False,
+    key: Annotated[str | None, typer.Option(help="Your name for it; by default its path, or a hash.")] = None,
+    title: Annotated[str | None, typer.Option(help="By default the file's own.")] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="What to build beyond segments, with commas between, or 'none'.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Add files, and folders with all in them. What is stored just so stays; other content of a key takes its place."""
+    from memgraph_rag.cli.progress import Bars
+
+    names = [*(files or ()), *([_STDIN] if stdin else ())]
+    _check_usage(names, named=key is not None or title is not None)
+    text = _read_stdin() if _STDIN in names else ""
+    with Bars() as bars, place.open(progress=bars, **_layers_given(layers)) as memory:
+        given = _Given(memory, names, text)
+        if len(names) == 1 and not given.folders:
+            outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
+        else:
+            outcomes = memory.add_many(given)
+        told = _forms(given.names, bars.between(outcomes, "adding"))
+        failed = _show_json(told, given.folders) if as_json else _show_lines(told)
+    if not as_json:
+        _show_left_out(given.folders)
+    if failed:
+        raise typer.Exit(1)
+
+
+def deepen(
+    place: Place,
+    documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="Which layers, with commas between; entities and points by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Build the layers that documents still lack. After Ctrl-C what the model has written is not written again."""
+    from memgraph_rag.cli.progress import Bars
+
+    with Bars() as bars, place.stored(progress=bars) as memory:
+        outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"))
+        told = _told(bars.between(outcomes, "building"))
+        failed = _show_json(told) if as_json else _show_lines(told)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _check_usage(names: Sequence[str], *, named: bool) -> None:
+    if not names:
+        raise typer.BadParameter("name a file, or '-' for standard input", param_hint="FILES")
+    if names.count(_STDIN) > 1:
+        raise typer.BadParameter("standard input can be read once", param_hint="FILES")
+    if named and (len(names) > 1 or Path(names[0]).is_dir()):
+        raise typer.BadParameter("one document at a time can get a key or a title", param_hint="--key, --title")
+
+
+def _layers_given(names: str | None) -> dict[str, Any]:
+    """The argument of ``Memory``; nothing where the option is not given."""
+    if names is None:
+        return {}
+    return {"layers": () if names == "none" else tuple(name.strip() for name in names.split(","))}
+
+
+def _read_stdin() -> str:
+    try:
+        return typer.get_binary_stream("stdin").read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"Expected UTF-8 text on standard input, but: {error.reason} at byte {error.start}. "
+            "Give the text as a file: its encoding is then detected.",
+            position=error.start,
+        ) from error
+
+
+def _alone(
+    memory: Memory, source: str | Path, *, key: str | None, title: str | None, as_json: bool
+) -> Iterator[Receipt | Failure]:
+    """The receipt of one source. Its failure is an entry in JSON, else the command's own error."""
+    from memgraph_rag import Failure
+
+    try:
+        yield memory.add(source, key=key, title=title)
+    except MemgraphRagError as error:
+        if not as_json:
+            raise
+        yield Failure(str(source), error)
+
+
+class _Given:
+    """What the user named, as sources: of a folder its files.
+
+    Attributes:
+        names: of the sources that were taken so far.
+        folders: those that were named.
+    """
+
+    def __init__(self, memory: Memory, names: Sequence[str], text: str) -> None:
+        is_folder = {name: name != _STDIN and Path(name).is_dir() for name in names}
+        self.folders = [memory.folder(Path(name)) for name in names if is_folder[name]]
+        self.names: list[str] = []
+        self._given = names
+        self._is_folder = is_folder
+        self._text = text
+
+    def __iter__(self) -> Iterator[str | Path]:
+        folders = iter(self.folders)
+        for name in self._given:
+            sources = next(folders) if self._is_folder[name] else [self._text if name == _STDIN else Path(name)]
+            for source in sources:
+                self.names.append(str(source) if self._is_folder[name] else name)
+                yield source
+
+
+def _forms(names: Sequence[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """Whether each source was added, and the form of its receipt or failure, as it comes."""
+    for place, (added, form) in enumerate(_told(outcomes)):
+        yield added, form if added else form | {"source": names[place]}
+
+
+def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
+    from memgraph_rag import Receipt
+
+    for outcome in outcomes:
+        if isinstance(outcome, Receipt):
+            yield True, json_output.receipt_form(outcome)
+        else:
+            yield False, json_output.failure_form(outcome)
+
+
+def _show_lines(told: Iterable[tuple[bool, dict[str, Any]]]) -> int:
+    """One line for each source as it comes; how many failed."""
+    from memgraph_rag.cli import render
+
+    out, failed = render.to_stdout(), 0
+    for added, form in told:
+        failed += not added
+        out.print(render.receipt_line(form) if added else render.failure_line(form), soft_wrap=True)
+    return failed
+
+
+def _show_left_out(folders: Iterable[Folder]) -> None:
+    """One line for each reason why files of a folder were left out, with the first of them; all with ``--verbose``."""
+    from memgraph_rag.cli import render
+
+    for folder in folders:
+        for path, reason in folder.left_out.items():
+            logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
+        for line in render.left_out_lines(folder.path, folder.left_out):
+            render.to_stderr().print(line, soft_wrap=True)
+
+
+def _show_json(told: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
+    """All sources as one object, with what was left out of folders where they are given; how many failed."""
+    receipts, failures = [], []
+    for added, form in told:
+        (receipts if added else failures).append(form)
+    form: dict[str, Any] = {"receipts": receipts, "failures": failures}
+    if folders is not None:
+        left_out = [(path, reason) for folder in folders for path, reason in folder.left_out.items()]
+        form["left_out"] = [{"path": str(path), "reason": reason} for path, reason in left_out]
+    json_output.write_json(form)
+    return len(failures)
+
+
+def forget(
+    place: Place,
+    document: Annotated[
+        str, typer.Argument(help="Key, id or path of a document; with --question text or id of a question.")
+    ],
+    question: Annotated[bool, typer.Option("--question", help="Forget a kept question, not a document.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove a document, everything that rests on it alone, and kept questions that rest on it, stale ones too."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        if question:
+            memory.forget_question(document)
+            form: dict[str, Any] = {"question": document, "action": "forgotten"}
+        else:
+            form = json_output.receipt_form(memory.forget(document))
+    if as_json:
+        json_output.write_json(form)
+    elif question:
+        render.to_stdout().print(render.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
+    else:
+        render.to_stdout().print(render.receipt_line(form), soft_wrap=True)

@@ -1,0 +1,101 @@
+"""``memgraph-rag ask``, and how a question's reading is shown while it happens.
+
+It knows the stream of ``Memory`` and the forms; it decides nothing. Invariant: what was shown live and what is shown
+from a form is the same, line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memgraph_rag import Answer, Step
+
+__all__ = ["ask", "replay", "show_reading"]
+
+
+def ask(
+    place: Place,
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="How to read: walk (by default), pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, "
+            "top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker."
+        ),
+    ] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(help="Read only this one (key, id or path); repeatable.")
+    ] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop reading after so many seconds.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
+    max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,
+    trace: Annotated[bool, typer.Option(help="Show the walk, on standard error.")] = True,
+    keep_trace: Annotated[
+        bool, typer.Option("--keep-trace", help="Store the question, its answer and the walk; 'show' draws them.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question; the answer cites exact spans of what was added."""
+    from memgraph_rag.cli.progress import Bars
+    from memgraph_rag.cli.render import to_stderr, to_stdout
+
+    with Bars() as bars, place.stored(progress=bars) as memory:
+        items = memory.stream(
+            question,
+            strategy=strategy,
+            documents=document or None,
+            max_seconds=max_seconds,
+            max_tokens=max_tokens,
+            max_nodes=max_nodes,
+            keep_trace=keep_trace,
+        )
+        items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
+        if as_json:
+            *_, answer = items
+            json_output.write_json(json_output.answer_form(answer))  # pyright: ignore[reportArgumentType]
+        else:
+            show_reading(items, walk=to_stderr() if trace else None, answer=to_stdout())
+
+
+def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, answer: Console) -> Answer:
+    """Show steps, pieces of the answer and its grounds as they come; the answer itself at last."""
+    from memgraph_rag import Step
+    from memgraph_rag.cli.render import show_grounds, show_piece, walk_header, walk_line
+
+    order, written = 0, ""
+    for item in items:
+        if isinstance(item, Step):
+            order += 1
+            if walk is not None:
+                if order == 1:
+                    walk_header(walk)
+                walk_line(walk, order, json_output.step_form(item))
+        elif isinstance(item, str):
+            written = show_piece(answer, item, after=written)
+        else:
+            if not written:
+                show_piece(answer, item.text)
+            show_grounds(answer, json_output.answer_form(item))
+            return item
+    raise AssertionError("a stream ends with an Answer")
+
+
+def replay(form: json_output.AnswerForm, console: Console) -> None:
+    """Show an answer that was kept, as it was shown when it was given."""
+    from memgraph_rag.cli.render import show_grounds, show_piece, walk_header, walk_line
+
+    if form["trace"]:
+        walk_header(console)
+    for order, step in enumerate(form["trace"], 1):
+        walk_line(console, order, step)
+    show_piece(console, form["text"])
+    show_grounds(console, form)

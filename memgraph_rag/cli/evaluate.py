@@ -1,0 +1,164 @@
+"""``memgraph-rag evaluate``: questions with known answers, asked by several strategies, scored, with what they cost.
+
+It opens the memories and writes the files; how to ask and to score is known in ``evaluation``. Invariant: what was
+asked is kept at once, so an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.sanitize import plain
+from memgraph_rag.errors import DocumentError, SettingsError
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory
+    from memgraph_rag.cli.progress import Bars
+    from memgraph_rag.evaluation.dataset import Folder
+    from memgraph_rag.evaluation.outcomes import Outcomes
+    from memgraph_rag.evaluation.report import Scorecard
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    place: Place,
+    data: Annotated[list[Path], typer.Option(help="A folder with docs.jsonl and questions.jsonl. Repeat.")],
+    strategies: Annotated[list[str] | None, typer.Option(help="How to answer, by name. Repeat.")] = None,
+    modes: Annotated[
+        list[str] | None,
+        typer.Option(help="How to search: graph, hybrid, keywords, vector. Repeat; all where no strategy is given."),
+    ] = None,
+    setting: Annotated[
+        str, typer.Option(help="corpus: all documents of the folder; closed: each question's own paragraphs.")
+    ] = "corpus",
+    limit: Annotated[int | None, typer.Option(min=2, help="Most questions of each folder, at even distances.")] = None,
+    documents: Annotated[
+        int | None, typer.Option(min=1, help="Only questions about the first so many documents that are asked about.")
+    ] = None,
+    layers: Annotated[
+        list[str] | None,
+        typer.Option(help="What is built of the documents. Repeat. By default entities, with a strategy points too."),
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
+    max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
+    out: Annotated[Path, typer.Option(help="Where outcomes, summary, table and plots are kept.")] = Path("evaluation"),
+    plots: Annotated[bool, typer.Option(help="Draw quality against tokens and seconds.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Score searches and strategies on folders of questions; a second run does only what is missing."""
+    from memgraph_rag.cli.progress import Bars
+    from memgraph_rag.evaluation.dataset import closed, read_folder
+    from memgraph_rag.evaluation.outcomes import Outcomes
+
+    if setting not in ("corpus", "closed"):
+        raise typer.BadParameter("expected corpus or closed", param_hint="--setting")
+    _check_methods(modes or (), strategies or ())
+    folders = [read_folder(path) for path in data]
+    chosen = [folder.about(documents).limited(limit) for folder in folders]
+    chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
+    for folder in chosen if strategies else ():
+        _require_answers(folder)
+    outcomes = Outcomes(out)
+    methods = (tuple(modes or ()), tuple(strategies or ()))
+    budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
+    scorecards, headers = [], []
+    with Bars() as bars:
+        for folder in chosen:
+            with _open(place, folder, out, layers, with_model=bool(strategies), bars=bars) as memory:
+                scorecards.append(_scored(folder, memory, methods, budget, outcomes, bars))
+                headers.append(_header(memory, budget, with_model=bool(strategies)))
+    _write(scorecards, headers[0], out, with_plots=plots)
+    if as_json:
+        json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])
+    else:
+        typer.echo(plain((out / "summary.md").read_text(encoding="utf-8")))
+
+
+def _require_answers(folder: Folder) -> None:
+    """Say before anything is built that there is nothing to score."""
+    if not any(question.can_be_asked for question in folder.questions):
+        raise DocumentError(
+            f"Expected questions with answers, options or unanswerable in {folder.name}, got {len(folder.questions)} "
+            "without. Leave out --strategies to score searches.",
+            name=folder.name,
+        )
+
+
+def _check_methods(modes: Sequence[str], strategies: Sequence[str]) -> None:
+    """Refuse unknown names before anything is built."""
+    from memgraph_rag.evaluation.retrieval import MODES
+    from memgraph_rag.strategies import find_strategy
+
+    for mode in modes:
+        if mode not in MODES:
+            raise SettingsError(f"Expected a search mode out of {', '.join(MODES)}, got {mode!r}.", mode=mode)
+    for strategy in strategies:
+        find_strategy(strategy)
+
+
+def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:
+    """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
+    from memgraph_rag import Memory
+    from memgraph_rag.memory import DEFAULT_LAYERS
+
+    if not layers:
+        layers = list(DEFAULT_LAYERS) if with_model else ["entities"]
+    prefix = f"{place.namespace} " if place.namespace else ""
+    return Memory(
+        place.store or out / "memories.lbug", namespace=f"{prefix}{folder.name}", model=place.model,
+        embedder=place.embedder, progress=bars, layers=layers,
+    )  # fmt: skip
+
+
+def _scored(
+    folder: Folder,
+    memory: Memory,
+    methods: tuple[tuple[str, ...], tuple[str, ...]],
+    budget: dict[str, int],
+    outcomes: Outcomes,
+    bars: Bars,
+) -> Scorecard:
+    from memgraph_rag.evaluation.report import Scorecard
+    from memgraph_rag.evaluation.retrieval import MODES
+    from memgraph_rag.evaluation.runs import Run
+    from memgraph_rag.strategies import DEFAULT
+
+    modes, strategies = methods
+    run = Run(folder, memory, outcomes, budget, bars)
+    run.add()
+    found = [one for mode in modes or (() if strategies else MODES) for one in run.search(mode)]
+    found += [one for strategy in strategies for one in run.ask(strategy)]
+    return Scorecard(folder, found, outcomes.buildings(folder.name), ours=("search graph", DEFAULT))
+
+
+def _header(memory: Memory, budget: dict[str, int], *, with_model: bool) -> str:
+    from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
+    from memgraph_rag.evaluation.report import intervals_line
+
+    lines = [version_line("torch", "transformers", "ladybug"), machine_line()]
+    if with_model:
+        limits = ", ".join(f"{name} {value}" for name, value in budget.items()) or "no limit of tokens or nodes"
+        settings = (
+            f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {limits}"
+        )
+        lines.append(f"language model {memory.language_model.name}, {settings}")
+    return "\n".join([*lines, model_line(memory), intervals_line()])
+
+
+def _write(scorecards: list[Scorecard], header: str, out: Path, *, with_plots: bool) -> None:
+    from memgraph_rag.evaluation.plots import draw
+
+    rows = [row for scorecard in scorecards for row in scorecard.rows()]
+    (out / "summary.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    tables = "\n".join(scorecard.markdown() for scorecard in scorecards)
+    (out / "summary.md").write_text(f"```\n{header}\n```\n\n{tables}", encoding="utf-8")
+    if with_plots:
+        draw(rows, out)

@@ -1,0 +1,264 @@
+"""A neighbourhood as a page: the graph to move about in, and the text beside it with what is named or cited marked.
+
+One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which lies beside this module and is written
+into the page. Invariants: every text is escaped, by the template engine; the page forbids itself everything but the two
+scripts that it brings, so that a text which got through could do nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from memgraph_rag.cli.json_output import change_form
+from memgraph_rag.cli.render import change_line, one_line, step_figures, usage_line
+from memgraph_rag.types import (
+    DocumentRecord,
+    Entity,
+    InformationPoint,
+    Mention,
+    Neighbourhood,
+    Question,
+    Segment,
+    Thing,
+    Tie,
+)
+
+__all__ = ["MARK", "page"]
+
+MARK = b"<!DOCTYPE html>\n<!-- Written by memgraph-rag show. -->"
+"""By which a page is known as one that was written here; a text in it cannot say so, for it is escaped."""
+
+COLOURS = {"document": "#c990c0", "segment": "#57c7e3", "point": "#f16667", "entity": "#8dcc93", "question": "#ffc454"}
+"""Those of docs/browser/graph.grass; of a question the nodes stand around it in the order of reading, clockwise."""
+
+_LABEL = 40
+_WIDEST = 6.0
+
+Piece = tuple[str, str, str]
+"""A text; the id of what it names, or none; what is to be said of it, or nothing where it is not marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A text of the right column."""
+
+    node_id: str
+    kind: str
+    head: str
+    pieces: list[Piece]
+    chapter: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def page(found: Neighbourhood) -> str:
+    """The whole page, as HTML."""
+    library, script = _asset("cytoscape.min.js"), _asset("page.js")
+    centre = found.centre
+    kinds = {_kind(thing) for thing in found.things.values()}
+    colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
+    return _template().render(
+        title=_caption(centre),
+        answer=centre.answer.text if isinstance(centre, Question) else "",
+        facts=_facts(centre),
+        changes=[change_line(change_form(one)) for one in centre.changes] if isinstance(centre, Question) else [],
+        left_out=", ".join(f"{number:,} {what}" for what, number in found.left_out.items()),
+        passages=list(_answered(centre, found) if isinstance(centre, Question) else _passages(found)),
+        colours=colours,
+        data={"elements": _elements(found), "colours": colours, "ordered": isinstance(centre, Question)},
+        hashes=" ".join(f"'sha256-{_hash(one)}'" for one in (library, script)),
+        style=_asset("page.css"),
+        library=library,
+        script=script,
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("memgraph_rag.cli") / "assets" / name).read_text("utf-8")
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_asset("page.html"))
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+# ── the graph ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _elements(found: Neighbourhood) -> list[dict[str, Any]]:
+    orders = {tie.target_id: tie.order for tie in reversed(found.ties) if tie.kind == "READ"}
+    nodes = [
+        {
+            "id": thing.id,
+            "kind": _kind(thing),
+            "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + one_line(_caption(thing), _LABEL),
+            "text": f"{_facts(thing)}\n{_text(thing)}",
+            "centre": thing.id == found.centre.id,
+            "ring": 2 if thing.id == found.centre.id else 1 if thing.id in orders else 0,
+        }
+        for thing in found.things.values()
+    ]
+    edges = [
+        {
+            "id": f"{place}",
+            "kind": tie.kind,
+            "source": tie.source_id,
+            "target": tie.target_id,
+            "label": _tie_label(tie),
+            "text": f"{tie.kind}  {_tie_label(tie)}\n{tie.text}",
+            "width": _width(tie),
+        }
+        for place, tie in enumerate(found.ties)
+    ]
+    return [{"data": one} for one in (*nodes, *edges)]
+
+
+def _tie_label(tie: Tie) -> str:
+    if tie.kind == "READ":
+        return f"{tie.order}"
+    if tie.kind == "RELATES_TO":
+        return one_line(tie.text, _LABEL)
+    return f"{tie.weight:.2f}" if tie.kind in ("SUMMARIZES", "SIMILAR_TO") else ""
+
+
+def _width(tie: Tie) -> float:
+    return 1.0 + (_WIDEST - 1) * min(max(tie.weight, 0.0), 1.0) if tie.kind == "SUMMARIZES" else 1.5
+
+
+def _kind(thing: Thing) -> str:
+    if isinstance(thing, (Segment, InformationPoint)):
+        return thing.kind
+    names = {DocumentRecord: "document", Entity: "entity", Question: "question"}
+    return names[type(thing)]
+
+
+def _caption(thing: Thing) -> str:
+    if isinstance(thing, DocumentRecord):
+        return thing.title or thing.key
+    return thing.name if isinstance(thing, Entity) else thing.text
+
+
+def _text(thing: Thing) -> str:
+    return thing.answer.text if isinstance(thing, Question) else _caption(thing)
+
+
+def _facts(thing: Thing) -> str:
+    if isinstance(thing, DocumentRecord):
+        return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
+    if isinstance(thing, Entity):
+        return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
+    if isinstance(thing, Question):
+        return f"asked {thing.asked_at}, {thing.answer.strategy}, {thing.answer.model}; {usage_line(thing.answer)}"
+    return _place(thing)
+
+
+def _place(node: Segment | InformationPoint) -> str:
+    if isinstance(node, InformationPoint):
+        return f"point {node.level}.{node.index}"
+    return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))
+
+
+# ── the text ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _passages(found: Neighbourhood) -> Iterator[_Passage]:
+    """The passages with what they name; a heading where the document changes."""
+    named: dict[str, list[tuple[int, int, str, str]]] = {}
+    for one in found.mentions:
+        named.setdefault(one.segment_id, []).append((one.start, one.end, one.entity_id, _said_of(one)))
+    last = ""
+    for segment in found.passages:
+        document = found.things.get(segment.document_id)
+        chapter = "" if segment.document_id == last or document is None else _caption(document)
+        last = segment.document_id
+        yield _Passage(
+            segment.id, "segment", _place(segment), _pieces(segment, named.get(segment.id, ())), chapter
+        )  # fmt: skip
+
+
+def _said_of(mention: Mention) -> str:
+    return f"{mention.normal} ({mention.kind})"
+
+
+def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
+    """What was read, in that order, what was cited but not read itself, and what was cited of replaced documents."""
+    answer, keys = question.answer, {one.id: _caption(one) for one in found.things.values()}
+    cited = _citations(question)
+    steps = [(order, step) for order, step in enumerate(answer.trace, 1) if step.node.id in found.things]
+    for order, step in steps:
+        node = step.node
+        spans = cited.get(node.id, ()) if isinstance(node, Segment) else ()
+        pieces = _pieces(node, spans) if isinstance(node, Segment) else [(node.text, "", "")]
+        notes = (
+            step_figures(step),
+            f"by “{step.via}”" * bool(step.via),
+            f"looks for: {step.reason}" * bool(step.reason),
+        )
+        head = f"read {order}.  {keys.get(node.document_id, '')} · {_place(node)}"
+        yield _Passage(
+            node.id,
+            node.kind,
+            head,
+            pieces,
+            "What was read, in order" if order == 1 else "",
+            tuple(filter(None, notes)),
+        )
+    read = {step.node.id for _, step in steps}
+    only_cited = [segment for segment in found.passages if segment.id not in read]
+    for place, segment in enumerate(only_cited):
+        head = f"{keys.get(segment.document_id, '')} · {_place(segment)}"
+        chapter = "Cited from under what was read" if place == 0 else ""
+        yield _Passage(segment.id, "segment", head, _pieces(segment, cited.get(segment.id, ())), chapter)
+    yield from _quotes(question)
+
+
+def _quotes(question: Question) -> Iterator[_Passage]:
+    """What was cited of documents that were replaced since: it stands in the answer alone."""
+    standing, chapter = question.standing_citations, "Cited from what documents said before"
+    for number, one in enumerate(question.answer.citations, 1):
+        if one not in standing:
+            head = f"{one.document_key} · {one.start}–{one.end}"
+            yield _Passage(question.id, "segment", head, [(one.quote, "", f"citation {number}")], chapter)
+            chapter = ""
+
+
+def _citations(question: Question) -> dict[str, list[tuple[int, int, str, str]]]:
+    """By segment the spans that are cited of it; no other text may stand there now."""
+    spans: dict[str, list[tuple[int, int, str, str]]] = {}
+    standing = question.standing_citations
+    for number, one in enumerate(question.answer.citations, 1):
+        if one in standing:
+            spans.setdefault(one.segment_id, []).append((one.start, one.end, "", f"citation {number}"))
+    return spans
+
+
+def _pieces(segment: Segment, spans: Iterable[tuple[int, int, str, str]]) -> list[Piece]:
+    """The text in pieces; of spans that overlap the first and longest is marked."""
+    pieces: list[Piece] = []
+    place = segment.start
+    for start, end, thing, note in _apart(sorted(spans, key=lambda span: (span[0], -span[1], span[2]))):
+        pieces.append((segment.text[place - segment.start : start - segment.start], "", ""))
+        pieces.append((segment.text[start - segment.start : end - segment.start], thing, note))
+        place = end
+    return [piece for piece in [*pieces, (segment.text[place - segment.start :], "", "")] if piece[0]]
+
+
+def _apart(spans: Sequence[tuple[int, int, str, str]]) -> Iterator[tuple[int, int, str, str]]:
+    last = -1
+    for span in spans:
+        if span[0] >= last:
+            yield span
+            last = span[1]

@@ -1,0 +1,239 @@
+"""``memgraph-rag search``, ``show``, ``documents``, ``questions`` and ``status``: what the memory holds.
+
+It changes nothing and needs no language model. Invariant: what a table shows is in the JSON form too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.operations.file_replacement import replacement
+
+if TYPE_CHECKING:
+    from memgraph_rag import Settings
+    from memgraph_rag.types import MetadataValue, Neighbourhood, Thing
+
+__all__ = ["documents", "questions", "search", "show", "status"]
+
+
+def search(
+    place: Place,
+    query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
+    k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
+    mode: Annotated[str, typer.Option(help="graph, hybrid, keywords or vector.")] = "graph",
+    document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only documents with this metadata; repeatable.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Only what is not older: 2024-05-01 or 2024-05-01T10:00.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
+    min_relevance: Annotated[
+        float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1, such as 0.1.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the passages that bear on a query, without asking the language model."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        found = memory.search(
+            query,
+            k=k,
+            mode=mode,  # pyright: ignore[reportArgumentType]
+            documents=document or None,
+            where=_metadata(where) if where else None,
+            since=since,
+            until=until,
+            min_relevance=min_relevance,
+        )
+        is_empty = not found and not memory.stats()["counts"]["Document"]
+    shown = [json_output.evidence_form(evidence) for evidence in found]
+    if as_json:
+        json_output.write_json(shown)
+        return
+    out = render.to_stdout()
+    for rank, form in enumerate(shown, 1):
+        out.print(render.evidence_lines(rank, form), soft_wrap=True)
+    if not shown:
+        empty = 'This memory is empty: add documents first, "memgraph-rag add FILE".'
+        render.to_stderr().print(empty if is_empty else "Nothing was found.")
+
+
+def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:
+    """NAME=VALUE as metadata: a number or a truth value where it reads as one in JSON, else text."""
+    metadata: dict[str, MetadataValue] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not name or not sign:
+            raise typer.BadParameter(f"expected NAME=VALUE, got {pair!r}", param_hint="--where")
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = value
+        metadata[name] = parsed if isinstance(parsed, (int, float, bool)) else value
+    return metadata
+
+
+def show(
+    place: Place,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A document's key, an entity's name, a kept question; or any id.")
+    ],
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page instead: the graph to move about in, the text beside it.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="document, entity or question, where the name could be several.")
+    ] = None,
+    most: Annotated[int, typer.Option(help="How many of each kind; what is left out is said.")] = 40,
+    as_json: Json = False,
+) -> None:
+    """Show what surrounds a document, an entity or a kept question, as a tree; of one node its text and place."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        node = memory.get(name) if kind is None else None
+        if node is not None and html is None:
+            keys = {record.id: record.key for record in memory.documents()}
+            _show_node({"type": "node", **json_output.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
+            return
+        # A node's page is that of its document.
+        found = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
+    if html is not None:
+        _write_page(html, found)
+    if as_json:
+        json_output.write_json({**_form(found.centre), **json_output.surroundings_form(found)})
+    elif html is not None:
+        render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
+    else:
+        from memgraph_rag.cli.tree_view import tree
+
+        render.to_stdout().print(tree(found), soft_wrap=True)
+
+
+def _form(thing: Thing) -> dict[str, Any]:
+    from memgraph_rag.types import DocumentRecord, Entity, Question
+
+    if isinstance(thing, DocumentRecord):
+        return {"type": "document", **json_output.document_form(thing)}
+    if isinstance(thing, Question):
+        return {"type": "question", **json_output.question_form(thing)}
+    assert isinstance(thing, Entity)
+    return {"type": "entity", **json_output.entity_form(thing)}
+
+
+def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
+    from memgraph_rag.cli import render
+
+    if as_json:
+        json_output.write_json(form)
+        return
+    out, text = render.to_stdout(), form.pop("text")
+    out.print(render.facts(form))
+    out.print()
+    out.print(render.plain(text), markup=False, soft_wrap=True)
+
+
+def _write_page(path: Path, found: Neighbourhood) -> None:
+    """For its owner alone: it holds what the documents say. Nothing is replaced but a page that was written here."""
+    from memgraph_rag.cli.html_page import MARK, page
+
+    written = page(found).encode("utf-8", "replace")
+    with replacement(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
+        file.write(written)
+
+
+def questions(place: Place, as_json: Json = False) -> None:
+    """List the questions that were kept, the newest first; of a stale one what changed since it was asked."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        held = [json_output.question_form(question) for question in memory.questions()]
+    if as_json:
+        json_output.write_json(held)
+        return
+    rows = [
+        [one["asked_at"], one["question"], one["answer"]["text"], _nodes_read(one), _stale(one["changes"])]
+        for one in held
+    ]
+    render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read", "stale"), rows))
+    if not held:
+        render.to_stderr().print('No question is kept. Keep one: memgraph-rag ask --keep-trace "…"')
+
+
+def _nodes_read(form: dict[str, Any]) -> int:
+    return len(form["answer"]["trace"]) + sum(change["reads"] for change in form["changes"])
+
+
+def _stale(changes: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{change['document_key']} {change['action']} {change['changed_at']}" for change in changes)
+
+
+def documents(place: Place, as_json: Json = False) -> None:
+    """List the documents."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        held = [json_output.document_form(record) for record in memory.documents()]
+    if as_json:
+        json_output.write_json(held)
+        return
+    columns = ("key", "title", "characters", "segments", "layers", "model", "added_at")
+    rows = ([", ".join(form[name]) if name == "layers" else form[name] for name in columns] for form in held)
+    render.to_stdout().print(render.table(columns, rows))
+    if not held:
+        render.to_stderr().print("No document yet. Add one: memgraph-rag add FILE")
+
+
+def status(place: Place, as_json: Json = False) -> None:
+    """Count what is stored, by label and relationship type; tell store, schema, models and which layers are built."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        stats, held = memory.stats(), memory.documents()
+        form = {
+            "counts": stats["counts"],
+            "schema_version": stats["schema"].get("version"),
+            "models": {
+                "language_model": _language_model(place.settings()),
+                **_embedder(stats["schema"]),
+                "recognizer": memory.recognizer.name,
+            },
+            "documents": [{"key": record.key, "layers": list(record.layers)} for record in held],
+            "store": memory.settings.store,
+            "namespace": memory.namespace,
+            "echoes": sum(record.echoes for record in held),
+        }
+    if as_json:
+        json_output.write_json(form)
+        return
+    out = render.to_stdout()
+    about = {"store": form["store"], "namespace": form["namespace"], "schema": form["schema_version"]}
+    about |= {"echoes": f"segments that are no evidence: {form['echoes']}" if form["echoes"] else ""}
+    out.print(render.facts({**about, **form["models"]}))
+    out.print()
+    out.print(render.table(("what", "how many"), sorted(form["counts"].items())))
+    out.print()
+    built = Counter(", ".join(["segments", *document["layers"]]) for document in form["documents"])
+    out.print(render.table(("documents", "have"), [(number, layers) for layers, number in built.most_common()]))
+
+
+def _embedder(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"embedder": schema.get("embedder"), "dimension": schema.get("dimension")}
+
+
+def _language_model(settings: Settings) -> str | None:
+    """The model that a question would be put to; None where none is installed. Loads nothing."""
+    from memgraph_rag.models.catalogue import CATALOGUE
+
+    if settings.model != "auto":
+        return settings.model
+    return next((model.name for model in CATALOGUE.values() if model.part_paths() is not None), None)

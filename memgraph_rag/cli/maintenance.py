@@ -1,0 +1,136 @@
+"""``memgraph-rag export``, ``import``, ``purge`` and ``reembed``: upkeep of a store.
+
+It knows no engine. Invariant: what a document says is the same before and after.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.errors import StoreError
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory
+    from memgraph_rag.types import Matrix
+
+__all__ = ["export_file", "import_file", "purge", "reembed"]
+
+_File = Annotated[
+    Path, typer.Argument(help="JSON Lines; what 'memgraph-rag export' writes. '-' for standard output, or input.")
+]
+_STREAM = Path("-")
+
+
+def export_file(place: Place, file: _File, as_json: Json = False) -> None:
+    """Write all documents of the namespace, with all that was built of them, into one file."""
+    from memgraph_rag.cli import render
+
+    if file == _STREAM and as_json:
+        raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
+    with place.stored() as memory:
+        number = _export_to_stdout(memory) if file == _STREAM else memory.export_to(file)
+    if file == _STREAM:
+        return
+    if as_json:
+        json_output.write_json({"file": str(file), "documents": number})
+    else:
+        render.to_stdout().print(render.label(f"exported   {file}  documents: {number}"), markup=False, soft_wrap=True)
+
+
+def _export_to_stdout(memory: Memory) -> int:
+    """Nothing is printed of an archive that cannot be written whole."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "archive.jsonl"
+        number = memory.export_to(path)
+        with path.open("rb") as written:
+            shutil.copyfileobj(written, typer.get_binary_stream("stdout"))
+    return number
+
+
+def import_file(place: Place, file: _File, as_json: Json = False) -> None:
+    """Store the documents of an exported file; no model is used. Other documents of the same keys are replaced."""
+    from memgraph_rag.cli import render
+
+    source = Path("/dev/stdin") if file == _STREAM else file
+    with place.open() as memory:
+        receipts = [json_output.receipt_form(receipt) for receipt in memory.import_from(source)]
+    if as_json:
+        json_output.write_json({"receipts": receipts})
+        return
+    for form in receipts:
+        render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
+
+
+def purge(place: Place, as_json: Json = False) -> None:
+    """Rewrite an embedded file so that not a byte of what was forgotten or replaced is left in it."""
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        store = memory.settings.store
+        memory.purge()
+    if as_json:
+        json_output.write_json({"store": store, "purged": True})
+    else:
+        render.to_stdout().print(render.label(f"purged     {store}"), markup=False, soft_wrap=True)
+
+
+def reembed(place: Place, as_json: Json = False) -> None:
+    """Embed everything in the store anew, by the embedder that --embedder names; until it is done, the old ones serve.
+
+    All namespaces of the store are embedded. From then on the store takes the new embedder only.
+    """
+    from memgraph_rag.cli import render
+    from memgraph_rag.cli.progress import Bars
+
+    if place.embedder is None:
+        raise typer.BadParameter("name the embedder that the store shall have", param_hint="--embedder")
+    place.check_file()
+    wanted = place.settings().embedder
+    with Bars() as bars, place.stored(embedder=_Stored(place), progress=bars) as memory:
+        number = memory.reembed(wanted)
+        schema = memory.stats()["schema"]
+    told = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
+    if as_json:
+        json_output.write_json(told)
+    else:
+        line = f"embedded   by {told['embedder']} ({told['dimension']} dimensions)  documents: {number}"
+        render.to_stdout().print(render.plain(line), markup=False, soft_wrap=True)
+
+
+class _Stored:
+    """The embedder that a store has, by name: it is opened to get another, and nothing is embedded by this one."""
+
+    def __init__(self, place: Place) -> None:
+        from memgraph_rag.stores import open_store
+
+        settings = place.settings()
+        store = open_store(
+            settings.store,
+            namespace=settings.namespace,
+            user=settings.neo4j_user,
+            password=settings.neo4j_password,
+            database=settings.neo4j_database,
+            read_only=True,
+        )
+        try:
+            found = store.schema
+        finally:
+            store.close()
+        if not found:
+            raise StoreError(f"Expected a store with documents to embed anew, got an empty one: {settings.store}.")
+        self.name: str = found["embedder"]
+        self.dimension: int = found["dimension"]
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        raise NotImplementedError
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        raise NotImplementedError

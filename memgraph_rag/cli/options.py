@@ -1,0 +1,174 @@
+"""Where a command works: the options that every command shares, and the memory that they open.
+
+It knows nothing of what a command does there. Invariant: an option that is not given is None, so that the library's
+own settings decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
+
+import typer
+
+from memgraph_rag.cli.sanitize import line, plain
+from memgraph_rag.errors import MemgraphRagWarning
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory, Settings
+
+__all__ = ["Json", "Place", "at_place", "file_of"]
+
+Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
+
+_GROUP = "Where"
+_OPTIONS: dict[str, Any] = {
+    "store": Annotated[
+        str | None, typer.Option(help="A file, or an address such as neo4j://localhost:7687.", rich_help_panel=_GROUP)
+    ],
+    "namespace": Annotated[
+        str | None, typer.Option(help="The wall between memories in one store.", rich_help_panel=_GROUP)
+    ],
+    "model": Annotated[
+        str | None, typer.Option(help="Language model: name, folder or GGUF file.", rich_help_panel=_GROUP)
+    ],
+    "embedder": Annotated[str | None, typer.Option(help="Embedder: name or folder.", rich_help_panel=_GROUP)],
+    "read_only": Annotated[
+        bool, typer.Option("--read-only", help="Change nothing; others may read the file too.", rich_help_panel=_GROUP)
+    ],
+    "verbose": Annotated[bool, typer.Option("--verbose", help="Log to standard error.", rich_help_panel=_GROUP)],
+}
+
+_FLAGS = ("read_only", "verbose")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the shared options say."""
+
+    store: str | None = None
+    namespace: str | None = None
+    model: str | None = None
+    embedder: str | None = None
+    read_only: bool = False
+
+    def settings(self) -> Settings:
+        """These options, with the environment and the defaults behind them."""
+        from memgraph_rag import Settings
+
+        return Settings.load(
+            store=self.store, namespace=self.namespace, model=self.model, embedder=self.embedder
+        )  # fmt: skip
+
+    def stored(self, **more: Any) -> Memory:
+        """The memory that is there: as ``open``, but a file that ``--store`` names is not made.
+
+        Raises:
+            StoreUnavailable: there is no such file.
+        """
+        self.check_file()
+        return self.open(**more)
+
+    def check_file(self) -> None:
+        """Refuse a file that ``--store`` names and that is not there.
+
+        Raises:
+            StoreUnavailable: it is not.
+        """
+        from memgraph_rag.errors import StoreUnavailable
+
+        path = file_of(self.store) if self.store else None
+        if path is not None and not path.exists():
+            raise StoreUnavailable(
+                f"Expected a memory at {self.store}; there is no such file. Look at its name, or begin one: "
+                f"memgraph-rag add FILE --store {self.store}",
+                store=self.store,
+            )
+
+    def open(self, **more: Any) -> Memory:
+        """The memory of this place, which is made where there is none; ``more`` are further arguments of ``Memory``."""
+        from memgraph_rag import Memory
+
+        if self.read_only:
+            more["read_only"] = True
+        given: dict[str, Any] = {"namespace": self.namespace, "model": self.model, "embedder": self.embedder}
+        return Memory(self.store, **given | more)
+
+
+def file_of(store: str) -> Path | None:
+    """The file of a store; None where it is a server, or in memory.
+
+    Raises:
+        SettingsError: it names the home of nobody.
+    """
+    if "://" in store or store == ":memory:":
+        return None
+    try:
+        return Path(store).expanduser()
+    except RuntimeError as error:
+        from memgraph_rag.errors import SettingsError
+
+        raise SettingsError(
+            f"Expected a file, got one in a home that is not known: {store}. Write its whole path.", store=store
+        ) from error
+
+
+def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
+    """The command with the shared options in place of its first argument."""
+    hints = get_type_hints(command, include_extras=True)
+    own = list(inspect.signature(command).parameters.values())[1:]
+    parameters = [
+        *(given.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[given.name]) for given in own),
+        *(
+            Parameter(name, Parameter.KEYWORD_ONLY, default=False if name in _FLAGS else None, annotation=annotation)
+            for name, annotation in _OPTIONS.items()
+        ),
+    ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        shared = {name: given.pop(name) for name in _OPTIONS}
+        _start_logging(verbose=shared.pop("verbose"))
+        command(Place(**shared), **given)  # pyright: ignore[reportCallIssue]
+
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+class _OneLine(logging.Formatter):
+    """A message cannot drive the terminal, nor look like two; a traceback keeps its lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        shown = super().format(record)
+        return plain(shown) if record.exc_info else line(shown)
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """A warning of ours as one line."""
+    typer.echo(f"Warning: {line(str(message))}", err=True)
+
+
+def _start_logging(*, verbose: bool) -> None:
+    """Our own words on standard error; other libraries' only where they are asked for."""
+    ours, others = (logging.DEBUG, logging.INFO) if verbose else (logging.WARNING, logging.ERROR)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine("%(message)s"))
+    # On the handler, because some libraries set the level of their own logger.
+    handler.addFilter(lambda record: record.levelno >= (ours if record.name.startswith("memgraph_rag") else others))
+    logging.basicConfig(level=others, handlers=[handler])
+    logging.getLogger("memgraph_rag").setLevel(ours)
+    if verbose:
+        logging.captureWarnings(True)
+    else:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", MemgraphRagWarning)
+        warnings.showwarning = _show_warning
+        logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # of each failed try; we say what came of them

@@ -1,0 +1,229 @@
+"""A neighbourhood as a tree in the terminal.
+
+It draws what it is given and knows no memory. Invariants: as in ``render``, no text is taken for markup and no control
+character reaches the terminal; what was left out is said where it would stand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rich.text import Text
+from rich.tree import Tree
+
+from memgraph_rag.cli.json_output import change_form
+from memgraph_rag.cli.render import change_line, one_line, plain, step_figures, usage_line
+from memgraph_rag.types import (
+    Change,
+    DocumentRecord,
+    Entity,
+    InformationPoint,
+    Neighbourhood,
+    Question,
+    Segment,
+    Step,
+    Thing,
+    Tie,
+)
+
+__all__ = ["tree"]
+
+_CHARACTERS = 100
+"""Of a text on one line."""
+
+_NAMES = 12
+"""Names told beside a segment."""
+
+
+def tree(found: Neighbourhood) -> Tree:
+    """What surrounds a thing, the thing at the root."""
+    drawn = _Drawn(found)
+    centre = found.centre
+    if isinstance(centre, DocumentRecord):
+        root = drawn.document(centre)
+    elif isinstance(centre, Question):
+        root = drawn.question(centre)
+    else:
+        assert isinstance(centre, Entity)
+        root = drawn.entity(centre)
+    drawn.end(root)
+    return root
+
+
+class _Drawn:
+    """Branches of one neighbourhood."""
+
+    def __init__(self, found: Neighbourhood) -> None:
+        self._found = found
+        self._left_out = dict(found.left_out)
+        self._told: set[str] = set()
+        self._by_kind: dict[str, list[Tie]] = defaultdict(list)
+        self._by_source: dict[tuple[str, str], list[Tie]] = defaultdict(list)
+        for tie in found.ties:
+            self._by_kind[tie.kind].append(tie)
+            self._by_source[tie.kind, tie.source_id].append(tie)
+
+    def document(self, record: DocumentRecord) -> Tree:
+        title = f"  {record.title}" if record.title and record.title != record.key else ""
+        root = Tree(_labelled(record.key, f"{title}  {record.characters:,} characters, id {record.id}"))
+        self._branch(root, "named in the title", (_name(self._entity(tie.target_id)) for tie in self._ties("TITLED")))
+        segments = [tie.target_id for tie in self._ties("HAS_SEGMENT")]
+        below = {tie.target_id for tie in self._ties("SUMMARIZES")}
+        points = [one for one in self._found.things.values() if isinstance(one, InformationPoint)]
+        branch = self._branch(root, "points", [point for point in points if point.id not in below], self._point)
+        if branch is not None:
+            self._rest(branch, "points")
+        branch = self._branch(root, "segments", [self._found.things[one] for one in segments], self._segment)
+        if branch is not None:
+            self._rest(branch, "segments")
+        self._relations(root)
+        return root
+
+    def entity(self, entity: Entity) -> Tree:
+        root = Tree(_labelled(entity.name, f"  {', '.join(entity.kinds)}, id {entity.id}"))
+        near = ((self._other(tie, entity), f"{tie.weight:.2f}") for tie in self._ties("SIMILAR_TO"))
+        self._branch(root, "near-synonyms", (_labelled(one.name, f"  {score}") for one, score in near))
+        self._relations(root)
+        documents = [one for one in self._found.things.values() if isinstance(one, DocumentRecord)]
+        titled = {tie.source_id for tie in self._ties("TITLED")}
+        named = (_labelled(one.key, f"  {one.title}") for one in documents if one.id in titled)
+        branch = self._branch(root, "named in the title of", named)
+        self._rest(branch if branch is not None else root, "titles")
+        mentioned = {tie.source_id: tie for tie in self._ties("MENTIONS")}
+        branch = root.add(Text("mentioned in", style="dim")) if mentioned else root
+        for document in documents:
+            places = [tie.target_id for tie in self._ties("HAS_SEGMENT", document.id)]
+            segments = [self._found.things[one] for one in places if one in mentioned]
+            if segments:
+                self._branch(branch, document.key, segments, lambda parent, one: parent.add(_line(one)))
+        self._rest(branch, "mentions")
+        return root
+
+    def question(self, question: Question) -> Tree:
+        answer = question.answer
+        root = Tree(_labelled(question.text, f"  {question.asked_at}, {answer.strategy}, {answer.model}"))
+        root.add(Text(plain(one_line(answer.text, 10 * _CHARACTERS)), style="bold green"))
+        self._branch(root, "stale, ask it again", (_change(change) for change in question.changes))
+        standing = question.standing_citations
+        steps = [step for step in enumerate(answer.trace, 1) if step[1].node.id in self._found.things]
+        branch = self._branch(root, "read", steps, lambda parent, step: _step(parent, *step))
+        if branch is not None:
+            self._rest(branch, "nodes read")
+        keys = {one.id: one.key for one in self._found.things.values() if isinstance(one, DocumentRecord)}
+        self._branch(
+            root,
+            "cited",
+            (
+                _labelled(
+                    f"[{number}] {keys.get(cited.document_id, cited.document_key)}",
+                    f"  {cited.start}–{cited.end}{'' if cited in standing else ' of what it said before'}  "
+                    f"“{one_line(cited.quote, _CHARACTERS)}”",
+                )
+                for number, cited in enumerate(answer.citations, 1)
+            ),
+        )
+        root.add(Text(usage_line(answer), style="dim"))
+        return root
+
+    def end(self, root: Tree) -> None:
+        """What was left out and not told of yet; passages stand on a page only."""
+        for kind in [kind for kind in self._left_out if kind != "passages"]:
+            self._rest(root, kind)
+
+    # ── branches ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def _branch(
+        self, root: Tree, label: str, items: Iterable[Any], draw: Callable[[Tree, Any], object] = Tree.add
+    ) -> Tree | None:
+        """A branch of these, where there are any; else none."""
+        listed = list(items)
+        if not listed:
+            return None
+        branch = root.add(Text(plain(one_line(label, _CHARACTERS)), style="dim"))
+        for item in listed:
+            draw(branch, item)
+        return branch
+
+    def _rest(self, branch: Tree, kind: str) -> None:
+        """How many more there are."""
+        number = self._left_out.pop(kind, 0)
+        if number:
+            branch.add(Text(f"… and {number:,} more {kind}", style="yellow"))
+
+    def _point(self, parent: Tree, point: Thing) -> None:
+        """A point with what it sums up; of one that stands in the tree already only its line."""
+        branch = parent.add(_line(point))
+        if point.id in self._told:
+            return
+        self._told.add(point.id)
+        for tie in sorted(self._ties("SUMMARIZES", point.id), key=lambda tie: (-tie.weight, tie.target_id)):
+            lower = self._found.things[tie.target_id]
+            if isinstance(lower, InformationPoint):
+                self._point(branch, lower)
+            else:
+                branch.add(Text(f"{tie.weight:.2f}  ", style="cyan").append_text(_line(lower)))
+
+    def _segment(self, parent: Tree, segment: Thing) -> None:
+        branch = parent.add(_line(segment))
+        named = self._ties("MENTIONS", segment.id)
+        if named:
+            told = [self._entity(tie.target_id).name + _times(tie.weight) for tie in named]
+            more = f" … and {len(told) - _NAMES:,} more" if len(told) > _NAMES else ""
+            branch.add(Text(f"names {plain(', '.join(told[:_NAMES]))}{more}", style="dim"))
+
+    def _relations(self, root: Tree) -> None:
+        told = []
+        for tie in self._ties("RELATES_TO"):
+            ends = " — ".join(self._entity(one).name for one in (tie.source_id, tie.target_id))
+            told.append(_labelled(ends, f"  {tie.text}"))
+        branch = self._branch(root, "relations", told)
+        self._rest(branch if branch is not None else root, "relations")
+
+    def _ties(self, kind: str, source_id: str | None = None) -> list[Tie]:
+        return self._by_kind.get(kind, []) if source_id is None else self._by_source.get((kind, source_id), [])
+
+    def _entity(self, entity_id: str) -> Entity:
+        entity = self._found.things[entity_id]
+        assert isinstance(entity, Entity)
+        return entity
+
+    def _other(self, tie: Tie, entity: Entity) -> Entity:
+        return self._entity(tie.target_id if tie.source_id == entity.id else tie.source_id)
+
+
+def _times(number: float) -> str:
+    return f" × {number:.0f}" if number > 1 else ""
+
+
+def _step(parent: Tree, order: int, step: Step) -> None:
+    """One node that was read: where its score came from, what it was worth, what was said after it."""
+    branch = parent.add(Text(f"{order:>3}  ", style="cyan").append_text(_line(step.node)))
+    branch.add(Text(step_figures(step), style="dim"))
+    if step.via:
+        branch.add(Text(f"by “{plain(one_line(step.via, _CHARACTERS))}”", style="dim"))
+    if step.reason:
+        branch.add(Text(f"looks for: {plain(one_line(step.reason, _CHARACTERS))}", style="yellow"))
+
+
+def _line(thing: object) -> Text:
+    """A node on one line: what it is, where it lies, how it begins."""
+    if isinstance(thing, Segment):
+        head, place = f"segment {thing.index}", f"  {thing.start}–{thing.end}"
+    else:
+        assert isinstance(thing, InformationPoint)
+        head, place = f"point {thing.level}.{thing.index}", ""
+    return _labelled(head, f"{place}  “{one_line(thing.text, _CHARACTERS)}”")
+
+
+def _change(change: Change) -> Text:
+    return Text(plain(change_line(change_form(change))), style="yellow")
+
+
+def _name(entity: Entity) -> Text:
+    return _labelled(entity.name, "")
+
+
+def _labelled(label: str, rest: str) -> Text:
+    return Text(plain(one_line(label, _CHARACTERS)), style="bold").append(plain(rest), style="default")

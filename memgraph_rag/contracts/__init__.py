@@ -1,0 +1,60 @@
+"""What the rooms promise one another: Protocols, no code.
+
+They know neither torch nor a database. The invariant: the middle rooms (text, models, layers, search,
+strategies, stores) never import one another; they meet here, and in ``types``.
+"""
+
+from __future__ import annotations
+
+from memgraph_rag.contracts.graph import (
+    EchoLog,
+    FingerprintIndex,
+    GraphReader,
+    GraphStore,
+    GraphView,
+    GraphWriter,
+    MendedStore,
+    PurgedStore,
+    ReembeddedStore,
+)
+from memgraph_rag.contracts.layers import Layer, SplitDocument
+from memgraph_rag.contracts.models import (
+    Calibration,
+    Embedder,
+    EntityRecognizer,
+    LanguageModel,
+    Models,
+    Named,
+    Progress,
+    ReadingSession,
+    TokenCounter,
+)
+from memgraph_rag.contracts.search import Search, SearchMode
+from memgraph_rag.contracts.strategies import Extract, Strategy
+
+__all__ = [
+    "Calibration",
+    "EchoLog",
+    "Embedder",
+    "EntityRecognizer",
+    "Extract",
+    "FingerprintIndex",
+    "GraphReader",
+    "GraphStore",
+    "GraphView",
+    "GraphWriter",
+    "LanguageModel",
+    "Layer",
+    "MendedStore",
+    "Models",
+    "Named",
+    "Progress",
+    "PurgedStore",
+    "ReadingSession",
+    "ReembeddedStore",
+    "Search",
+    "SearchMode",
+    "SplitDocument",
+    "Strategy",
+    "TokenCounter",
+]

@@ -1,0 +1,406 @@
+"""What a store must offer: reading, writing and repairing one namespace of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from memgraph_rag.types import (
+    Answered,
+    DocumentGraph,
+    DocumentRecord,
+    Entity,
+    Fingerprint,
+    Flaws,
+    Hit,
+    IndexedSegment,
+    Mention,
+    Neighbour,
+    Node,
+    Question,
+    Receipt,
+    Relation,
+    Segment,
+    Similar,
+    Summarizes,
+    Title,
+    Vector,
+)
+
+__all__ = [
+    "EchoLog",
+    "FingerprintIndex",
+    "GraphReader",
+    "GraphStore",
+    "GraphView",
+    "GraphWriter",
+    "MendedStore",
+    "PurgedStore",
+    "ReembeddedStore",
+]
+
+
+class GraphReader(Protocol):
+    """Reads one namespace of a graph. Every list has a fixed order: equal calls give equal lists."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it is bound to."""
+        ...
+
+    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        """All documents, or those of these ids that exist; by key."""
+        ...
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        """The document with that id, or else that key; None where there is none."""
+        ...
+
+    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+        """For each name the document with that id, or else that key; None where there is none."""
+        ...
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        """The nodes of these ids that exist, in the order of ``node_ids``."""
+        ...
+
+    def segments_of(self, document_id: str) -> list[Segment]:
+        """All segments of a document, by index."""
+        ...
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        """The highest level of each document (its segments where it has no points), in the order given, by index.
+
+        Without echoes, as everything below that looks for evidence.
+        """
+        ...
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+        ...
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
+        ...
+
+    def matching(
+        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
+    ) -> list[Hit]:
+        """The k segments that match the words best (BM25), at least one word each; ties by id.
+
+        A word of the title counts twice. ``keywords`` is plain text, never a query language. With ``stemming``,
+        "marriages" matches "marriage".
+        """
+        ...
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        """The exact cosine of every segment and point of these documents, best first; ties by id."""
+        ...
+
+    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
+        """The entities of these ids that exist, in the order of ``entity_ids``."""
+        ...
+
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        """The k relations with an end among these entities, or among those SIMILAR_TO one of them, that are nearest.
+
+        Best cosine first, ties by relation id; without a vector by relation id. One transaction, whatever the number
+        of entities and relations, and whether there are any; a second one where the k-th and the next tie. Of an
+        entity with hundreds of relations a store may compare only those that are among the nearest of all.
+        """
+        ...
+
+    def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
+        """The k relations of the largest cosine; ties by relation id."""
+        ...
+
+    def segments_naming(
+        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
+    ) -> list[Hit]:
+        """The k segments of the largest cosine among those that mention one of these entities; ties by id."""
+        ...
+
+    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
+        ...
+
+    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+        """The SIMILAR_TO edges at these entities, by (source, target)."""
+        ...
+
+    def relations_of(self, document_id: str) -> list[Relation]:
+        """All relations that a document states, by id."""
+        ...
+
+    def recognizer(self) -> str:
+        """The recognizer that found the entities of this namespace; empty where it holds none."""
+        ...
+
+    def version(self) -> int:
+        """How many writes the namespace has seen; it grows with each, by whatever process. 0 before the first."""
+        ...
+
+    def document_ids(self) -> list[str]:
+        """The ids of all documents, sorted."""
+        ...
+
+    def count_documents(self) -> int:
+        """How many documents there are."""
+        ...
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
+
+        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
+        takes.
+        """
+        ...
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        """Nodes and edges of one document by label and by relationship type; empty where there is no such document."""
+        ...
+
+    def statistics(self) -> Mapping[str, int]:
+        """Counts of this namespace by label and by relationship type."""
+        ...
+
+
+class GraphView(GraphReader, Protocol):
+    """What a person looks at beside what strategies read."""
+
+    def names_with(self, part: str, *, k: int) -> list[Entity]:
+        """The k entities of the shortest normalised names that hold these characters; ties by code point."""
+        ...
+
+    def mentions(self, document_id: str) -> list[Mention]:
+        """All mentions of a document, by place."""
+        ...
+
+    def titles(self, document_id: str) -> list[Title]:
+        """What a document's title names, by entity."""
+        ...
+
+    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+        """The first k mentions of an entity, by document and place."""
+        ...
+
+    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+        """(document id, surface) of the first k documents whose titles name an entity, by key."""
+        ...
+
+    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+        """The first k relations of an entity, by id."""
+        ...
+
+    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
+        """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        ...
+
+    def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
+        """All kept questions, or those of these ids that exist; the newest first, ties by id."""
+        ...
+
+
+class GraphWriter(Protocol):
+    """Writes one namespace of a graph. Each call is one transaction: all of it, or nothing."""
+
+    def migrate(self, *, embedder: str, dimension: int) -> None:
+        """Bring the schema up to date; on a new store, create it for this embedder. Repeatable.
+
+        Raises:
+            SchemaMismatch: the store was built with another embedder, or by a newer version of this library.
+        """
+        ...
+
+    def write(self, graph: DocumentGraph) -> Receipt:
+        """Store a document, in place of what was stored under its id; kept questions that rest on that are stale then.
+
+        Of each the receipt counts, as of each write, how many it made stale (``Question.changes``).
+        """
+        ...
+
+    def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+        """Store documents as ``write`` does, all or none of them: one transaction, one step of the version.
+
+        Some dozens at once cost a fraction of what they cost one by one. Each document may be among them once.
+        """
+        ...
+
+    def extend(self, graph: DocumentGraph) -> Receipt:
+        """Store further layers of a document that is there: points, mentions, titles and relations beside what it has.
+
+        ``graph.segments`` are those stored already, their embeddings may be empty; ``graph.document.layers`` names
+        all layers that it has afterwards. What the store holds of a layer that is given is replaced; kept questions for
+        which a point was read that is replaced are stale then.
+
+        Raises:
+            DocumentNotFound: there is no document of that id with that content (``sha256``).
+        """
+        ...
+
+    def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
+        """Give documents these records' metadata and ``sha256``; nothing else of them changes.
+
+        Args:
+            before: for each the ``sha256`` that it is to have until then.
+
+        Returns:
+            The ids of those that were there with that content, sorted. Of the others nothing is changed.
+        """
+        ...
+
+    def learn(self, graph: DocumentGraph) -> None:
+        """Store mentions and relations beside all that a stored document has; what is there already stays as it is.
+
+        ``graph`` is as for ``extend``, but may have some of the document's segments only; only its mentions, relations
+        and their embeddings are taken, and the layers of the document stay what they were.
+
+        Raises:
+            DocumentNotFound: there is no document of that id with that content (``sha256``).
+        """
+        ...
+
+    def forget(self, document_id: str) -> Receipt:
+        """Remove a document and all that only it supports, and kept questions that rest on it.
+
+        Raises:
+            DocumentNotFound: there is none.
+        """
+        ...
+
+    def keep(self, question: Question) -> None:
+        """Store a question with its answer and its walk, in place of what was kept of it.
+
+        Raises:
+            DocumentNotFound: something that was read or cited is not stored any more, or says something else.
+            StoreError: it is stale.
+        """
+        ...
+
+    def forget_question(self, question_id: str) -> None:
+        """Remove a kept question.
+
+        Raises:
+            QuestionNotFound: there is none.
+        """
+        ...
+
+
+class EchoLog(Protocol):
+    """Remembers which sentences were answered, by their hashes."""
+
+    def has_answers(self) -> bool:
+        """Whether any is remembered."""
+        ...
+
+    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Of these sentences those that were answered, with their origins."""
+        ...
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        """Remember sentences; of one that is known the origins are joined. Beyond some thousands the oldest go.
+
+        All go with the namespace's last document. No write that ``version`` counts.
+        """
+        ...
+
+
+class FingerprintIndex(Protocol):
+    """Finds documents by where they came from and by their whole text."""
+
+    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
+        """The fingerprints of the documents of these ids that exist, by key."""
+        ...
+
+    def matching_fingerprints(
+        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
+    ) -> list[Fingerprint]:
+        """Those of the documents that were read from one of these files, or have one of these texts; by key.
+
+        One statement. What is empty matches nothing; of texts the first thousand documents.
+        """
+        ...
+
+
+class MendedStore(Protocol):
+    """A store that finds what is wrong with its graph, and puts right what can be."""
+
+    def flaws(self) -> Flaws:
+        """What is wrong, as of one moment; nothing, in a graph that only this library wrote."""
+        ...
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Put right what can be put right, in one transaction (indexes before it); what was wrong.
+
+        Args:
+            vectors: embeddings of what had none, by id. What is not among them stays without.
+        """
+        ...
+
+
+class ReembeddedStore(Protocol):
+    """A store of which all embeddings, in all namespaces, can be replaced at one moment."""
+
+    def namespaces(self) -> list[str]:
+        """All namespaces of the store, sorted: an embedder is the whole store's."""
+        ...
+
+    def beside(self, namespace: str) -> GraphStore:
+        """The same store, bound to another namespace. It goes with this one, and is not closed by itself."""
+        ...
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        """Put other embeddings in place of all there are, at one moment; before it, everything goes on with the old.
+
+        Afterwards every store that is open with the old ones, this one too, raises ``SchemaMismatch`` until it is
+        opened, or migrated, with the new embedder.
+
+        Args:
+            again: a document with the new embeddings. It is asked for each document, for some more than once.
+
+        Raises:
+            StoreError: a document is damaged, or documents are written faster than they can be read.
+        """
+        ...
+
+
+class PurgedStore(Protocol):
+    """A store whose own files can be freed of what was forgotten."""
+
+    def purge(self) -> None:
+        """Rewrite the files so that nothing of what was forgotten or replaced, in any namespace, is left in them.
+
+        Raises:
+            StoreError: the store is a server, whose files are its own.
+        """
+        ...
+
+
+class GraphStore(
+    GraphView, GraphWriter, EchoLog, FingerprintIndex, MendedStore, ReembeddedStore, PurgedStore, Protocol
+):
+    """A database that holds graphs, bound to one namespace. May be used from several threads."""
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, ready to be written again; None where there is none.
+
+        Raises:
+            StoreError: something is stored of it that cannot be given.
+        """
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written by this store: every write is a ``StoreReadOnly``."""
+        ...
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database; a second call does nothing."""
+        ...

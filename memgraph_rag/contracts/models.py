@@ -1,0 +1,262 @@
+"""What a model must offer: a language model, its reading session, an embedder, a recognizer of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
+
+__all__ = [
+    "Calibration",
+    "Embedder",
+    "EntityRecognizer",
+    "LanguageModel",
+    "Models",
+    "Named",
+    "Progress",
+    "ReadingSession",
+    "TokenCounter",
+]
+
+
+TokenCounter = Callable[[Sequence[str]], list[int]]
+"""Number of tokens of each text."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is being done, how many are done, how many in all)."""
+
+
+class LanguageModel(Protocol):
+    """A local model whose attention can be read. Loads its weights when first needed."""
+
+    @property
+    def name(self) -> str:
+        """The catalogue's name of the weights."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """How many tokens it may hold at once."""
+        ...
+
+    @property
+    def parameters(self) -> int:
+        """How many weights it has; loads them."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens; needs no weights."""
+        ...
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        max_tokens: int,
+        stop: Callable[[Prompt, str], bool] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> list[Generation]:
+        """Greedy continuations, in prompt order, with the attention that was paid to each input.
+
+        Args:
+            max_tokens: most tokens written to one prompt.
+            stop: asked with prompt and text so far at each line end, under a schema at each end of a list or an object;
+                True ends that one.
+            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut.
+
+        Raises:
+            WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+            ModelError: the schema is none.
+        """
+        ...
+
+    def open_session(self, question: str) -> ReadingSession:
+        """A reading session that holds the question and no node.
+
+        Raises:
+            QuestionError: the question alone does not fit the window.
+        """
+        ...
+
+
+class Calibration(Protocol):
+    """What labelled questions told of a language model's signals."""
+
+    @property
+    def yes_threshold(self) -> float:
+        """A probability of Yes above this one most often means that what was read is enough."""
+        ...
+
+    @property
+    def attention_weight(self) -> float:
+        """How far attention may be trusted to rank nodes: from 0, not at all, to 1."""
+        ...
+
+    @property
+    def unsupported_below(self) -> float:
+        """A probability of Yes below this one: what was read supports no answer; 0 where Yes says nothing."""
+        ...
+
+
+class ReadingSession(Protocol):
+    """The model's KV cache with a question and the nodes read so far. A context manager."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The model's, if it has one: the attention that ``append`` returns then does not fall with distance."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What this session has cost so far."""
+        ...
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
+        ...
+
+    def append(self, texts: Sequence[str]) -> Vector:
+        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
+
+        With a ``calibration`` it is relative to what is usual at that distance; else it falls with distance.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        ...
+
+    def probability_of_yes(self) -> float:
+        """P(Yes) / (P(Yes) + P(No)) that what was read answers the question; leaves the cache as it was."""
+        ...
+
+    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
+        """Read nodes, at least one, in one pass; (n,) attention as ``append`` gives, and (n,) P(Yes) after each.
+
+        Just what ``append`` and ``probability_of_yes`` would give for one after another.
+
+        Raises:
+            WindowExceeded: they do not fit; nothing was read.
+        """
+        ...
+
+    def take_back(self, nodes: int) -> None:
+        """Forget the last of the nodes that were read one a call, or ahead, as if they had never been read."""
+        ...
+
+    def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
+        """What the model says to a request made behind what was read; leaves the cache as it was.
+
+        Args:
+            temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        ...
+
+    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
+        """How little each token of a text was to be expected behind another, apart from all that was read.
+
+        Returns:
+            (T, 2) the characters of ``text`` that each token covers, and (T,) its negative log likelihood in nats; 0
+            for a token behind nothing.
+
+        Raises:
+            WindowExceeded: the two do not fit the window.
+        """
+        ...
+
+    def answer(self, *, max_tokens: int) -> Iterator[str]:
+        """The answer in pieces, from what was read; leaves the cache as it was."""
+        ...
+
+    def __enter__(self) -> ReadingSession: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Embedder(Protocol):
+    """Texts to vectors.
+
+    One may also have ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none,
+    no answer is held back and no citation left out for being about something else. And ``relevance_curve``
+    (``types.RelevanceCurve``), by which evidence says how near it is.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the store remembers it by."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, rows L2-normalised."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Named:
+    """A name found in a text: characters ``[start, end)``, and what kind of thing it names, such as PERSON."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class EntityRecognizer(Protocol):
+    """Finds names in texts. Loads what it needs when first used."""
+
+    @property
+    def name(self) -> str:
+        """What the store remembers it by; another version of the same model has another name."""
+        ...
+
+    def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
+        """The names in each text, by start; they do not overlap and are not empty. Batched: give many texts at once."""
+        ...
+
+
+class Models(Protocol):
+    """The models that layers receive. Each is found when it is first asked for, so a layer asks for what it needs."""
+
+    @property
+    def language(self) -> LanguageModel:
+        """The language model.
+
+        Raises:
+            ModelNotFound: there is none here.
+        """
+        ...
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        ...
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        """What finds names."""
+        ...
+
+    def settle(self) -> None:
+        """All that was built is stored: work that was kept for a retry is not needed any more."""
+        ...

@@ -1,0 +1,130 @@
+"""Calibrating a language model: labelled questions are read, and what they tell becomes a ``HeadCalibration``.
+
+It knows neither files nor how readings are judged (``fitting.py``). Invariant: the same questions and seed
+give the same calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memgraph_rag.contracts import Progress
+from memgraph_rag.models.calibration import HeadCalibration, Origin
+from memgraph_rag.models.calibration_fit import Reading, Verdicts, fit
+
+if TYPE_CHECKING:
+    from memgraph_rag.models.labelled_questions import LabelledQuestion
+    from memgraph_rag.models.language_model import TransformersModel
+
+__all__ = ["Plan", "calibrate", "cutter", "read_questions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to calibrate.
+
+    Attributes:
+        limit: most questions of one file.
+        heads: how many to choose.
+        candidates: how many texts each question is read with.
+        cut_tokens: most tokens of one of them.
+        seed: of all that is drawn at random.
+    """
+
+    limit: int = 60
+    heads: int = 32
+    candidates: int = 12
+    cut_tokens: int = 128
+    seed: int = 0
+
+
+def calibrate(
+    model: TransformersModel,
+    questions: Sequence[LabelledQuestion],
+    plan: Plan,
+    *,
+    fingerprint: str,
+    data: Sequence[str],
+    progress: Progress | None = None,
+) -> HeadCalibration:
+    """The calibration of a model by these questions.
+
+    Args:
+        fingerprint: of its weights.
+        data: names of the files that the questions are from.
+
+    Raises:
+        ModelError: there are too few questions, or the model has no attention to the question.
+    """
+    readings = read_questions(model, questions, seed=plan.seed, progress=progress)
+    fitted = fit(readings, heads=plan.heads, seed=plan.seed)
+    _, layers, heads_per_layer = readings[0].attention.shape
+    return HeadCalibration(
+        model=model.name,
+        fingerprint=fingerprint,
+        layers=layers,
+        heads_per_layer=heads_per_layer,
+        yes_threshold=fitted.yes_threshold,
+        attention_weight=max(0.0, 2 * fitted.measured["attention_auc"].low - 1),
+        measured=fitted.measured,
+        made=Origin(
+            data=tuple(data),
+            questions=len(readings),
+            asked=sum(reading.p_yes is not None for reading in readings),
+            candidates=plan.candidates,
+            cut_tokens=plan.cut_tokens,
+            seed=plan.seed,
+            date=datetime.now(timezone.utc).date().isoformat(),
+        ),
+        heads=fitted.heads,
+    )
+
+
+def cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bool]]:
+    """What cuts a text after so many of the model's tokens; the text, and whether that is all of it."""
+
+    def cut(text: str) -> tuple[str, bool]:
+        encoded = model.tokens.encode(text)
+        return (text, True) if len(encoded.ids) <= most else (text[: encoded.offsets[most - 1][1]], False)
+
+    return cut
+
+
+def read_questions(
+    model: TransformersModel, questions: Sequence[LabelledQuestion], *, seed: int, progress: Progress | None = None
+) -> list[Reading]:
+    """Each question read with all its candidates in random order, in one pass; questions come in random order."""
+    rng = np.random.default_rng(seed)
+    readings = []
+    for done, place in enumerate(rng.permutation(len(questions)), 1):
+        readings.append(_read(model, questions[place], rng))
+        if progress is not None:
+            progress("reading questions", done, len(questions))
+    return readings
+
+
+def _read(model: TransformersModel, question: LabelledQuestion, rng: np.random.Generator) -> Reading:
+    texts = [*question.gold, *question.others]
+    order = rng.permutation(len(texts))
+    with model.open_session(question.text) as session:
+        attention, depths = session.read_by_head([texts[place] for place in order])
+        among_all = session.probability_of_yes()
+    is_gold = order < len(question.gold)
+    if not question.is_whole:
+        return Reading(attention, depths, is_gold, None)
+    gold = [question.gold[place] for place in rng.permutation(len(question.gold))]
+    others = [question.others[place] for place in rng.permutation(len(question.others))[: len(gold)]]
+    with model.open_session(question.text) as session:
+        session.append(gold[:-1])
+        but_one = session.probability_of_yes()
+        session.append(gold[-1:])
+        alone = session.probability_of_yes()
+    with model.open_session(question.text) as session:
+        session.append(others)
+        instead = session.probability_of_yes()
+    return Reading(attention, depths, is_gold, Verdicts(alone, instead, but_one, among_all))

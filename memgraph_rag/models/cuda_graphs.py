@@ -1,0 +1,141 @@
+"""Decoding steps that a GPU replays as one CUDA graph, instead of some hundreds of kernels launched from Python.
+
+A step feeds back the last token of each row of a cache and measures what it looks at. It knows no prompt, no grammar
+and no end of a text. Invariants: a step reads nothing but tensors that stay where they are, so that what is replayed is
+what would be run (tested on a CPU: run, and replayed from a tape of its operations, it writes what the plain twin
+writes); where it cannot be captured it is run. No CUDA graph was ever captured here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from memgraph_rag.models.attention import AttentionMeter, Look, Spans, StaticVisibility
+from memgraph_rag.models.kv_cache import RowCache
+
+__all__ = ["GraphedDecoding", "capture_on_gpu"]
+
+logger = logging.getLogger(__name__)
+_WARM_UPS = 2  # passes before the capture: libraries set themselves up, kernels are compiled
+_ROUNDED = 8  # rows, and spans: so many make one shape
+
+Outputs = tuple[Tensor, Tensor]
+Run = Callable[[], Outputs]
+Capture = Callable[[Run, torch.device], Run]
+
+
+def capture_on_gpu(run: Run, device: torch.device) -> Run:
+    """What replays a function of tensors that stay where they are; its outputs do so too.
+
+    Raises:
+        RuntimeError: it does what a graph cannot hold, or memory for it is short.
+    """
+    side = torch.cuda.Stream(device)
+    side.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(side):
+        for _ in range(_WARM_UPS):
+            run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):  # other threads may embed meanwhile
+        outputs = run()
+
+    def replay() -> Outputs:
+        graph.replay()
+        return outputs
+
+    return replay
+
+
+class GraphedDecoding:
+    """Decoding steps of the rows of caches, captured once for each number of rows and slots.
+
+    A cache has one step at a time, which lives no longer than it does. Calls must not overlap.
+
+    Args:
+        capture: gives what replays a step; where it fails, and where it is None, steps are run each time.
+    """
+
+    def __init__(self, capture: Capture | None) -> None:
+        self._capture = capture
+        self._steps: WeakKeyDictionary[RowCache, tuple[_Step, Run]] = WeakKeyDictionary()
+
+    @torch.inference_mode()
+    def __call__(self, network: PreTrainedModel, tokens: Sequence[int], past: RowCache, spans: Spans) -> Outputs:
+        """Read one token behind each row; (B, 1, V) logits and (B, 1, at least S) mean attention to the spans.
+
+        Both are overwritten by the next step of that cache, which has grown by these tokens.
+
+        Args:
+            spans: of B rows; the same object as long as they are the same.
+        """
+        rows, room = _rounded(len(tokens)), _rounded(spans.count)
+        past.make_room(rows, max(past.lengths) + 1)
+        if past in self._steps and not self._steps[past][0].serves(past, rows, room):
+            del self._steps[past]  # its memory is given back before more is taken
+        if past not in self._steps:
+            step = _Step(network, past, rows, room, spans.tokens.device)
+            step.take(tokens, past.lengths, spans)
+            self._steps[past] = step, self._captured(step, network)
+        step, run = self._steps[past]
+        step.take(tokens, past.lengths, spans)
+        logits, attention = run()
+        past.advance(1)
+        return logits[: len(tokens)], attention[: len(tokens)]
+
+    def _captured(self, step: _Step, network: PreTrainedModel) -> Run:
+        if self._capture is not None:
+            try:
+                return self._capture(step.run, step.inputs.device)
+            except RuntimeError as error:
+                self._capture = None
+                name = type(network).__name__
+                logger.warning("A decoding step of %s could not be captured, so it is run from Python: %s", name, error)
+        return step.run
+
+
+class _Step:
+    """One decoding step, as a function of ``inputs``, of the spans and of what a cache holds."""
+
+    def __init__(self, network: PreTrainedModel, past: RowCache, rows: int, room: int, device: torch.device) -> None:
+        self.inputs = torch.zeros(2, rows, dtype=torch.long, device=device)  # each row's token, and the tokens before
+        self._network = network
+        self._cache = past.static(self.inputs[1])
+        self._spans = Spans([[]] * rows, length=self._cache.slots, device=device, room=room)
+        self._taken: Spans | None = None
+
+    def serves(self, past: RowCache, rows: int, room: int) -> bool:
+        """Whether it is one of this cache as it is now, of so many rows and spans."""
+        return self._cache.is_part_of(past) and (rows, room) == (self.inputs.shape[1], self._spans.count)
+
+    def take(self, tokens: Sequence[int], held: Sequence[int], spans: Spans) -> None:
+        """Put in place what the next run reads; rows that are none begin with token 0, seen by nobody."""
+        missing = [0] * (self.inputs.shape[1] - len(tokens))
+        self.inputs.copy_(torch.tensor([[*tokens, *missing], [*held, *missing]]))
+        if spans is not self._taken:
+            self._spans.become(spans)
+            self._taken = spans
+
+    def run(self) -> Outputs:
+        tokens, held = self.inputs
+        meter = AttentionMeter(self._spans)
+        output = self._network(
+            tokens[:, None],
+            past_key_values=self._cache,
+            use_cache=True,
+            position_ids=held[:, None],
+            logits_to_keep=1,
+            looks=[Look(1, StaticVisibility(held), meter)],
+        )
+        return output.logits, meter.mean()
+
+
+def _rounded(count: int) -> int:
+    """1, 2, 4, 8, then multiples of 8: few different shapes, and little that is computed for nothing."""
+    step = min(_ROUNDED, 1 << max(count - 1, 0).bit_length())
+    return -(-count // step) * step

@@ -1,0 +1,388 @@
+"""A memory as a file of JSON Lines: from any store into any other, exactly.
+
+The first line says what it is, each further one holds a document with all that was built of it, the last one how many
+there were. It knows records and no database. Invariants: every line is checked, by its hash, by its form and by whether
+it can be stored (whoever changes a line can hash it again), before anything of the file is stored; ids are not in it
+but made again, so that a document may go into another namespace; numbers come back bit for bit (embeddings as float32
+in base64).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import stat
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import numpy as np
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic_core import from_json
+from typing_extensions import TypedDict
+
+from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
+from memgraph_rag.operations.file_replacement import replacement
+from memgraph_rag.types import (
+    DocumentGraph,
+    DocumentRecord,
+    InformationPoint,
+    Matrix,
+    Mention,
+    Relation,
+    Segment,
+    Summarizes,
+    Title,
+    ends_of,
+    entity_id,
+    make_id,
+    relation_id,
+)
+
+__all__ = ["MAX_LINE_BYTES", "Archive", "same", "write"]
+
+MAX_LINE_BYTES = 2**30
+"""Of a document with all that was built of it."""
+
+_FORMAT = "memgraph_rag archive"
+_VERSION = 1
+_MARK = f'"{_FORMAT}"'.encode()
+_SHORT_LINE_BYTES = 2**16  # of a line that holds no document
+_MOST_SPOOLED_BYTES = 2**36  # of what comes through a pipe; the disk's room is less, as a rule
+_SHOWN_CHARACTERS = 80
+_DOCUMENT_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","document":\{')
+_DOCUMENT_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
+
+_Number = Annotated[int, Field(ge=0, lt=2**31)]
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+_Node = tuple[_Number, _Number]  # level and index; a segment's level is 0
+_Packed = tuple[tuple[_Number, _Number], str]
+
+
+class _Record(TypedDict):
+    """A document's record without its id."""
+
+    key: str
+    title: str
+    source: str
+    sha256: str
+    added_at: str
+    characters: _Number
+    segments: _Number
+    layers: list[str]
+    model: str
+    metadata: dict[str, str | bool | int | _Finite]
+    recognizer: str
+    echoes: _Number
+
+
+class _Encoded(TypedDict):
+    """A document by names, places and numbers, without an id: one line of an archive."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
+
+    record: _Record
+    segments: list[tuple[_Number, str, _Number, _Number, _Number, str, str, bool]]
+    segment_embeddings: _Packed
+    points: list[tuple[Annotated[_Number, Field(ge=1)], _Number, str, _Number]]
+    point_embeddings: _Packed
+    summarizes: list[tuple[_Node, _Node, _Finite]]
+    mentions: list[tuple[_Number, _Number, _Number, str, str, str]]
+    titles: list[tuple[str, str]]
+    relations: list[tuple[_Number, str, str, str]]
+    relation_embeddings: _Packed
+    ends: list[str]
+    end_embeddings: _Packed
+
+
+_FORM = TypeAdapter(_Encoded)
+
+
+def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:
+    """Write documents, one at a time; how many. The file is there whole or not at all, for its owner alone.
+
+    Raises:
+        DocumentError: it cannot be written, or holds something else than an archive; a document is too long for one.
+    """
+    head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
+    with replacement(path, kind="an archive", mark=b'"format":' + _MARK, error=DocumentError) as file:
+        return _write_lines(file, head, graphs)
+
+
+def _write_lines(file: BinaryIO, head: Mapping[str, Any], graphs: Iterable[DocumentGraph]) -> int:
+    number, hashes = 0, hashlib.sha256()
+    file.write(_json(head) + b"\n")
+    for graph in graphs:
+        document = _json(_encoded(graph))
+        own = hashlib.sha256(document).hexdigest()
+        line = b'{"sha256":"%s","document":%s}\n' % (own.encode(), document)
+        if len(line) > MAX_LINE_BYTES:
+            raise DocumentError(
+                f"Expected documents of at most {MAX_LINE_BYTES:,} bytes in an archive, got {len(line):,} for "
+                f"{graph.document.key!r}. Add it in parts.",
+                key=graph.document.key,
+            )
+        hashes.update(own.encode())
+        number += 1
+        file.write(line)
+    file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + b"\n")
+    return number
+
+
+class Archive:
+    """An archive to read, which may come through a pipe: it is then kept in a private file that has no name.
+
+    Its file is opened once: what was verified is what is read. It closes when nobody holds it any more.
+
+    Raises:
+        DocumentError: it cannot be read, or is none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _readable(path), path.open("rb") as file:
+            is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            self._descriptor = os.dup(file.fileno()) if is_regular else self._spooled(file)
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def _spooled(self, stream: BinaryIO) -> int:
+        """The descriptor of a copy of what can be read once only."""
+        number = 0
+        with tempfile.TemporaryFile() as copy:
+            for line in self._of(stream):
+                number += len(line) + 1
+                if number > _MOST_SPOOLED_BYTES:
+                    raise DocumentError(
+                        f"Expected an archive of at most {_MOST_SPOOLED_BYTES:,} bytes through a pipe, got more: "
+                        f"{self._path}. Write it to a file first.",
+                        path=self._path,
+                    )
+                copy.write(line + b"\n")
+            copy.flush()
+            return os.dup(copy.fileno())
+
+    def verify(self, *, embedder: str, dimension: int, check: Callable[[DocumentGraph], None]) -> int:
+        """How many documents it holds, after every line of it was checked.
+
+        Args:
+            check: refuses a document that could not be stored, with the ids that it has in the namespace "".
+
+        Raises:
+            DocumentError: it is no archive, of a newer version, cut off, or damaged.
+            SchemaMismatch: it was made with another embedder.
+        """
+        number, hashes, foot = 0, hashlib.sha256(), None
+        known: set[str] = set()
+        for place, line in enumerate(self._lines(), 1):
+            match = _DOCUMENT_LINE.fullmatch(line)
+            if place == 1:
+                _check_head(self._path, _parsed(self._path, place, line), embedder, dimension)
+            elif match and foot is None:
+                own, document = match.groups()
+                if own.decode() != hashlib.sha256(document).hexdigest():
+                    raise _damaged(self._path, place, "its hash is another")
+                graph = _document(self._path, place, document, "")
+                _check(self._path, place, graph, check)
+                if graph.document.id in known:
+                    raise _damaged(self._path, place, "its document comes twice")
+                known.add(graph.document.id)
+                hashes.update(own)
+                number += 1
+            elif foot is None:
+                foot = _parsed(self._path, place, line)
+            else:
+                raise _damaged(self._path, place, "it stands behind the end")
+        if foot != {"documents": number, "sha256": hashes.hexdigest()}:
+            raise _damaged(self._path, number + 2, "the end is missing, or documents are")
+        return number
+
+    def read(self, *, namespace: str) -> Iterator[DocumentGraph]:
+        """The documents of an archive that was verified, with the ids that they have in this namespace."""
+        for place, line in enumerate(self._lines(), 1):
+            match = _DOCUMENT_LINE.fullmatch(line)
+            if match:
+                yield _document(self._path, place, match[2], namespace)
+
+    def _lines(self) -> Iterator[bytes]:
+        with _readable(self._path), os.fdopen(os.dup(self._descriptor), "rb") as file:
+            file.seek(0)
+            yield from self._of(file)
+
+    def _of(self, file: BinaryIO) -> Iterator[bytes]:
+        """The lines of a file, of bounded length each: only what begins as a document may be long."""
+        place = 0
+        while line := file.readline(_SHORT_LINE_BYTES):
+            place += 1
+            if place == 1 and _MARK not in line:
+                raise _damaged(self._path, place, "it does not say that this is an archive")
+            if len(line) == _SHORT_LINE_BYTES and _DOCUMENT_BEGINS.match(line):
+                line += file.readline(MAX_LINE_BYTES - len(line))
+            if not line.endswith(b"\n") and len(line) in (_SHORT_LINE_BYTES, MAX_LINE_BYTES):
+                raise _damaged(self._path, place, f"it is longer than {len(line):,} bytes")
+            yield line.removesuffix(b"\n")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise DocumentError(f"Expected an archive that can be read, got {exc}: {path}.", path=path) from exc
+
+
+def same(one: DocumentGraph, other: DocumentGraph) -> bool:
+    """Whether two documents of one namespace are the same, number for number."""
+    return _encoded(one) == _encoded(other)
+
+
+def _parsed(path: Path, place: int, line: bytes) -> dict[str, Any]:
+    try:
+        found = from_json(line, allow_inf_nan=False)  # refuses what is nested too deep
+    except ValueError as exc:
+        raise _damaged(path, place, "it is no JSON") from exc
+    if not isinstance(found, dict):
+        raise _damaged(path, place, "it is no JSON object")
+    return found
+
+
+def _document(path: Path, place: int, text: bytes, namespace: str) -> DocumentGraph:
+    try:
+        return _decoded(_FORM.validate_json(text), namespace)
+    except (ValueError, IndexError) as exc:
+        raise _damaged(path, place, "what it holds is no document") from exc
+
+
+def _check(path: Path, place: int, graph: DocumentGraph, check: Callable[[DocumentGraph], None]) -> None:
+    try:
+        check(graph)
+    except MemgraphRagError as exc:
+        raise _damaged(path, place, f"what it holds cannot be stored: {exc}") from exc
+
+
+def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
+    if head.get("format") != _FORMAT or head.get("version") != _VERSION:
+        raise DocumentError(
+            f"Expected an archive of version {_VERSION}, got {_shown(head.get('format'))} of version "
+            f"{_shown(head.get('version'))}: {path}. 'memgraph-rag export' makes one.",
+            path=path,
+        )
+    written_by = head.get("embedder"), head.get("dimension")
+    if written_by != (embedder, dimension):
+        raise SchemaMismatch(
+            f"Expected an archive of the embedder {embedder} ({dimension} dimensions), got one of "
+            f"{_shown(written_by[0])} ({_shown(written_by[1])}): {path}. Use that embedder, or add the documents "
+            "themselves.",
+            expected=written_by[0],
+            came=embedder,
+        )
+
+
+def _shown(value: object) -> str:
+    """What a file says of itself, in a message."""
+    return repr(value)[:_SHOWN_CHARACTERS]
+
+
+def _damaged(path: Path, place: int, what: str) -> DocumentError:
+    return DocumentError(
+        f"Expected an archive as it was written, got a damaged line {place} ({what}): {path}. Nothing was stored; "
+        "take another copy.",
+        path=path,
+        line=place,
+    )
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+# ── one document ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _encoded(graph: DocumentGraph) -> dict[str, Any]:
+    """The document in the form of ``_Encoded``."""
+    segments = {segment.id: segment.index for segment in graph.segments}
+    places = {point.id: [point.level, point.index] for point in graph.points}
+    nodes = places | {node_id: [0, index] for node_id, index in segments.items()}
+    normals = {one.entity_id: one.normal for one in graph.mentions}
+    record = {name: value for name, value in asdict(graph.document).items() if name != "id"}
+    return {
+        "record": record,
+        "segments": [[getattr(one, name) for name in _SEGMENT] for one in graph.segments],
+        "segment_embeddings": _packed(graph.segment_embeddings),
+        "points": [[one.level, one.index, one.text, one.tokens] for one in graph.points],
+        "point_embeddings": _packed(graph.point_embeddings),
+        "summarizes": [[nodes[one.source_id], nodes[one.target_id], one.weight] for one in graph.summarizes],
+        "mentions": [
+            [segments[one.segment_id], one.start, one.end, one.surface, one.normal, one.kind] for one in graph.mentions
+        ],
+        "titles": [[one.normal, one.surface] for one in graph.titles],
+        "relations": [
+            [segments[one.segment_id], normals[one.source_id], normals[one.target_id], one.description]
+            for one in graph.relations
+        ],
+        "relation_embeddings": _packed(graph.relation_embeddings),
+        "ends": [normals[one] for one in graph.ends],
+        "end_embeddings": _packed(graph.end_embeddings),
+    }
+
+
+_SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("id", "document_id"))
+
+
+def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
+    record: dict[str, Any] = {**found["record"], "layers": tuple(found["record"]["layers"])}
+    document_id = make_id(namespace, "document", record["key"])
+
+    def node_id(level: int, index: int) -> str:
+        natural = (level, index) if level else (index,)
+        return make_id(namespace, "point" if level else "segment", document_id, *natural)
+
+    def relation(segment: int, source: str, target: str, description: str) -> Relation:
+        segment_id = node_id(0, segment)
+        ends = entity_id(namespace, source), entity_id(namespace, target)
+        return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
+
+    segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
+    end_ids = [entity_id(namespace, normal) for normal in found["ends"]]
+    in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
+    relations = tuple(relation(*row) for row in found["relations"])
+    if [end_ids[place] for place in in_order] != list(ends_of(relations)):
+        raise ValueError("the embedded names are not those of the relations' ends")
+    return DocumentGraph(
+        document=DocumentRecord(id=document_id, **record),
+        segments=tuple(Segment(id=node_id(0, one["index"]), document_id=document_id, **one) for one in segments),
+        segment_embeddings=_unpacked(found["segment_embeddings"]),
+        points=tuple(
+            InformationPoint(node_id(level, index), document_id, level, index, text, tokens)
+            for level, index, text, tokens in found["points"]
+        ),
+        point_embeddings=_unpacked(found["point_embeddings"]),
+        summarizes=tuple(
+            Summarizes(node_id(*source), node_id(*target), weight) for source, target, weight in found["summarizes"]
+        ),
+        mentions=tuple(
+            Mention(entity_id(namespace, normal), normal, kind, surface, node_id(0, segment), start, end)
+            for segment, start, end, surface, normal, kind in found["mentions"]
+        ),
+        titles=tuple(Title(entity_id(namespace, normal), normal, surface) for normal, surface in found["titles"]),
+        relations=relations,
+        relation_embeddings=_unpacked(found["relation_embeddings"]),
+        end_embeddings=_unpacked(found["end_embeddings"])[in_order],
+    )
+
+
+def _packed(matrix: Matrix) -> list[Any]:
+    numbers = np.ascontiguousarray(matrix, "<f4")
+    return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode("ascii")]
+
+
+def _unpacked(packed: _Packed) -> Matrix:
+    shape, text = packed
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32).reshape(shape)

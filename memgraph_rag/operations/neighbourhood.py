@@ -1,0 +1,255 @@
+"""What surrounds one thing in the graph: a document, an entity, a kept question.
+
+It knows the graph by its contract; it draws nothing. Invariants: whatever is looked at, what comes is bounded by
+``most`` of each kind, and says how many more there are; both ends of each tie are among the things.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Literal
+
+from memgraph_rag.contracts import GraphView
+from memgraph_rag.errors import DocumentNotFound
+from memgraph_rag.lexical.names import normalise
+from memgraph_rag.types import (
+    DocumentRecord,
+    Entity,
+    Mention,
+    Neighbourhood,
+    Node,
+    Question,
+    Segment,
+    Thing,
+    Tie,
+    entity_id,
+    question_id,
+)
+
+__all__ = ["KINDS", "Kind", "find", "look"]
+
+Kind = Literal["document", "entity", "question"]
+
+KINDS: tuple[Kind, ...] = ("document", "question", "entity")
+"""What can be looked at, in the order in which a name is looked for."""
+
+_MOST_CHARACTERS = 400_000
+"""Of the text beside a picture; a page of more is slow to open."""
+
+_LISTED = 8
+_MOST_WORDS = 8  # of a name that is looked for within what was asked
+_NEAR = 200  # entities that a misspelt name is compared with
+_BEGINNINGS = (3, 2)  # characters that are taken to be spelt right
+
+
+def look(graph: GraphView, centre: DocumentRecord | Entity | Question, *, most: int) -> Neighbourhood:
+    """What surrounds a thing, at most ``most`` of each kind."""
+    if isinstance(centre, DocumentRecord):
+        return _document(graph, centre, most)
+    return _entity(graph, centre, most) if isinstance(centre, Entity) else _question(graph, centre, most)
+
+
+# ── by name ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRecord | Entity | Question:
+    """The document of that key, the question of that text, the entity of that name, or any by its id.
+
+    An entity is found by a part of its name, where it is the only one with that part.
+
+    Raises:
+        DocumentNotFound: nothing is; the message lists what is near, or the several that it could be.
+    """
+    for one in KINDS if kind is None else (kind,):
+        if one == "document":
+            found: DocumentRecord | Entity | Question | None = graph.document(name)
+        elif one == "question":
+            found = next(iter(graph.questions([question_id(graph.namespace, name.strip()), name])), None)
+        else:
+            found = next(iter(graph.entities([name, entity_id(graph.namespace, normalise(name))])), None)
+        if found is not None:
+            return found
+    normal = normalise(name)
+    with_part = graph.names_with(normal, k=_LISTED + 1) if normal and kind in (None, "entity") else []
+    if len(with_part) == 1:
+        return with_part[0]
+    raise _not_found(graph, name, with_part)
+
+
+def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
+    if with_part:
+        more = " and more" if len(with_part) > _LISTED else ""
+        advice = f"Several names hold it: {_quoted(one.name for one in with_part[:_LISTED])}{more}. Name one of them."
+        near = [one.name for one in with_part]
+    else:
+        near = _near(graph, name)
+        advice = f"Near to it: {_quoted(near)}." if near else "'memgraph-rag documents' and 'questions' list what is."
+    return DocumentNotFound(
+        f"Expected the key or id of a document, the name of an entity, the text of a kept question, or an id, in "
+        f"namespace {graph.namespace!r}, got {name!r}. {advice}",
+        key=name,
+        near=near,
+    )
+
+
+def _near(graph: GraphView, name: str) -> list[str]:
+    """Names that stand in it; keys, questions and names that are spelt nearly so."""
+    normal = normalise(name)
+    entities = [one for length in _BEGINNINGS if normal for one in graph.names_with(normal[:length], k=_NEAR)]
+    texts = [record.key for record in graph.documents()] + [question.text for question in graph.questions()]
+    known = {normalise(text) or text: text for text in texts} | {one.normal: one.name for one in entities}
+    alike = [known[one] for one in get_close_matches(normal or name, known, n=_LISTED)]
+    return list(dict.fromkeys([*(one.name for one in _within(graph, normal)), *alike]))[:_LISTED]
+
+
+def _within(graph: GraphView, normal: str) -> list[Entity]:
+    """The entities whose whole names stand in this one, the longest first: "McGregor" in "Mr. McGregor"."""
+    words = normal.split()[:_MOST_WORDS]
+    runs = {" ".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
+    found = graph.entities([entity_id(graph.namespace, run) for run in sorted(runs)])
+    return sorted(found, key=lambda one: (-len(one.normal), one.normal))
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+# ── what surrounds it ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Drawn:
+    """A neighbourhood in the making."""
+
+    def __init__(self, centre: Thing) -> None:
+        self._centre = centre
+        self._things: dict[str, Thing] = {centre.id: centre}
+        self._ties: dict[Tie, None] = {}
+        self._left_out: Counter[str] = Counter()
+
+    def some(self, kind: str, found: Sequence[Thing], most: int, *, total: int | None = None) -> list[Thing]:
+        """The first of these; how many there are beyond is left out."""
+        self.leave_out(kind, (len(found) if total is None else total) - len(found[:most]))
+        self._things.update((one.id, one) for one in found[:most])
+        return list(found[:most])
+
+    def leave_out(self, kind: str, number: int) -> None:
+        """There are so many more."""
+        if number > 0:
+            self._left_out[kind] += number
+
+    def tie(self, ties: Iterable[Tie]) -> None:
+        """Those of these ties of which both ends are here."""
+        self._ties.update(
+            (tie, None) for tie in ties if tie.source_id in self._things and tie.target_id in self._things
+        )
+
+    def done(self, passages: Sequence[Segment], mentions: Iterable[Mention] = ()) -> Neighbourhood:
+        shown = _fitting(passages)
+        self.leave_out("passages", len(passages) - len(shown))
+        ids = {segment.id for segment in shown}
+        here = tuple(mention for mention in mentions if mention.segment_id in ids)
+        return Neighbourhood(self._centre, self._things, tuple(self._ties), shown, here, dict(self._left_out))
+
+
+def _fitting(passages: Sequence[Segment]) -> tuple[Segment, ...]:
+    """The first passages of which all characters together are no more than a page takes."""
+    left, shown = _MOST_CHARACTERS, []
+    for segment in passages:
+        left -= len(segment.text)
+        if left < 0:
+            break
+        shown.append(segment)
+    return tuple(shown)
+
+
+def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourhood:
+    """Its points from the top down, its segments, and what these name and state."""
+    drawn = _Drawn(record)
+    segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
+    drawn.some("segments", segments, most)
+    below: list[Node] = [node for node in graph.top_nodes([record.id]) if node.level]
+    ties: list[Tie] = []
+    while below:
+        points = drawn.some("points", [node for node in below if node.level], most)
+        edges = graph.successors([point.id for point in points]) if points else []
+        ties += [Tie("SUMMARIZES", edge.source_id, edge.target_id, edge.weight) for edge in edges]
+        below = [node for node in graph.nodes(list(dict.fromkeys(edge.target_id for edge in edges))) if node.level]
+    named = Counter(mention.entity_id for mention in mentions)
+    titled = graph.titles(record.id)
+    in_order = list(dict.fromkeys([*(one.entity_id for one in titled), *(one for one, _ in named.most_common())]))
+    drawn.some("entities", graph.entities(in_order[:most]), most, total=len(in_order))
+    relations = graph.relations_of(record.id)
+    ties += [Tie("HAS_SEGMENT", record.id, segment.id) for segment in segments]
+    ties += [Tie("TITLED", record.id, one.entity_id, text=one.surface) for one in titled]
+    ties += _mentioned(mentions)
+    ties += [Tie("RELATES_TO", one.source_id, one.target_id, text=one.description) for one in relations[:most]]
+    drawn.leave_out("relations", len(relations) - most)
+    drawn.tie(ties)
+    return drawn.done(segments, mentions)
+
+
+def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
+    """What it is related to, near-synonyms, documents named after it, and the segments that mention it with theirs."""
+    drawn = _Drawn(entity)
+    held = graph.entity_counts(entity.id)
+    titled = graph.titled(entity.id, k=most)
+    drawn.leave_out("titles", held.get("TITLED", 0) - len(titled))
+    mentions = graph.mentions_of(entity.id, k=most)
+    drawn.leave_out("mentions", held.get("MENTIONS", 0) - len(mentions))
+    relations = graph.relations_at(entity.id, k=most)
+    drawn.leave_out("relations", held.get("RELATES_TO", 0) - len(relations))
+    similar = sorted(graph.similar([entity.id]), key=lambda pair: (-pair.score, pair.source_id, pair.target_id))
+    others = [end for one in relations for end in (one.source_id, one.target_id)]
+    near = [end for pair in similar for end in (pair.source_id, pair.target_id)]
+    drawn.some("near-synonyms", _others(graph, near, entity), most)
+    drawn.some("entities", _others(graph, others, entity), most)
+    in_order = list(dict.fromkeys([*(one.segment_id for one in mentions), *(one.segment_id for one in relations)]))
+    segments = [node for node in graph.nodes(in_order) if isinstance(node, Segment)]
+    drawn.some("segments", segments, 2 * most)
+    owners = [*(one for one, _ in titled), *(segment.document_id for segment in segments)]
+    documents = graph.documents(list(dict.fromkeys(owners)))
+    drawn.some("documents", documents, 3 * most)
+    drawn.tie(Tie("TITLED", one, entity.id, text=surface) for one, surface in titled)
+    drawn.tie(Tie("RELATES_TO", one.source_id, one.target_id, text=one.description) for one in relations)
+    drawn.tie(Tie("SIMILAR_TO", pair.source_id, pair.target_id, pair.score) for pair in similar)
+    drawn.tie(Tie("HAS_SEGMENT", segment.document_id, segment.id) for segment in segments)
+    drawn.tie(_mentioned(mentions))
+    return drawn.done(sorted(segments, key=lambda one: (one.document_id, one.index)), mentions)
+
+
+def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
+    """What was read for it and is still there, in order, how that hangs together, and the documents that it lies in."""
+    drawn = _Drawn(question)
+    trace = question.answer.trace
+    read: dict[str, Node] = {step.node.id: step.node for step in trace}
+    cited = graph.nodes(list(dict.fromkeys(citation.segment_id for citation in question.standing_citations)))[:most]
+    cited_ids = {node.id for node in cited}
+    shown = [node for place, node in enumerate(read.values()) if place < most or node.id in cited_ids]
+    drawn.some("nodes read", shown, len(shown), total=len(read))
+    drawn.some("segments cited", cited, most)
+    passages = [node for node in {one.id: one for one in [*shown, *cited]}.values() if isinstance(node, Segment)]
+    documents = list(dict.fromkeys(node.document_id for node in [*read.values(), *cited]))
+    drawn.some("documents", graph.documents(documents), most)
+    points = [node.id for node in shown if not isinstance(node, Segment)]
+    edges = graph.successors(points) if points else []
+    drawn.tie(Tie("READ", question.id, step.node.id, step.score, order=place) for place, step in enumerate(trace, 1))
+    drawn.tie(Tie("SUMMARIZES", edge.source_id, edge.target_id, edge.weight) for edge in edges)
+    drawn.tie(Tie("HAS_SEGMENT", segment.document_id, segment.id) for segment in passages)
+    return drawn.done(passages)
+
+
+def _others(graph: GraphView, entity_ids: Iterable[str], entity: Entity) -> list[Entity]:
+    return graph.entities([one for one in dict.fromkeys(entity_ids) if one != entity.id])
+
+
+def _mentioned(mentions: Iterable[Mention]) -> list[Tie]:
+    """One tie for each segment and entity."""
+    surfaces: dict[tuple[str, str], list[str]] = {}
+    for one in mentions:
+        surfaces.setdefault((one.segment_id, one.entity_id), []).append(one.surface)
+    return [
+        Tie("MENTIONS", segment, entity, float(len(written)), written[0])
+        for (segment, entity), written in surfaces.items()
+    ]

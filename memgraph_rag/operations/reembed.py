@@ -1,0 +1,120 @@
+"""Other embeddings for everything in a store, made beside what goes on.
+
+It holds no statement; the store replaces what it has at one moment. Invariants: until then nothing in the store is
+changed; what was embedded is kept in a file as soon as it is there, by the hash of its text, so that the next try after
+a crash embeds only the rest; the file holds no text, and goes when the store has the vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, GraphStore, Progress
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.text.context import in_context
+from memgraph_rag.types import DocumentGraph, Matrix
+
+__all__ = ["forget_kept", "reembed"]
+
+_AT_ONCE = 256
+_KEY_BYTES = 16
+
+
+def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Progress | None = None) -> int:
+    """Replace all embeddings of a store, in all namespaces; how many documents there are.
+
+    Args:
+        folder: where vectors are kept until the store has them.
+
+    Raises:
+        SettingsError: nothing can be kept there.
+    """
+    kept = _Kept(embedder, folder)
+    namespaces = [store.beside(namespace) for namespace in store.namespaces()]
+    found = [(of_namespace, one) for of_namespace in namespaces for one in of_namespace.document_ids()]
+    for done, (of_namespace, document_id) in enumerate(found, 1):
+        graph = of_namespace.graph_of(document_id)
+        if graph is not None:
+            _again(graph, kept)
+        if progress is not None:
+            progress("embedding", done, len(found))
+    store.reembed(embedder=embedder.name, dimension=embedder.dimension, again=lambda graph: _again(graph, kept))
+    kept.path.unlink(missing_ok=True)
+    return len(found)
+
+
+def forget_kept(folder: Path) -> None:
+    """Keep no vector of an unfinished try."""
+    for path in folder.glob("*.vectors"):
+        path.unlink(missing_ok=True)
+
+
+def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
+    """The document with new embeddings, of the same texts as when it was added."""
+    normals = {one.entity_id: one.normal for one in graph.mentions}
+    return replace(
+        graph,
+        segment_embeddings=kept.embed(in_context(graph.document.title, graph.segments)),
+        point_embeddings=kept.embed([point.text for point in graph.points]),
+        relation_embeddings=kept.embed([relation.description for relation in graph.relations]),
+        end_embeddings=kept.embed([normals[end] for end in graph.ends]),
+    )
+
+
+@contextmanager
+def _in_our_words(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise SettingsError(
+            f"Expected a folder where new embeddings can be kept, got {exc}: {folder}. Make room, or set "
+            "MEMGRAPH_RAG_CACHE_DIR to a folder that can be written.",
+            path=folder,
+        ) from exc
+
+
+class _Kept:
+    """Vectors by the hashes of their texts, in memory and in a file of its owner alone."""
+
+    def __init__(self, embedder: Embedder, folder: Path) -> None:
+        self._embedder = embedder
+        named = f"{embedder.name}, {embedder.dimension}"
+        self.path = folder / f"{hashlib.sha256(named.encode()).hexdigest()[:16]}.vectors"
+        self._row = np.dtype([("key", f"V{_KEY_BYTES}"), ("vector", "<f4", (embedder.dimension,))])
+        with _in_our_words(folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._vectors = {row["key"].tobytes(): row["vector"] for row in self._read()}
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, in order."""
+        keys = [hashlib.sha256(text.encode()).digest()[:_KEY_BYTES] for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
+        for start in range(0, len(missing), _AT_ONCE):
+            self._add(dict(list(missing.items())[start : start + _AT_ONCE]))
+        return np.array([self._vectors[key] for key in keys], np.float32).reshape(len(keys), self._embedder.dimension)
+
+    def _add(self, texts: dict[bytes, str]) -> None:
+        rows = np.zeros(len(texts), self._row)
+        rows["key"] = [np.void(key) for key in texts]
+        rows["vector"] = units(self._embedder.embed(list(texts.values())))
+        with _in_our_words(self.path.parent):
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(rows.tobytes())
+        self._vectors |= {key: row["vector"] for key, row in zip(texts, rows, strict=True)}
+
+    def _read(self) -> np.ndarray:
+        """What an earlier try left; a row that was cut off is dropped from the file too."""
+        if not self.path.exists():
+            return np.zeros(0, self._row)
+        whole = self.path.stat().st_size // self._row.itemsize
+        os.truncate(self.path, whole * self._row.itemsize)
+        return np.fromfile(self.path, self._row)

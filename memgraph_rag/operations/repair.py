@@ -1,0 +1,94 @@
+"""What is wrong with a memory, told in words, and putting it right.
+
+It holds no statement; what is wrong, the store finds, and what it can, it mends. Invariant: embedding is done outside
+the transaction that mends, from the same texts as when the document was added.
+"""
+
+from __future__ import annotations
+
+from memgraph_rag.contracts import Embedder, GraphStore
+from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.text.context import in_context
+from memgraph_rag.types import Damage, Flaws, Vector
+
+__all__ = ["examine", "repair"]
+
+_WORDS = {
+    "lost_segments": ("segments of a document that is not there", "removed"),
+    "parted_segments": ("segments that their document does not hold", "tied to it again"),
+    "incomplete": (
+        "documents of which segments are missing",
+        "their text is gone: forget them (memgraph-rag forget KEY), then add them again",
+    ),
+    "unchained": ("documents whose segments do not follow each other", "chained again by their places"),
+    "lost_points": ("points of a document that is not there", "removed"),
+    "loose_points": (
+        "documents with points that sum up nothing",
+        "all their points removed; memgraph-rag deepen builds them again",
+    ),
+    "lost_relations": ("relations of a segment or an entity that is not there", "removed"),
+    "lone_entities": ("entities that nothing names", "removed"),
+    "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),
+    "loose_similar": ("entities tied to near-synonyms, or embedded, without a relation", "untied"),
+    "torn_questions": ("kept questions of which something is gone that they rest on, and no change says so", "removed"),
+    "unembedded_segments": ("segments without a valid embedding", "embedded"),
+    "unembedded_points": ("points without a valid embedding", "embedded"),
+    "unembedded_relations": ("relations without a valid embedding", "embedded"),
+    "unembedded_entities": (
+        "names of relations' ends without a valid embedding",
+        "embedded and tied to near-synonyms",
+    ),
+    "indexes": ("indexes of the database that are missing or failed", "made again"),
+}
+_OF_DOCUMENTS = ("incomplete", "unchained", "loose_points")
+_UNMENDABLE = ("incomplete",)
+
+
+def examine(store: GraphStore) -> list[Damage]:
+    """What is wrong, kind by kind."""
+    return _told(store, store.flaws())
+
+
+def repair(store: GraphStore, embedder: Embedder) -> list[Damage]:
+    """Put right what can be put right; what was wrong, kind by kind, with what cannot be mended."""
+    found = store.flaws()
+    if not found:
+        return []
+    told = _told(store, found)
+    vectors = _vectors(store, embedder, found)
+    mended = store.mend(vectors)
+    return told if mended == found else _told(store, mended)
+
+
+def _told(store: GraphStore, flaws: Flaws) -> list[Damage]:
+    keys = {record.id: record.key for record in store.documents()} if flaws else {}
+    return [
+        Damage(
+            what,
+            len(ids),
+            tuple(sorted(keys[one] for one in ids if one in keys)) if name in _OF_DOCUMENTS else (),
+            remedy,
+            is_mendable=name not in _UNMENDABLE,
+        )
+        for name, (what, remedy) in _WORDS.items()
+        if (ids := getattr(flaws, name))
+    ]
+
+
+def _vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, Vector]:
+    """The embeddings of what has none, by id; segments in the context of their documents."""
+    texts: dict[str, str] = {}
+    wanted = set(flaws.unembedded_segments)
+    records = store.documents(sorted({node.document_id for node in store.nodes(flaws.unembedded_segments)}))
+    for record in records:
+        segments = store.segments_of(record.id)
+        in_order = zip(segments, in_context(record.title, segments), strict=True)
+        texts |= {segment.id: text for segment, text in in_order if segment.id in wanted}
+    texts |= {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
+    wanted = set(flaws.unembedded_relations)
+    documents = store.document_ids() if wanted else ()
+    relations = (relation for document_id in documents for relation in store.relations_of(document_id))
+    texts |= {relation.id: relation.description for relation in relations if relation.id in wanted}
+    texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
+    vectors = units(embedder.embed(list(texts.values()))) if texts else ()
+    return dict(zip(texts, vectors, strict=True))

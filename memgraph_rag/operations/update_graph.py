@@ -1,0 +1,68 @@
+"""What a question teaches: entities and relations that bear on it, looked for in segments and stored.
+
+It holds no algorithm and no prompt. Invariant: what is learnt belongs to the document and the segment that state it, so
+that it goes when they go; nothing that is stored already is changed.
+
+Source: QRMeM, update of the graph during navigation (``update_graph``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+
+from memgraph_rag.contracts import GraphStore, Models, SplitDocument
+from memgraph_rag.errors import DocumentNotFound, StoreError
+from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.operations.ingest import with_relation_vectors
+from memgraph_rag.types import DocumentGraph, Relation, Segment
+
+__all__ = ["Learning"]
+
+logger = logging.getLogger(__name__)
+
+
+class Learning:
+    """An ``Extract``: finds relations that bear on a question, and stores them."""
+
+    def __init__(self, store: GraphStore, models: Models, layer: RelationsLayer) -> None:
+        self._store = store
+        self._models = models
+        self._layer = layer
+
+    def __call__(self, question: str, segments: Sequence[Segment]) -> list[Relation]:
+        """The relations found in these segments and stored, new ones and known ones.
+
+        Documents without the entities layer teach nothing: their relations would have no ends. Nor does one that was
+        replaced or forgotten meanwhile, or whose relations the store refuses: the question goes on without them.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        in_order = sorted(
+            {segment.id: segment for segment in segments}.values(), key=lambda one: (one.document_id, one.index)
+        )
+        of_each = {key: tuple(some) for key, some in groupby(in_order, key=lambda one: one.document_id)}
+        records = [record for record in self._store.documents(list(of_each)) if "entities" in record.layers]
+        documents = [SplitDocument(record.id, record.title, of_each[record.id]) for record in records]
+        rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)
+        none = np.zeros((0, self._models.embedder.dimension), np.float32)
+        graphs = [
+            DocumentGraph(record, document.segments, none, mentions=made.mentions, relations=made.relations)
+            for record, document, made in zip(records, documents, rows, strict=True)
+            if made.mentions or made.relations
+        ]
+        with_vectors = with_relation_vectors(graphs, self._store, self._models.embedder)
+        return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
+
+    def _is_stored(self, graph: DocumentGraph) -> bool:
+        """Whether what a document taught is stored now; an answer is worth telling where it cannot be."""
+        try:
+            self._store.learn(graph)
+        except (DocumentNotFound, StoreError) as error:
+            logger.warning("what a question taught is not kept of one document: %s", type(error).__name__)
+            return False
+        return True

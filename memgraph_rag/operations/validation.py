@@ -1,0 +1,188 @@
+"""What users give to ``Memory``, checked before anything is opened or loaded.
+
+It knows no store and no model. Invariant: what is wrong is refused by an error of ours that says what was expected and
+what came; what is returned can be stored and asked for as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from difflib import get_close_matches
+from functools import wraps
+from inspect import isfunction, signature
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memgraph_rag.contracts import Embedder, GraphStore
+from memgraph_rag.errors import QuestionError, SettingsError, UnknownArgument
+from memgraph_rag.lexical import timestamps
+from memgraph_rag.text.loading import is_storable, storable
+from memgraph_rag.types import Budget
+
+T = TypeVar("T")
+
+__all__ = [
+    "as_object",
+    "as_text",
+    "check_count",
+    "check_namespace",
+    "check_part",
+    "check_relevance",
+    "checked_budget",
+    "checked_question",
+    "checked_time",
+    "may_name",
+    "readable",
+    "with_known_arguments",
+]
+
+_MOST_QUESTION_CHARACTERS = 20_000
+_MOST_COUNT = 1_000_000
+
+_ELSEWHERE = {
+    **dict.fromkeys(("top_k", "limit", "n", "n_results", "num_results", "max_results"), ("k", "max_nodes", "most")),
+    **dict.fromkeys(("query", "question", "text", "prompt", "q"), ("question", "query", "source")),
+    **dict.fromkeys(("content", "document", "file", "path"), ("source", "documents", "document")),
+    **dict.fromkeys(("filter", "filters"), ("where",)),
+    **dict.fromkeys(("id", "name", "doc_id", "document_id"), ("key", "document")),
+    **dict.fromkeys(("timeout", "max_time", "seconds"), ("max_seconds",)),
+}
+"""How other libraries call our arguments."""
+
+
+def as_text(value: object) -> str | None:
+    """A str or Path as a setting; anything else is no setting."""
+    return str(value) if isinstance(value, (str, Path)) else None
+
+
+def as_object(part: T | str | Path | None) -> T | None:
+    """A store or a model that was given itself; a name, a place or nothing is none."""
+    return None if part is None or isinstance(part, (str, Path)) else part
+
+
+def check_part(name: str, part: object, method: str) -> None:
+    """A store or a model is given by its name, or as an object that can do its work."""
+    if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
+        raise SettingsError(
+            f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
+        )
+
+
+def check_count(name: str, count: object) -> None:
+    """How many of something are wanted: at least one, and no more than an engine counts to."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_COUNT:
+        shown = repr(count) if not isinstance(count, int) or abs(count) < 10**18 else "a longer one"
+        raise SettingsError(
+            f"Expected {name} as a whole number of at least 1 and at most {_MOST_COUNT:,}, got {shown}.", setting=name
+        )
+
+
+def check_namespace(given: str | None, store: GraphStore) -> None:
+    """An open store brings its namespace; another one could not be kept apart."""
+    if given is not None and given != store.namespace:
+        raise SettingsError(
+            f"Expected the namespace of the given store, {store.namespace!r}, got {given!r}. "
+            "Leave it out, or open the store with the other one.",
+            setting="namespace",
+        )
+
+
+def checked_time(name: str, value: str | date | None) -> datetime | None:
+    """The moment; a time without a zone is as ``timestamps`` takes it."""
+    if value is None:
+        return None
+    text = value.isoformat() if isinstance(value, date) else value
+    instant = timestamps.instant(text) if isinstance(text, str) else None
+    if instant is None:
+        raise SettingsError(
+            f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {value!r}.",
+            setting=name,
+        )
+    return instant
+
+
+def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> None:
+    """Refuse a bound of relevance that is none, or where it is not known how near evidence is."""
+    if least is None:
+        return
+    if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0 <= least <= 1:
+        raise SettingsError(
+            f"Expected min_relevance as a number from 0 to 1, got {least!r}. Leave it out, or try 0.1.",
+            setting="min_relevance",
+        )
+    if mode == "keywords":
+        raise SettingsError(
+            'Expected mode "graph", "hybrid" or "vector" with min_relevance, got "keywords", which compares words '
+            "only. Name another mode, or leave min_relevance out.",
+            setting="min_relevance",
+        )
+    if getattr(embedder, "relevance_curve", None) is None:
+        raise SettingsError(
+            f"Expected an embedder with a relevance_curve for min_relevance, got {embedder.name!r}. Leave "
+            "min_relevance out, or use the packaged embedder.",
+            setting="min_relevance",
+        )
+
+
+def may_name(value: object) -> bool:
+    """Whether anything can be stored under this id or key."""
+    return isinstance(value, str) and is_storable(value)
+
+
+def checked_question(question: str) -> str:
+    """The question without surrounding white space, and with U+FFFD for what cannot be read."""
+    if not isinstance(question, str):
+        raise QuestionError(f"Expected a question as a str, got {type(question).__name__}.")
+    if not question.strip():
+        raise QuestionError("Expected a question, got an empty text.")
+    if len(question) > _MOST_QUESTION_CHARACTERS:
+        raise QuestionError(
+            f"Expected a question of at most {_MOST_QUESTION_CHARACTERS:,} characters, got {len(question):,}. "
+            "Add the long text as a document and ask about it.",
+            characters=len(question),
+        )
+    return readable(question)
+
+
+def readable(question: str) -> str:
+    """Without surrounding white space, and with U+FFFD for what no store takes."""
+    return storable(question).strip()
+
+
+def checked_budget(**limits: float | None) -> Budget:
+    """The budget of these limits, each above 0 or None."""
+    for name, value in limits.items():
+        kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
+            raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
+    return Budget(**limits)  # type: ignore[arg-type]
+
+
+def with_known_arguments(class_: type[T]) -> type[T]:
+    """The class, whose public methods tell which argument was meant where they know none of that name."""
+    for name, method in list(vars(class_).items()):
+        if isfunction(method) and not name.startswith("_"):
+            setattr(class_, name, _with_known_arguments(method))
+    return class_
+
+
+def _with_known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
+    known = list(signature(method).parameters)[1:]
+
+    @wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        unknown = next((name for name in kwargs if name not in known), None)
+        if unknown is not None:
+            raise UnknownArgument(_told_argument(method.__name__, unknown, known), argument=unknown)
+        return method(*args, **kwargs)
+
+    return checked
+
+
+def _told_argument(method: str, unknown: str, known: list[str]) -> str:
+    alike = [name for name in _ELSEWHERE.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
+    if alike:
+        return f"Expected {alike[0]}=… of {method}(), got {unknown}=…. Write {alike[0]}=…."
+    takes = f"It takes {', '.join(known)}." if known else "It takes none."
+    return f"Expected an argument of {method}(), got {unknown}=…. {takes}"

@@ -1,0 +1,70 @@
+"""Whose words a question asks for, and whose they are, in a conversation.
+
+It knows names, words and the shares of candidates only. Invariant: nobody is said to have said it in place of another
+where the question names no speaker, several, or its own asker, or where a machine speaks: people tell of themselves, an
+assistant says again at length what its user did.
+
+A question about what one speaker did is not answered by what another did, but the two are near in meaning and in words.
+So the candidates' shares are added up speaker by speaker, in an order that does not know whom the question names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.lexical.tokenize import words
+
+__all__ = ["asked_for", "asked_of", "said_instead"]
+
+ANOTHER = 0.55
+"""From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions.md``)."""
+
+WEIGHED = 20
+"""How many of the best candidates are weighed: what is far from the question tells nothing of whose it is."""
+
+_MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})
+_ASKER = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'd"})
+
+
+def asked_for(question: str, speakers: Iterable[str]) -> frozenset[str]:
+    """The speakers whom the question names, each by all words of the name.
+
+    >>> sorted(asked_for("What did Ann Lee's brother tell Tom?", ["Ann Lee", "Tom", "Ann Fox"]))
+    ['Ann Lee', 'Tom']
+    """
+    asked = {word.removesuffix("'s") for word in words(question)}
+    return frozenset(one for one in speakers if (named := words(one)) and asked.issuperset(named))
+
+
+def asked_of(question: str, speakers: Iterable[str]) -> str | None:
+    """The one speaker of whom the question asks; None where it names none, several, or its own asker.
+
+    >>> asked_of("What did Ann tell us?", ["Ann", "Tom"]), asked_of("What did I tell Ann?", ["Ann", "Tom"])
+    ('Ann', None)
+    """
+    named = asked_for(question, speakers)
+    return next(iter(named)) if len(named) == 1 and _ASKER.isdisjoint(words(question)) else None
+
+
+def said_instead(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
+    """Who says instead what is asked of one speaker; None where nobody does.
+
+    Whoever has the largest sum of shares beside that speaker, where it is at least ``ANOTHER`` of both.
+
+    Args:
+        speakers: (c,) who says each candidate.
+        shares: (c,) how likely each candidate is what the question asks for, whoever says it.
+    """
+    if _MACHINES.intersection(map(str.casefold, speakers)):
+        return None
+    sums: dict[str, float] = {}
+    for place in map(int, np.argsort(-shares, kind="stable")[:WEIGHED]):
+        sums[speakers[place]] = sums.get(speakers[place], 0.0) + float(shares[place])
+    own = sums.pop(wanted, 0.0)
+    if not sums:
+        return None
+    other = min(sums, key=lambda one: (-round(sums[one], 9), one))
+    return other if sums[other] >= ANOTHER * (own + sums[other]) else None

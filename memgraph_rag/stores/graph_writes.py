@@ -1,0 +1,426 @@
+"""The writes that both engines do alike, over functions that run a named statement and store columns by one.
+
+It knows no engine and begins no transaction: its caller does, and commits when these return. The invariant: after
+a write the graph holds exactly what was given under each document's id; after a removal, nothing; and an entity
+says of itself what its mentions and titles say, and is there as long as one of them.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace as changed
+from typing import Any, TypeVar
+
+from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
+from memgraph_rag.stores import integrity, kept_questions, relation_rows, relation_writes, rows, write_checks
+from memgraph_rag.stores.document_reader import document_graph
+from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of
+from memgraph_rag.stores.relation_writes import FindNear
+from memgraph_rag.stores.rows import Columns, Create
+from memgraph_rag.types import (
+    OPEN_KIND,
+    Action,
+    Answered,
+    DocumentGraph,
+    DocumentRecord,
+    Flaws,
+    Question,
+    Receipt,
+    Similar,
+    Vector,
+)
+
+__all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "size"]
+
+T = TypeVar("T")
+
+MOST_ANSWERS = 20_000
+"""Answered sentences that a namespace remembers."""
+
+
+COUNTED = "write/advance_namespace"
+"""Counts a write of the namespace; its other writers wait until the transaction ends.
+
+A transaction changes the namespace's node once, and first. To change a node Neo4j takes two locks, and gives one of
+them back at once: who waits for the node holds that one, so a second change in the same transaction is a deadlock."""
+
+HELD = "write/hold_namespace"
+"""The same, and counts nothing."""
+
+
+class WrittenGraph(StoredGraph):
+    """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
+
+    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
+        super().__init__(namespace, read_only=read_only)
+        self._dimension = 0
+
+    @abstractmethod
+    def _transaction(
+        self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, first: str = COUNTED
+    ) -> T:
+        """What ``work`` returns, after all that it ran is committed; nothing of it where it raises.
+
+        Args:
+            row_bytes: about how many bytes it stores.
+            first: the statement that it begins with: ``COUNTED``, ``HELD``, or none where it waits for no writer. No
+                other statement of it may change the namespace's node: see ``COUNTED``.
+        """
+
+    def _require_writable(self) -> None:
+        if self._read_only:
+            raise StoreReadOnly(f"{self!r} was opened for reading only. Open it again without read_only to change it.")
+
+    @abstractmethod
+    def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
+        """``relating.FindNear`` of the engine."""
+
+    def write(self, graph: DocumentGraph) -> Receipt:
+        """Store a document, in place of what was stored under its id, in one transaction."""
+        return self.write_many([graph])[0]
+
+    def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+        """Store documents, each in place of what was stored under its id, all in one transaction."""
+        for graph in graphs:
+            write_checks.check(graph, self._dimension, namespace=self._namespace)
+        write_checks.check_distinct(graphs)
+        if not graphs:
+            return []
+        actions = self._transaction(
+            "write",
+            lambda run, create: replace(run, create, self._find_near, graphs),
+            row_bytes=sum(map(size, graphs)),
+        )
+        documents = [graph.document for graph in graphs]
+        held = counts_of(self._run, [document.id for document in documents])
+        return [
+            Receipt(document.id, document.key, action, held.get(document.id, {}), stale_questions=stale)
+            for document, (action, stale) in zip(documents, actions, strict=True)
+        ]
+
+    def extend(self, graph: DocumentGraph) -> Receipt:
+        """Store further layers of a document that is there, in one transaction."""
+        write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
+        stale = self._transaction(
+            "extend",
+            lambda run, create: extend(run, create, self._find_near, graph, namespace=self._namespace),
+            row_bytes=size(graph),
+        )
+        document = graph.document
+        counts = self.counts(document.id)
+        return Receipt(document.id, document.key, Action.DEEPENED, counts, stale_questions=stale)
+
+    def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
+        """Give documents other metadata where their content is still what it was; the ids of those, sorted."""
+        for record in records:
+            write_checks.check_metadata(record)
+        changes = rows.as_dicts(rows.description_columns(records, before))
+        if not changes:
+            return []
+        told = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
+        return sorted(row["id"] for row in told)
+
+    def learn(self, graph: DocumentGraph) -> None:
+        """Store mentions and relations beside all that a stored document has, in one transaction."""
+        write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
+        self._transaction(
+            "learn",
+            lambda run, create: learn(run, create, self._find_near, graph, namespace=self._namespace),
+            row_bytes=size(graph),
+        )
+
+    def forget(self, document_id: str) -> Receipt:
+        """Remove a document and all that only it supports, in one transaction."""
+        return self._transaction(
+            "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
+        )
+
+    def keep(self, question: Question) -> None:
+        """Store a question with its answer and its walk, in place of what was kept of it, in one transaction."""
+        write_checks.check_question(question)
+        self._transaction(
+            "keep", lambda run, create: kept_questions.keep(run, create, question, namespace=self._namespace)
+        )
+
+    def forget_question(self, question_id: str) -> None:
+        """Remove a kept question, in one transaction."""
+        self._transaction(
+            "forget_question", lambda run, _: kept_questions.forget(run, question_id, namespace=self._namespace)
+        )
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        """Remember sentences that were answered, in one transaction that counts as no write."""
+        if answers:
+            self._transaction("remember", lambda run, create: remember(run, create, answers), first="")
+
+    def flaws(self) -> Flaws:
+        """What is wrong with the graph, as of one moment."""
+        if self._read_only:
+            return integrity.find_beside_writers(self._run, self.version)
+        return self._examined()
+
+    def _examined(self) -> Flaws:
+        """What is wrong with the graph, while no writer changes it."""
+        return self._transaction("examine", lambda run, _: integrity.find(run), first=HELD)
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        """Put right what can be put right, in one transaction; what was wrong."""
+        found = self._examined()  # before: where there are none, no write is counted
+        if not found:
+            return found
+        return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        """All that a document contributes to the graph, as it was written; None where there is none."""
+        return document_graph(self._run, document_id)
+
+
+def size(graph: DocumentGraph) -> int:
+    """About how many bytes a document takes."""
+    texts = sum(len(node.text) for node in (*graph.segments, *graph.points))
+    names = sum(len(named.surface) + len(named.normal) for named in (*graph.mentions, *graph.titles))
+    told = sum(len(relation.description) for relation in graph.relations)
+    matrices = (graph.segment_embeddings, graph.point_embeddings, graph.relation_embeddings, graph.end_embeddings)
+    return 4 * (texts + names + told) + sum(matrix.nbytes for matrix in matrices)
+
+
+def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
+    """Store documents, each in place of what was stored under its id; of each how many questions it made stale."""
+    document_ids = [graph.document.id for graph in graphs]
+    stored = {row["id"]: row["key"] for row in run("read/find_document_keys", document_ids=document_ids)}
+    stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
+    gone: rows.Writings = {}
+    parted: set[str] = set()
+    for document_id in stored:
+        parted |= relation_writes.take_away(run, document_id)
+        rows.add_writings(gone, _delete(run, document_id))
+    create("write/create_documents", rows.document_columns(graphs))
+    create("write/create_segments", rows.segment_columns(graphs))
+    create("write/link_segments", rows.next_columns(graphs))
+    _create_points(create, graphs)
+    lone = _create_names(run, create, graphs, gone)
+    relation_writes.settle(run, create, find_near, graphs, parted)
+    _delete_entities(run, lone)
+    return [(Action.REPLACED if one in stored else Action.ADDED, stale[one]) for one in document_ids]
+
+
+def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> int:
+    """Store layers beside what is stored of their document, each in place of itself; how many questions became stale.
+
+    A layer is given where the graph has rows of it, or names another recognizer (mentions and titles) or, without
+    relations, another model (points) than is stored: then it was built again and found nothing. Mentions of kind
+    ``OPEN_KIND`` are rows of the relations layer. What is not given stays, as does its model; but relations go of
+    which an end was mentioned by the mentions that were replaced only.
+
+    Raises:
+        DocumentNotFound: there is no document of that id with that content.
+        StoreError: the segments are not those that are stored, or do not mention the ends of relations.
+    """
+    document = graph.document
+    stored = _begin_extending(run, graph, namespace)
+    model, recognizer = document.model or stored["model"], document.recognizer or stored["recognizer"]
+    has_open = bool(graph.relations) or any(mention.kind == OPEN_KIND for mention in graph.mentions)
+    has_names = bool(graph.titles) or any(mention.kind != OPEN_KIND for mention in graph.mentions)
+    has_names = has_names or recognizer != stored["recognizer"]
+    has_points = bool(graph.points) or (model != stored["model"] and not has_open)
+    stale = _replace_points(run, create, graph) if has_points else 0
+    if has_names or has_open:
+        parted: set[str] = set()
+        gone: rows.Writings = {}
+        if has_open:
+            parted = relation_writes.take_away(run, document.id)
+            gone = _delete_open(run, document.id)
+        if has_names:
+            rows.add_writings(gone, _delete_named(run, document.id))
+        lone = _create_names(run, create, [graph], gone)
+        parted |= _take_away_unnamed(run, graph)
+        relation_writes.settle(run, create, find_near, [graph], parted)
+        _delete_entities(run, lone)
+    fields = {"layers": list(document.layers), "model": model, "recognizer": recognizer}
+    run("write/update_document", document_id=document.id, **fields)
+    return stale
+
+
+def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
+    """Store of a graph the mentions and relations that are not stored yet.
+
+    Raises:
+        DocumentNotFound: there is no document of that id with that content.
+        StoreError: a segment is not among those that are stored, or one does not mention the ends of its relations.
+    """
+    document_id = graph.document.id
+    stored = _begin_extending(run, graph, namespace, of_some=True)
+    held = set(map(rows.decode_mention, run("read/list_mentions", document_id=document_id)))
+    mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in held)
+    known = {row["id"] for row in run("read/list_relations", document_id=document_id)}
+    new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
+    _create_names(run, create, [new], {})
+    relation_writes.check_named(new, _named(run, document_id))
+    relation_writes.settle(run, create, find_near, [new], set())
+    fields = {name: stored[name] for name in ("layers", "model", "recognizer")}
+    run("write/update_document", document_id=document_id, **fields)
+
+
+def _begin_extending(run: Run, graph: DocumentGraph, namespace: str, *, of_some: bool = False) -> Mapping[str, Any]:
+    """The stored row of the document that a graph is laid over; the graph has all its segments, or ``of_some``."""
+    stored = run("read/find_documents", document_ids=[graph.document.id])
+    if not stored or stored[0]["sha256"] != graph.document.sha256:
+        raise DocumentNotFound(
+            f"expected document {graph.document.key!r} in namespace {namespace!r} with the content that the layers "
+            "were built from; it was replaced or forgotten meanwhile. Call deepen() again.",
+            document_id=graph.document.id,
+            namespace=namespace,
+        )
+    _check_segments(run, graph, of_some=of_some)
+    return stored[0]
+
+
+def _check_segments(run: Run, graph: DocumentGraph, *, of_some: bool) -> None:
+    """Refuse layers of other segments: their edges would lead nowhere, and their entities stay for good."""
+    stored = [row["id"] for row in run("read/list_segment_ids", document_id=graph.document.id)]
+    came = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
+    if not (set(came) <= set(stored) if of_some else came == stored):
+        raise StoreError(
+            f"expected the {len(stored)} segments that are stored of document {graph.document.key!r}; came "
+            f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
+            document_id=graph.document.id,
+        )
+
+
+def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str) -> Receipt:
+    """Remove a document, with the kept questions that rest on it; what the graph held of it.
+
+    Raises:
+        DocumentNotFound: there is none.
+    """
+    known = run("read/find_document_keys", document_ids=[document_id])
+    if not known:
+        raise DocumentNotFound(
+            f"no document {document_id!r} in namespace {namespace!r}. documents() lists what is there.",
+            document_id=document_id,
+            namespace=namespace,
+        )
+    held = counts(run, document_id)
+    questions = kept_questions.forget_readers(run, document_id)
+    parted = relation_writes.take_away(run, document_id)
+    lone = _create_names(run, create, [], _delete(run, document_id))
+    relation_writes.settle(run, create, find_near, [], parted)
+    _delete_entities(run, lone)
+    if not run("read/count_documents")[0]["count"]:
+        run("write/delete_all_answers")
+    return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, held, forgotten_questions=questions)
+
+
+def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
+    """Store sentences that were answered, and drop the oldest where they become too many.
+
+    Only their own nodes are waited for: who asks while a document is written does not wait for it.
+    """
+    listed = sorted(answers, key=lambda one: one.id)  # in one order: so nobody waits for who waits for them
+    create("write/save_answers", rows.answer_columns(listed), answered_at=time.time_ns() // 1000)
+    stored = {row["id"]: row["origins"] for row in run("read/find_answers", answer_ids=[one.id for one in listed])}
+    wider = [Answered(one.id, tuple(sorted({*one.origins, *stored[one.id]}))) for one in listed]
+    create("write/save_origins", rows.answer_columns([one for one in wider if [*one.origins] != stored[one.id]]))
+    surplus = run("read/count_answers")[0]["count"] - MOST_ANSWERS
+    if surplus > 0:
+        oldest = run("read/list_oldest_answers", k=surplus)
+        run("write/delete_answers", answer_ids=[row["id"] for row in oldest])
+
+
+def _delete(run: Run, document_id: str) -> rows.Writings:
+    """Remove what is a document's own; how it wrote the entities it named."""
+    gone = rows.decode_writings(run("read/count_surfaces", document_id=document_id))
+    for name in ("write/delete_segments", "write/delete_points", "write/delete_document"):
+        run(name, document_id=document_id)
+    return gone
+
+
+def _delete_open(run: Run, document_id: str) -> rows.Writings:
+    """Remove the mentions that a document's relations layer found; how they wrote entities."""
+    gone = _written(run, document_id, lambda kind: kind == OPEN_KIND)
+    if gone:
+        run("write/delete_open_mentions", document_id=document_id, kind=OPEN_KIND)
+    return gone
+
+
+def _delete_named(run: Run, document_id: str) -> rows.Writings:
+    """Remove the other mentions of a document, and its titles; how they wrote entities."""
+    gone = _written(run, document_id, lambda kind: kind != OPEN_KIND)
+    if gone:
+        run("write/delete_mentions", document_id=document_id, kind=OPEN_KIND)
+        run("write/delete_titles", document_id=document_id)
+    return gone
+
+
+def _written(run: Run, document_id: str, wanted: Callable[[str], bool]) -> rows.Writings:
+    """How a document writes the entities that it names as something of the wanted kinds."""
+    found = run("read/count_surfaces", document_id=document_id)
+    return rows.decode_writings(row for row in found if wanted(row["kind"]))
+
+
+def _take_away_unnamed(run: Run, graph: DocumentGraph) -> set[str]:
+    """Remove stored relations of which an end is mentioned no more; refuse new ones of which one is not."""
+    named = _named(run, graph.document.id)
+    relation_writes.check_named(graph, named)
+    held = [relation_rows.decode_relation(row) for row in run("read/list_relations", document_id=graph.document.id)]
+    unnamed = [one for one in held if not {(one.segment_id, one.source_id), (one.segment_id, one.target_id)} <= named]
+    return relation_writes.take_away(run, graph.document.id, unnamed)
+
+
+def _named(run: Run, document_id: str) -> set[tuple[str, str]]:
+    """(segment id, entity id) of all mentions of a document."""
+    return {(row["segment_id"], row["entity_id"]) for row in run("read/list_mentions", document_id=document_id)}
+
+
+def _replace_points(run: Run, create: Create, graph: DocumentGraph) -> int:
+    """Store points in place of those that a document has; how many questions had read one that goes."""
+    document = graph.document
+    stale = kept_questions.mark_stale(run, create, {document.id: document.key}, Action.DEEPENED)
+    run("write/delete_points", document_id=document.id)
+    _create_points(create, [graph])
+    return stale[document.id]
+
+
+def _create_points(create: Create, graphs: Sequence[DocumentGraph]) -> None:
+    points = {point.id for graph in graphs for point in graph.points}
+    edges = [edge for graph in graphs for edge in graph.summarizes]
+    create("write/create_points", rows.point_columns(graphs))
+    create("write/link_points_to_segments", rows.link_columns(edge for edge in edges if edge.target_id not in points))
+    create("write/link_points_to_points", rows.link_columns(edge for edge in edges if edge.target_id in points))
+
+
+def _create_names(run: Run, create: Create, graphs: Sequence[DocumentGraph], gone: rows.Writings) -> list[str]:
+    """Store mentions and titles, and make entities follow from all there are: new or changed. Those that nothing names.
+
+    An entity's node says how often it is written how. So a write costs what it brings and takes away, and not what
+    else names its entities: to count all mentions again took half of the time of a write to 2,000 documents.
+
+    Args:
+        graphs: documents whose mentions and titles are new.
+        gone: how documents wrote entities whose mentions and titles were removed.
+    """
+    came = rows.writings(graphs)
+    touched = sorted(one for one in came.keys() | gone.keys() if came.get(one) != gone.get(one))
+    found = run("read/find_surfaces", entity_ids=touched) if touched else []
+    normals = {named.entity_id: named.normal for graph in graphs for named in (*graph.mentions, *graph.titles)}
+    normals |= {row["id"]: row["normal"] for row in found}
+    held = {row["id"]: rows.decode_surfaces(row) for row in found}
+    none: Counter[tuple[str, str]] = Counter()
+    now = {one: held.get(one, none) - gone.get(one, none) + came.get(one, none) for one in touched}
+    new = {one: writing for one, writing in now.items() if writing and one not in held}
+    known = {one: writing for one, writing in now.items() if writing and one in held}
+    lone = [one for one, writing in now.items() if not writing]
+    create("write/create_entities", rows.entity_columns(new, normals))
+    create("write/save_entities", rows.entity_columns(known, normals))
+    create("write/link_mentions", rows.mention_columns(graphs))
+    create("write/link_titles", rows.title_columns(graphs))
+    return lone
+
+
+def _delete_entities(run: Run, lone: Sequence[str]) -> None:
+    """Remove entities that nothing names any more, after their near-synonyms let go of them."""
+    if lone:
+        run("write/delete_entities", entity_ids=lone)

@@ -1,0 +1,272 @@
+"""What is wrong with the graph of a namespace, and how it is put right.
+
+It knows no engine and no model; functions that run a named statement are given, and their caller begins and commits.
+Invariants: of a graph that only this library wrote, nothing is found; mending makes up no text, no edge and no number:
+what it writes follows from what is there, or from a text that is there by the embedder; what nothing says any more is
+taken away, and a document of which segments are gone stays found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import kept_questions, rows
+from memgraph_rag.stores.embedding_updates import Vectors, embed
+from memgraph_rag.stores.graph_reads import Run
+from memgraph_rag.stores.relation_writes import FindNear
+from memgraph_rag.stores.rows import Create, Row
+from memgraph_rag.stores.vector_norms import is_unit
+from memgraph_rag.types import Action, Flaws, Vector
+
+__all__ = ["find", "find_beside_writers", "mend"]
+
+_TRIES = 5  # to survey a namespace that others write
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """The bare bones of a namespace: ids, and what hangs on what."""
+
+    documents: Mapping[str, Row]
+    segments: Mapping[str, Row]
+    owned: frozenset[tuple[str, str]]
+    next: Counter[tuple[str, str]]
+    points: Sequence[Row]
+    entities: Mapping[str, Row]
+    writings: rows.Writings
+    relations: Sequence[Row]
+    similar: Pairs
+    questions: Sequence[Row]
+    squared_lengths: Mapping[str, float]
+
+    def is_embedded(self, row: Row) -> bool:
+        """Whether a node or relation has an embedding that searches can use."""
+        return is_unit(self.squared_lengths.get(row["id"]))
+
+    def segments_of(self) -> dict[str, list[Row]]:
+        """The segments of each document, by index."""
+        of_each: dict[str, list[Row]] = {document_id: [] for document_id in self.documents}
+        for row in sorted(self.segments.values(), key=lambda row: row["index"]):
+            if row["document_id"] in of_each:
+                of_each[row["document_id"]].append(row)
+        return of_each
+
+    def chain(self, of_document: Sequence[Row]) -> Pairs:
+        """The edges from each segment to the next that must be there."""
+        return [(one["id"], two["id"]) for one, two in pairwise(of_document) if two["index"] == one["index"] + 1]
+
+
+def find(run: Run) -> Flaws:
+    """All that is wrong; nothing is changed."""
+    return _flaws(_survey(run))
+
+
+def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
+    """The same where nobody can be kept from writing: what was surveyed counts if nothing was written meanwhile.
+
+    Args:
+        version: how many writes the namespace has seen.
+
+    Raises:
+        StoreError: each time something was.
+    """
+    for _ in range(_TRIES):
+        before = version()
+        survey = _survey(run)
+        if version() == before:
+            return _flaws(survey)
+    raise StoreError(
+        f"expected a graph that nobody changes while it is examined; it was written during each of {_TRIES} tries. "
+        "Wait, or open it without read_only: writers then wait."
+    )
+
+
+def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Vector]) -> Flaws:
+    """Put right what can be put right; what was found to be wrong before.
+
+    Args:
+        vectors: embeddings of nodes and relations that had none, by their ids; what has none here stays without.
+    """
+    survey = _survey(run)
+    found = _flaws(survey)
+    if found:
+        _mend_structure(run, create, survey, found)
+        embed(run, create, find_near, _known(survey, found, vectors))
+        _mend_entities(run, create)
+        if torn := _torn(run("read/survey_questions"), survey.documents):  # by what was taken away just now, too
+            run("write/delete_questions", question_ids=list(torn))
+    return found
+
+
+def _survey(run: Run) -> _Survey:
+    return _Survey(
+        documents={row["id"]: row for row in run("read/list_documents")},
+        segments={row["id"]: row for row in run("read/survey_segments")},
+        owned=frozenset((row["document_id"], row["segment_id"]) for row in run("read/survey_ownership")),
+        next=Counter((row["source_id"], row["target_id"]) for row in run("read/survey_chains")),
+        points=run("read/survey_points"),
+        entities={row["id"]: row for row in run("read/survey_entities")},
+        writings=rows.decode_writings(run("read/survey_writings")),
+        relations=run("read/survey_relations"),
+        similar=[(row["source_id"], row["target_id"]) for row in run("read/survey_similar")],
+        questions=run("read/survey_questions"),
+        squared_lengths={row["id"]: row["squared_length"] for row in run("read/survey_lengths")},
+    )
+
+
+def _flaws(survey: _Survey) -> Flaws:
+    segments, documents = survey.segments, survey.documents
+    of_each = survey.segments_of()
+    chained = {document_id: Counter(survey.chain(found)) for document_id, found in of_each.items()}
+    held = {document_id: Counter[tuple[str, str]]() for document_id in documents}
+    for pair, number in survey.next.items():
+        if (owner := segments[pair[0]]["document_id"]) in held:
+            held[owner][pair] = number
+    lone = survey.entities.keys() - survey.writings.keys()
+    kept = {one for one, row in segments.items() if row["document_id"] in documents}
+    lost_relations = {
+        row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_ends([row]))
+    }
+    sound = [row for row in survey.relations if row["id"] not in lost_relations]
+    joined, embedded = _ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
+    tied = {one for pair in survey.similar for one in pair}
+    return Flaws(
+        lost_segments=_sorted(segments.keys() - kept),
+        parted_segments=_sorted(one for one in kept if (segments[one]["document_id"], one) not in survey.owned),
+        incomplete=_sorted(
+            document_id
+            for document_id, found in of_each.items()
+            if [row["index"] for row in found] != list(range(documents[document_id]["segments"]))
+        ),
+        unchained=_sorted(document_id for document_id in documents if held[document_id] != chained[document_id]),
+        lost_points=_sorted(row["id"] for row in survey.points if row["document_id"] not in documents),
+        loose_points=_sorted(
+            {row["document_id"] for row in survey.points if not row["targets"]} & documents.keys()
+        ),
+        lost_relations=_sorted(lost_relations),
+        lone_entities=_sorted(lone),
+        miswritten=_sorted(
+            one
+            for one, writing in survey.writings.items()
+            if _said(survey.entities[one]) != writing
+        ),
+        loose_similar=_sorted((tied | embedded) - joined),
+        torn_questions=_torn(survey.questions, documents),
+        unembedded_segments=_sorted(one for one in kept if not survey.is_embedded(segments[one])),
+        unembedded_points=_sorted(
+            row["id"] for row in survey.points if row["document_id"] in documents and not survey.is_embedded(row)
+        ),
+        unembedded_relations=_sorted(row["id"] for row in sound if not survey.is_embedded(row)),
+        unembedded_entities=_sorted(
+            one
+            for one in joined
+            if one not in survey.entities or not survey.is_embedded(survey.entities[one])
+        ),
+    )  # fmt: skip
+
+
+def _said(entity: Row) -> Counter[tuple[str, str]] | None:
+    """How an entity's node says that it is written; None where that cannot be read."""
+    try:
+        return rows.decode_surfaces(entity)
+    except StoreError:
+        return None
+
+
+def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
+    return _sorted(
+        row["id"]
+        for row in questions
+        if row["reads"] != row["nodes"] or any(one not in documents for one in row["documents"] or ())
+    )
+
+
+def _ends(relations: Iterable[Row]) -> set[str]:
+    return {row[end] for row in relations for end in ("source_id", "target_id")}
+
+
+def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(ids))
+
+
+def _mend_structure(run: Run, create: Create, survey: _Survey, found: Flaws) -> None:
+    """Take away what belongs to nothing, and tie again what belongs to something."""
+    _delete_relations(run, survey, found)
+    if found.lost_segments:
+        run("write/delete_lost_segments", node_ids=list(found.lost_segments))
+    if found.lost_points:
+        run("write/delete_lost_points", node_ids=list(found.lost_points))
+    owners = [survey.segments[one]["document_id"] for one in found.parted_segments]
+    create("write/own_segments", {"document_id": owners, "segment_id": list(found.parted_segments)})
+    if found.unchained:
+        run("write/delete_chains", document_ids=list(found.unchained))
+        of_each = survey.segments_of()
+        pairs = [pair for one in found.unchained for pair in survey.chain(of_each[one])]
+        columns: rows.Columns = {"source_id": [one for one, _ in pairs], "target_id": [two for _, two in pairs]}
+        create("write/link_segments", columns)
+    for document_id in found.loose_points:
+        _shed_points(run, create, survey.documents[document_id])
+
+
+def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
+    lost = set(flaws.lost_relations)
+    of_each: dict[str, set[str]] = {}
+    for row in survey.relations:
+        if row["id"] in lost:
+            of_each.setdefault(row["document_id"], set()).add(row["id"])
+    for document_id, ids in sorted(of_each.items()):
+        run("write/delete_relations", document_id=document_id, relation_ids=sorted(ids))
+
+
+def _shed_points(run: Run, create: Create, document: Row) -> None:
+    """Remove all points of a document, which then lacks that layer: ``deepen`` builds it again."""
+    layers = [name for name in document["layers"] if name != "points"]
+    model = document["model"] if "relations" in layers else ""
+    kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED)
+    run("write/delete_points", document_id=document["id"])
+    run(
+        "write/update_document",
+        document_id=document["id"],
+        layers=layers,
+        model=model,
+        recognizer=document["recognizer"],
+    )
+
+
+def _known(survey: _Survey, found: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
+    """The vectors of what had none, as far as they are given."""
+
+    def of(ids: Iterable[str]) -> dict[str, Vector]:
+        return {one: vectors[one] for one in ids if one in vectors}
+
+    source = {row["id"]: row["source_id"] for row in survey.relations}
+    relations = of(found.unembedded_relations)
+    return Vectors(
+        documents=sorted(survey.documents),
+        segments=of(found.unembedded_segments),
+        points=of(found.unembedded_points),
+        relations={one: (source[one], vector) for one, vector in relations.items()},
+        names=of(found.unembedded_entities),
+    )
+
+
+def _mend_entities(run: Run, create: Create) -> None:
+    """Make entities follow from the mentions, titles and relations that there are now."""
+    survey = _survey(run)
+    flaws = _flaws(survey)
+    _delete_relations(run, survey, flaws)
+    if flaws.loose_similar:
+        run("write/delete_similar", entity_ids=list(flaws.loose_similar))
+        run("write/clear_entities", entity_ids=list(flaws.loose_similar))
+    normals = {one: row["normal"] for one, row in survey.entities.items()}
+    written = {one: survey.writings[one] for one in flaws.miswritten}
+    create("write/save_entities", rows.entity_columns(written, normals))
+    if flaws.lone_entities:
+        run("write/delete_similar", entity_ids=list(flaws.lone_entities))
+        run("write/delete_entities", entity_ids=list(flaws.lone_entities))

@@ -1,0 +1,89 @@
+"""Segments in hand: those of the beginning stay, those added later may be let go to make room.
+
+It knows the session by its contract. Invariant: what the session holds is what was taken, in that order, without what
+was let go; each step says what was let go before it.
+
+Source: QRMeM, algorithm 1, lines 14 to 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.strategies.frontier import Found
+from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.types import Segment, Step, as_line
+
+__all__ = ["Hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    segment: Segment
+    score: float
+    tokens: int
+
+
+class Hand:
+    """What one session holds."""
+
+    def __init__(self, session: ReadingSession) -> None:
+        self._session = session
+        self._added: list[_Added] = []
+        self.read: dict[str, None] = {}
+        """The ids of all that was read, in order, with what was let go."""
+
+    @property
+    def count(self) -> int:
+        """How many segments were read."""
+        return len(self.read)
+
+    def begin(self, segments: Sequence[Segment]) -> list[Step]:
+        """Read what stays, in one pass; at least one segment. P(Yes) is on the last step."""
+        attention = self._session.append([as_line(segment.text) for segment in segments]).tolist()
+        self.read |= dict.fromkeys(segment.id for segment in segments)
+        steps = [Step(segment, 0.0, attended) for segment, attended in zip(segments, attention, strict=True)]
+        return [*steps[:-1], replace(steps[-1], p_yes=self._session.probability_of_yes())]
+
+    def can_hold(self, found: Found) -> bool:
+        """Whether there is room, or room can be made by letting go of what scores less."""
+        return self._too_many(found) is not None
+
+    def take(self, found: Found) -> Step:
+        """Read a segment that can be held; the lowest scores are let go first, ties the later ones."""
+        dropped = self._too_many(found)
+        assert dropped is not None
+        self._let_go(dropped)
+        before = self._session.tokens_left
+        (attention,) = self._session.append([as_line(found.segment.text)]).tolist()
+        self._added.append(_Added(found.segment, found.score, before - self._session.tokens_left))
+        self.read[found.segment.id] = None
+        sources = {"relation" if found.via else "similarity": found.score}
+        p_yes = self._session.probability_of_yes()
+        ids = tuple(one.segment.id for one in dropped)
+        return Step(found.segment, found.score, attention, p_yes, None, sources, found.via, "", ids)
+
+    def _too_many(self, found: Found) -> list[_Added] | None:
+        """What must go for this one, in the order of reading; None where that is not enough."""
+        missing = cost(found.segment) - self._session.tokens_left
+        lowest = sorted(enumerate(self._added), key=lambda placed: (placed[1].score, -placed[0]))
+        chosen = []
+        for place, one in lowest:
+            if missing <= 0 or one.score >= found.score:
+                break
+            chosen.append(place)
+            missing -= one.tokens
+        return None if missing > 0 else [self._added[place] for place in sorted(chosen)]
+
+    def _let_go(self, dropped: Sequence[_Added]) -> None:
+        """Take back to the first of these, and read again what came after it and stays."""
+        if not dropped:
+            return
+        first = self._added.index(dropped[0])
+        self._session.take_back(len(self._added) - first)
+        stay = [one for one in self._added[first:] if one not in dropped]
+        if stay:
+            self._session.read_ahead([as_line(one.segment.text) for one in stay])
+        self._added[first:] = stay

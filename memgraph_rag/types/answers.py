@@ -1,0 +1,280 @@
+"""Searching, reading and answering: evidence, steps, citations, answers, kept questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from memgraph_rag.types.generation import Usage
+from memgraph_rag.types.graph import Node, Segment
+from memgraph_rag.types.receipts import Action
+
+__all__ = [
+    "Answer",
+    "AnswerWarning",
+    "Answered",
+    "Budget",
+    "Carrier",
+    "Change",
+    "Citation",
+    "Evidence",
+    "Hit",
+    "Question",
+    "RelevanceCurve",
+    "Step",
+    "StopReason",
+    "WarningKind",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A node that an index returned; a higher score is better, and scores of different indexes do not compare."""
+
+    node_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceCurve:
+    """How many of the passages that a search finds are evidence, by their cosine to the query: a logistic curve.
+
+    Attributes:
+        half: the cosine at which one in two is.
+        slope: how fast that grows, in log odds for a cosine of 1.
+    """
+
+    half: float
+    slope: float
+
+    def at(self, cosine: float) -> float:
+        """The share at that cosine, from 0 to 1."""
+        return 1.0 / (1.0 + math.exp(self.slope * (self.half - cosine)))
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """An entity through which a graph search came to a segment: the query names it, or it joins two segments found.
+
+    Attributes:
+        entity: its name.
+        share: of the segment's score, what came this way.
+        named: whether the query names it.
+        source: id of the other segment found that passed most to it; empty where the query names it.
+        source_key: key of that segment's document.
+    """
+
+    entity: str
+    share: float
+    named: bool
+    source: str = ""
+    source_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A segment that bears on a query.
+
+    Attributes:
+        score: by which it was ranked; no confidence, and scores of different modes do not compare.
+        why: in which lists it was found: name to rank, from 1.
+        path: the entities that carried it in a graph search, largest share first.
+        relevance: how near it is to the query, from 0 to 1: the share of passages as near as it that are evidence. None
+            where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
+    """
+
+    segment: Segment
+    document_key: str
+    score: float
+    why: Mapping[str, int]
+    path: tuple[Carrier, ...] = ()
+    relevance: float | None = None
+
+    @property
+    def text(self) -> str:
+        """What the segment says."""
+        return self.segment.text
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one question; None is no limit. Reading ends with the step that reaches one.
+
+    ``max_tokens`` counts what the model reads (question, nodes, probes), ``max_seconds`` reading without the answer.
+    """
+
+    max_seconds: float | None = None
+    max_tokens: int | None = None
+    max_nodes: int | None = None
+
+
+class StopReason(str, Enum):
+    """Why reading ended."""
+
+    ANSWERABLE = "answerable"  # the model said Yes often enough
+    EXHAUSTED = "exhausted"  # nothing is left to read
+    WINDOW = "window"  # the next node does not fit the model's window
+    MAX_ROUNDS = "max_rounds"  # the strategy asked the model as often as it may
+    MAX_NODES = "max_nodes"
+    MAX_TOKENS = "max_tokens"  # the budget's, or the strategy's own limit
+    MAX_SECONDS = "max_seconds"
+    ANOTHER_SPEAKER = "another_speaker"  # what is asked of one who speaks in a conversation is said by another
+    NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about what is asked about
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node read.
+
+    Attributes:
+        score: by which it was chosen (nodes of the start set: 0).
+        attention: mean attention of the node's tokens to the question's tokens, over layers and heads.
+        p_yes: probability that what was read so far answers the question, asked after this node; None where the
+            strategy did not ask here.
+        stop: set on the step with which the strategy itself decided to end.
+        sources: what each source of the score gave ("entry", "attention", "similarity", "relation"), weighted; where
+            there are any, they sum to ``score``.
+        via: the relation's description by which the node was found, where it was found by one.
+        reason: what the model said was missing, or to be searched for next, after this node, where it was asked.
+        dropped: ids of nodes that were let go, to make room, before this one was read.
+    """
+
+    node: Node
+    score: float
+    attention: float
+    p_yes: float | None = None
+    stop: StopReason | None = None
+    sources: Mapping[str, float] = field(default_factory=dict)
+    via: str = ""
+    reason: str = ""
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A span that stands verbatim in a document: ``quote == document.text[start:end]``."""
+
+    document_id: str
+    document_key: str
+    segment_id: str
+    start: int
+    end: int
+    quote: str
+    score: float
+
+
+class WarningKind(str, Enum):
+    """What a person should look at before trusting an answer."""
+
+    UNSUPPORTED_LINK = "unsupported_link"
+    """The answer holds a link that stands in no cited sentence."""
+    ADDRESSES_MODEL = "addresses_model"
+    """A document that was read speaks to a language model: it may be written to steer the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWarning:
+    """A sign that an answer may not be what its sources say. A hint, found by patterns; its absence proves nothing.
+
+    Attributes:
+        quote: the link, or the line of the document.
+        document_key: of the document that addresses a model; empty for a link.
+    """
+
+    kind: WarningKind
+    quote: str
+    document_key: str = ""
+
+    def __str__(self) -> str:
+        """One sentence for a person."""
+        if self.kind is WarningKind.UNSUPPORTED_LINK:
+            return f"The link {self.quote} stands in no cited sentence."
+        return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer, what it rests on, how it came about, and what speaks against trusting it."""
+
+    question: str
+    text: str
+    abstained: bool
+    stop_reason: StopReason
+    citations: tuple[Citation, ...]
+    trace: tuple[Step, ...]
+    usage: Usage
+    strategy: str
+    model: str
+    warnings: tuple[AnswerWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A sentence that was answered, by the hash of its words; the sentence itself is kept nowhere.
+
+    ``origins`` are ids of who said it before the memory did: a document and its whole text (``text_id``), in a
+    conversation a speaker. For these it is no echo.
+    """
+
+    id: str
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a document since a kept question was answered from it.
+
+    Attributes:
+        action: ``REPLACED``, its text is another, so that citations quote what it said before; ``DEEPENED``, only its
+            information points are others.
+        changed_at: ISO 8601 in UTC; of several changes the last.
+        reads: how many of the nodes read for the question are gone with it.
+    """
+
+    document_id: str
+    document_key: str
+    action: Action
+    changed_at: str
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that was kept, with its answer and all that was read for it.
+
+    It goes with the first document forgotten of those that it rests on: answer and reasons may quote any of them. A
+    document that is replaced makes it stale: the answer and its citations stay as they were, the steps that read the
+    old text go. ``id`` is made of namespace and text, so that the same question, asked again, takes the place of what
+    was kept of it. ``asked_at`` is ISO 8601 in UTC.
+
+    Attributes:
+        changes: of documents that it rests on, by key; none where all that was read is still there.
+    """
+
+    id: str
+    asked_at: str
+    answer: Answer
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What was asked."""
+        return self.answer.question
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether something that was read for it is gone since, so that it is worth asking again."""
+        return bool(self.changes)
+
+    @property
+    def nodes_read(self) -> int:
+        """How many nodes were read for it, those that are gone among them."""
+        return len(self.answer.trace) + sum(change.reads for change in self.changes)
+
+    @property
+    def standing_citations(self) -> tuple[Citation, ...]:
+        """The citations of its answer whose documents were not replaced since."""
+        replaced = {change.document_id for change in self.changes if change.action is Action.REPLACED}
+        return tuple(cited for cited in self.answer.citations if cited.document_id not in replaced)

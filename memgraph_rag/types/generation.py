@@ -1,0 +1,90 @@
+"""What a language model is given and what it wrote, and the rows that a layer makes of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.types.arrays import Matrix
+from memgraph_rag.types.graph import InformationPoint, Mention, Relation, Summarizes, Title
+
+__all__ = ["Generation", "LayerRows", "Prompt", "Usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a piece of work cost: model tokens read and written, model calls, seconds."""
+
+    prompt_tokens: int = 0
+    generated_tokens: int = 0
+    model_calls: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.generated_tokens + other.generated_tokens,
+            self.model_calls + other.model_calls,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """An instruction and the inputs that it speaks of; attention is reported per input.
+
+    ``task`` is said behind the inputs: prompts that differ in it alone begin with the same tokens.
+    """
+
+    instruction: str
+    inputs: tuple[str, ...]
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What the model wrote to one prompt, and what it looked at while writing.
+
+    Attributes:
+        text: the decoded output.
+        offsets: (T, 2) int, the characters of ``text`` that each written token covers, half open.
+        attention: (T, S) float32; row t is the attention of written token t (as the query), averaged over all
+            layers, heads and the tokens of each of the S inputs. PECAN, section 3.1.
+        finish: why it ended.
+    """
+
+    text: str
+    offsets: NDArray[np.int64]
+    attention: Matrix
+    finish: Literal["end", "stopped", "length"]
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRows:
+    """What a layer adds to a document's graph, what went wrong on the way (counted), and what it cost."""
+
+    points: tuple[InformationPoint, ...] = ()
+    summarizes: tuple[Summarizes, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    titles: tuple[Title, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    notes: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    def __add__(self, other: LayerRows) -> LayerRows:
+        """The rows of both."""
+        return LayerRows(
+            (*self.points, *other.points),
+            (*self.summarizes, *other.summarizes),
+            (*self.mentions, *other.mentions),
+            (*self.titles, *other.titles),
+            (*self.relations, *other.relations),
+            Counter(self.notes) + Counter(other.notes),
+            self.usage + other.usage,
+        )

@@ -1,0 +1,52 @@
+"""Ids: a hash of (namespace, kind, natural key).
+
+Invariant: the same content gets the same id in every store and on every run, so a repeated write changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+__all__ = ["entity_id", "make_id", "question_id", "relation_id", "text_hash", "text_id"]
+
+
+def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
+    """The id of one node or edge: 32 hex digits of SHA-256 over namespace, kind and natural key.
+
+    The parts are framed as JSON, so that ("a", "bc") and ("ab", "c") differ.
+
+    >>> make_id("default", "document", "alice.txt")
+    '1de8bdf62315c7a8ab0c61ad808a4f58'
+    """
+    framed = json.dumps([namespace, kind, *natural_key], ensure_ascii=False)
+    return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def entity_id(namespace: str, normal: str) -> str:
+    """The id of the entity whose name has that normal form."""
+    return make_id(namespace, "entity", normal)
+
+
+def relation_id(namespace: str, segment_id: str, source_id: str, target_id: str, description: str) -> str:
+    """The id of what a segment states about two entities."""
+    return make_id(namespace, "relation", segment_id, source_id, target_id, description)
+
+
+def question_id(namespace: str, text: str) -> str:
+    """The id of the kept question of that text."""
+    return make_id(namespace, "question", text)
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a document's text without the white space around it, whatever its title and key.
+
+    >>> text_hash("Rain fell.") == text_hash("Rain fell. ")
+    True
+    """
+    return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def text_id(namespace: str, text_sha256: str) -> str:
+    """The id of a whole text, whichever document holds it: an origin of answered sentences."""
+    return make_id(namespace, "text", text_sha256)

@@ -1,0 +1,116 @@
+"""A node's neighbourhood, and what is wrong with a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memgraph_rag.types.answers import Question
+from memgraph_rag.types.documents import DocumentRecord
+from memgraph_rag.types.graph import Entity, InformationPoint, Mention, Segment
+
+__all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie"]
+
+
+Thing = DocumentRecord | Segment | InformationPoint | Entity | Question
+"""Anything that has a node of its own in the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """An edge between two things, or several of one kind taken together.
+
+    Attributes:
+        kind: the relationship type.
+        weight: of SUMMARIZES and SIMILAR_TO theirs; of READ the score; of MENTIONS how often.
+        text: what a relation says, or a mention's first surface form.
+        order: of READ, from 1.
+    """
+
+    kind: str
+    source_id: str
+    target_id: str
+    weight: float = 1.0
+    text: str = ""
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What surrounds one thing in the graph, for a person to look at: bounded, and it says what was left out.
+
+    Attributes:
+        things: by id, the centre first; both ends of each tie are among them.
+        passages: text to be read beside it, in order: of a document all, of an entity what mentions it, of a question
+            what was read and then what was cited.
+        mentions: those that stand in the passages.
+        left_out: how many more there are, by what they are.
+    """
+
+    centre: Thing
+    things: Mapping[str, Thing]
+    ties: tuple[Tie, ...]
+    passages: tuple[Segment, ...]
+    mentions: tuple[Mention, ...]
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaws:
+    """What is wrong with the graph of a namespace: ids, sorted. Nothing, in a graph that only this library wrote.
+
+    Attributes:
+        lost_segments: whose document is not there.
+        parted_segments: whose document is there, and does not hold them.
+        incomplete: documents of which segments are missing.
+        unchained: documents whose segments do not follow each other as they should.
+        lost_points: whose document is not there.
+        loose_points: documents with points that sum up nothing.
+        lost_relations: of a segment, or between entities, that are not there.
+        lone_entities: that nothing names.
+        miswritten: entities that say another thing of themselves than their mentions and titles do.
+        loose_similar: entities with near-synonyms or an embedding that no relation joins.
+        torn_questions: of which something that was read is gone without a change that says so, or a document.
+        unembedded_segments: likewise points and relations, and entities that a relation joins.
+        indexes: of the database, by name, that are missing or cannot be used.
+    """
+
+    lost_segments: tuple[str, ...] = ()
+    parted_segments: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    unchained: tuple[str, ...] = ()
+    lost_points: tuple[str, ...] = ()
+    loose_points: tuple[str, ...] = ()
+    lost_relations: tuple[str, ...] = ()
+    lone_entities: tuple[str, ...] = ()
+    miswritten: tuple[str, ...] = ()
+    loose_similar: tuple[str, ...] = ()
+    torn_questions: tuple[str, ...] = ()
+    unembedded_segments: tuple[str, ...] = ()
+    unembedded_points: tuple[str, ...] = ()
+    unembedded_relations: tuple[str, ...] = ()
+    unembedded_entities: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is wrong."""
+        return self != Flaws()
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One kind of thing that is wrong with a graph.
+
+    Attributes:
+        what: in words.
+        number: how many there are.
+        keys: of the documents that it concerns, where it can be told.
+        remedy: what ``repair`` does about it; where it cannot be mended, what there is to do.
+        is_mendable: whether ``repair`` puts it right.
+    """
+
+    what: str
+    number: int
+    keys: tuple[str, ...]
+    remedy: str
+    is_mendable: bool = True

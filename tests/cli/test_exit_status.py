@@ -1,0 +1,199 @@
+"""How commands end: exit statuses and one-line errors, help, and the process itself."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memgraph_rag
+from memgraph_rag.cli.render import STOP_REASONS
+from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.types import StopReason
+
+COMMANDS = (
+    "add",
+    "ask",
+    "search",
+    "show",
+    "documents",
+    "evaluate",
+    "forget",
+    "purge",
+    "export",
+    "import",
+    "status",
+    "doctor",
+    "demo",
+)
+NEO4J_COMMANDS = ("start", "stop", "status")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("add", "/dev/null"), "DocumentError: "),
+        (("add", "/no/such/file.txt"), "DocumentError: "),
+        (("ask", " "), "QuestionError: "),
+        (("ask", "Who?", "--strategy", "guess"), "StrategyError: "),
+        (("ask", "Who?", "--document", "nobody"), "DocumentNotFound: "),
+        (("ask", "Who?", "--max-nodes", "0"), "SettingsError: "),
+        (("search", "fox", "--mode", "magic"), "SettingsError: "),
+        (("search", "fox", "--k", "0"), "SettingsError: "),
+        (("forget", "nobody"), "DocumentNotFound: "),
+        (("documents", "--store", "http://localhost"), "SettingsError: "),
+        (("documents", "--namespace", ""), "SettingsError: "),
+    ],
+)
+def test_our_errors_are_one_line_and_1(cli, arguments, error) -> None:
+    result = cli(*arguments, status=1)
+    assert result.stderr.startswith(error)
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_ctrl_c_is_one_line_and_130(cli, monkeypatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("memgraph_rag.Memory", interrupt)
+    assert cli("documents", status=130).stderr == "Interrupted. What was not finished is not stored.\n"
+
+
+@pytest.mark.parametrize("arguments", [("ask",), ("nonsense",), ("search", "x", "--k", "many"), ("show", "--what")])
+def test_wrong_usage_is_2(cli, arguments) -> None:
+    assert "Usage:" in cli(*arguments, status=2).stderr
+
+
+def test_version(cli) -> None:
+    assert cli("--version").stdout == f"memgraph_rag {memgraph_rag.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "neo4j"])
+def test_each_command_has_help(cli, command) -> None:
+    shown = cli(command, "--help").stdout
+    assert f"memgraph-rag {command}" in shown or f" {command} " in shown
+    assert command in cli("--help").stdout
+
+
+@pytest.mark.parametrize("command", NEO4J_COMMANDS)
+def test_each_command_of_the_local_server_has_help(cli, command) -> None:
+    assert f"neo4j {command}" in cli("neo4j", command, "--help").stdout
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in {"doctor", "demo"}])
+def test_the_shared_options_are_on_each_command(cli, command) -> None:
+    shown = cli(command, "--help").stdout
+    assert all(option in shown for option in ("--store", "--namespace", "--model", "--embedder", "--json"))
+
+
+def test_the_help_of_ask_names_every_strategy_but_the_ablations(cli) -> None:
+    shown = cli("ask", "--help").stdout
+    assert {name for name in STRATEGIES if name in shown} == {name for name in STRATEGIES if "_without_" not in name}
+
+
+def test_every_stop_reason_has_words() -> None:
+    assert set(STOP_REASONS) == {reason.value for reason in StopReason}
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "neo4j"])
+def test_each_command_is_in_the_readme(command) -> None:
+    readme = Path(memgraph_rag.__file__).parents[1] / "README.md"
+    assert f"memgraph-rag {command}" in readme.read_text("utf-8")
+
+
+# ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_process(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(cache)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    program = "import sys; from memgraph_rag.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def test_help_takes_under_half_a_second(tmp_path) -> None:
+    """Of processor time, the second time: the clock on the wall is not ours alone."""
+    taken = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert run_process("--help", cache=tmp_path).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(taken) < 0.5
+
+
+def test_the_package_runs_as_a_program() -> None:
+    command = [sys.executable, "-m", "memgraph_rag", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("memgraph_rag ")
+
+
+def test_help_loads_nothing_heavy(tmp_path) -> None:
+    program = "import sys, memgraph_rag.cli.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"torch", "transformers", "neo4j", "ladybug", "numpy", "pydantic", "pyarrow"}
+
+
+@pytest.mark.parametrize(
+    ("store", "error"), [("http://localhost", "SettingsError"), ("neo4j://localhost:1", "StoreUnavailable")]
+)
+def test_an_error_of_the_process_is_one_line_and_1(tmp_path, store, error) -> None:
+    done = run_process("documents", "--store", store, cache=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"{error}: ")
+    assert done.stderr.count("\n") == 1
+
+
+LOGGING = """
+import logging
+import sys
+from memgraph_rag.cli.options import _start_logging
+
+logging.getLogger("chatty").setLevel(logging.DEBUG)
+_start_logging(verbose="--verbose" in sys.argv)
+for name in ("memgraph_rag.models", "chatty"):
+    for level in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
+        logging.getLogger(name).log(level, "%s %d", name, level)
+"""
+
+
+OURS, OTHERS = "memgraph_rag.models", "chatty"
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ((), [f"{OURS} 30", f"{OURS} 40", f"{OTHERS} 40"]),
+        (("--verbose",), [*(f"{OURS} {n}" for n in (10, 20, 30, 40)), *(f"{OTHERS} {n}" for n in (20, 30, 40))]),
+    ],
+)
+def test_other_libraries_are_quiet_unless_asked(option, expected) -> None:
+    done = subprocess.run([sys.executable, "-c", LOGGING, *option], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == expected
+
+
+CLOSED = """
+import os, sys
+from memgraph_rag.cli import main
+try:
+    main()
+finally:
+    sys.exit(os.open(sys.executable, os.O_RDONLY))
+"""
+
+
+def test_a_closed_standard_stream_leads_nowhere() -> None:
+    """The next file to be opened, whose number the process ends with, does not stand in for one."""
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(CLOSED)} --version <&- >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode > 2
+    assert (done.stdout, done.stderr) == ("", "")

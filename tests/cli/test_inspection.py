@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import stat
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from operator import itemgetter
+
+import pytest
+from memories import FOX
+
+from memgraph_rag.cli import render
+from memgraph_rag.cli.tree_view import tree
+from memgraph_rag.types import DocumentRecord, Entity, InformationPoint, Neighbourhood, Segment, Tie
+
+
+def test_search_shows_where_and_why(cli, fox) -> None:
+    (entry,) = cli.json("search", "broken leg", "-k", "3")
+    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "relevance", "why", "path", "text"]
+    assert entry["text"] == fox.read_text("utf-8")[entry["start"] : entry["end"]]
+    shown = cli("search", "broken leg", "--mode", "keywords").stdout
+    assert shown.startswith(" 1. fox  0–")
+    assert "(keywords 1)" in shown
+    assert "broken leg" in shown
+
+
+def test_search_that_finds_nothing_says_so(cli, fox) -> None:
+    result = cli("search", "anything", "--mode", "keywords")
+    assert (result.stdout, result.stderr) == ("", "Nothing was found.\n")
+    assert cli.json("search", "anything", "--mode", "keywords") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("documents",), ("status",), ("questions",), ("search", "x"), ("show", "x"), ("ask", "x"), ("forget", "x")),
+        *(("deepen",), ("export", "x.jsonl"), ("purge",), ("reembed", "--embedder", "x")),
+    ],
+    ids=itemgetter(0),
+)
+def test_a_mistyped_file_is_not_made(cli, tmp_path, command) -> None:
+    told = cli(*command, "--store", tmp_path / "ntoes.lbug", status=1).stderr
+    assert "there is no such file" in told
+    assert "memgraph-rag add FILE" in told
+    assert list(tmp_path.glob("ntoes*")) == []
+
+
+def test_show_a_document_by_key_and_by_id(cli, fox) -> None:
+    by_key = cli.json("show", "fox")
+    assert by_key == cli.json("show", by_key["id"])
+    assert (by_key["type"], by_key["key"], by_key["characters"]) == ("document", "fox", len(fox.read_text("utf-8")))
+    assert f"{len(fox.read_text('utf-8'))} characters" in cli("show", "fox").stdout
+
+
+def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
+    (entry,) = cli.json("search", "fox")
+    told = cli.json("show", entry["node_id"])
+    assert (told["type"], told["kind"], told["document_key"], told["text"]) == (
+        "node",
+        "segment",
+        "fox",
+        fox.read_text("utf-8"),
+    )
+    shown = cli("show", entry["node_id"]).stdout
+    assert fox.read_text("utf-8") in shown
+    assert "document_key  fox" in shown
+
+
+def test_show_something_unknown_tells_what_was_expected(cli) -> None:
+    assert cli("show", "nobody", status=1).stderr.startswith("DocumentNotFound: Expected the key or id of a document")
+
+
+def test_documents_are_a_table_or_json(cli, fox) -> None:
+    (held,) = cli.json("documents")
+    assert {"id", "key", "title", "sha256", "characters", "segments", "layers", "model", "metadata"} <= set(held)
+    head, row = cli("documents").stdout.splitlines()
+    assert head.split()[:2] == ["key", "title"]
+    assert row.split()[0] == "fox"
+
+
+def test_no_documents_says_how_to_add_one(cli) -> None:
+    assert "memgraph-rag add" in cli("documents").stderr
+
+
+def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> None:
+    told = cli.json("status")
+    assert list(told) == ["counts", "schema_version", "models", "documents", "store", "namespace", "echoes"]
+    assert (told["counts"]["Document"], told["counts"]["Segment"], told["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
+    assert told["schema_version"] >= 1
+    assert (told["store"], told["namespace"]) == (str(tmp_path / "notes.lbug"), "default")
+    assert told["models"]["embedder"] == "fake-embedder"
+    assert told["models"]["dimension"] == 64
+    assert told["models"]["recognizer"] == "fake-recognizer"
+    assert told["documents"] == [{"key": "fox", "layers": ["entities", "points"]}]
+    shown = cli("status").stdout
+    assert "HAS_SEGMENT" in shown
+    assert "segments, entities, points" in shown
+
+
+def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:
+    answer = cli.json("ask", "Where did Ann find a red fox?")["text"]
+    note = write("note.txt", f"Answer: {answer}")
+    assert "(no evidence, answered before: 1 segment)" in cli("add", note, "--key", "note").stdout
+    assert cli.json("add", note, "--key", "note")["receipts"][0]["echoes"] == 1
+    assert {held["key"]: held["echoes"] for held in cli.json("documents")} == {"fox": 0, "note": 1}
+    assert cli.json("show", "note")["echoes"] == 1
+    assert cli.json("status")["echoes"] == 1
+    assert "segments that are no evidence: 1" in cli("status").stdout
+    assert {one["document_key"] for one in cli.json("search", "red fox")} == {"fox"}
+
+
+def test_search_keeps_to_metadata_and_times(cli, fox) -> None:
+    assert cli.json("search", "fox", "--where", "year=1865") == []
+    assert cli.json("search", "fox", "--since", "2999-01-01") == []
+    assert cli.json("search", "fox", "--until", "2999-01-01")
+    assert "NAME=VALUE" in cli("search", "fox", "--where", "year", status=2).stderr
+    assert "ISO 8601" in cli("search", "fox", "--since", "yesterday", status=1).stderr
+
+
+def test_deepen_builds_what_is_missing_and_says_so(cli, write) -> None:
+    cli("add", write("river.txt", FOX), "--key", "river", "--layers", "entities")
+    assert cli.json("documents")[0]["layers"] == ["entities"]
+    (receipt,) = cli.json("deepen", "river")["receipts"]
+    assert receipt["action"] == "deepened"
+    assert cli.json("documents")[0]["layers"] == ["entities", "points"]
+    assert cli.json("deepen")["receipts"][0]["action"] == "unchanged"
+    assert "Expected the key or id" in cli("deepen", "unknown", status=1).stderr
+
+
+def test_status_names_the_model_that_is_asked_for(cli) -> None:
+    assert cli.json("status", "--model", "some/model")["models"]["language_model"] == "some/model"
+
+
+def test_store_and_namespace_lead_elsewhere(cli, fox, tmp_path) -> None:
+    assert len(cli.json("documents")) == 1
+    assert cli.json("documents", "--namespace", "other") == []
+    cli("add", fox, "--store", tmp_path / "other.lbug", "--key", "there")
+    assert [one["key"] for one in cli.json("documents", "--store", tmp_path / "other.lbug")] == ["there"]
+    assert cli.json("status", "--namespace", "other")["namespace"] == "other"
+
+
+# ── trees and pages ──────────────────────────────────────────────────────────────────────────────────────────
+
+QUESTION = "Who found the red fox?"
+
+
+def test_a_document_is_shown_as_a_tree(cli, fox) -> None:
+    shown = cli("show", "fox").stdout
+    assert shown.splitlines()[0].startswith("fox  79 characters, id ")
+    assert "├── segments" in shown or "└── segments" in shown
+    assert "names Ann × 2" in shown
+
+
+def test_an_entity_is_shown_with_what_names_it(cli, fox) -> None:
+    shown = cli("show", "ann").stdout
+    assert shown.startswith("Ann  NAME, id ")
+    assert "mentioned in" in shown
+    assert "broken leg" in shown
+    told = cli.json("show", "Ann")
+    assert (told["type"], told["name"]) == ("entity", "Ann")
+    assert {tie["kind"] for tie in told["ties"]} == {"MENTIONS", "HAS_SEGMENT"}
+    assert all(tie["source_id"] in told["things"] for tie in told["ties"])
+
+
+def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
+    cli("ask", QUESTION, "--keep-trace", "--no-trace")
+    shown = cli("show", QUESTION).stdout
+    assert shown.startswith(QUESTION)
+    assert "  1  segment 0" in shown
+    assert "score 1.000 = entry 1.000" in shown
+    assert "[1] fox  0–" in shown
+    assert "stopped because the model judged" in shown
+    told = cli.json("show", QUESTION)
+    assert (told["type"], told["question"]) == ("question", QUESTION)
+    assert told["answer"]["trace"][0]["kind"] == "segment"
+    (listed,) = cli.json("questions")
+    assert listed == {name: told[name] for name in listed if name != "type"}
+    assert QUESTION in cli("questions").stdout
+    assert cli.json("status")["counts"]["Question"] == 1
+
+
+def test_no_question_is_kept_unless_told(cli, fox) -> None:
+    cli("ask", QUESTION)
+    assert "--keep-trace" in cli("questions").stderr
+    assert cli("show", QUESTION, status=1).stderr.startswith("DocumentNotFound: ")
+    assert cli("forget", QUESTION, "--question", status=1).stderr.startswith("QuestionNotFound: ")
+
+
+def test_a_kept_question_is_forgotten_by_its_text_or_with_its_document(cli, fox) -> None:
+    cli("ask", QUESTION, "--keep-trace")
+    cli("forget", QUESTION, "--question")
+    assert cli.json("questions") == []
+    cli("ask", QUESTION, "--keep-trace")
+    cli("forget", "fox")
+    assert cli.json("questions") == []
+
+
+def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
+    cli("ask", QUESTION, "--keep-trace")
+    write("fox.txt", "Somebody took the barn away, long ago.")
+    added = cli("add", fox, "--key", "fox")
+    assert "(stale now: 1 kept question)" in added.stdout
+
+    (listed,) = cli.json("questions")
+    (change,) = listed["changes"]
+    assert listed["stale"]
+    assert (change["document_key"], change["action"], change["reads"]) == ("fox", "replaced", 1)
+    assert f"fox replaced {change['changed_at']}" in cli("questions").stdout
+    shown = cli("show", QUESTION).stdout
+    assert f"fox was replaced {change['changed_at']}; 1 node read of it is gone" in shown
+    (cited,) = listed["answer"]["citations"]
+    place, quote = f"{cited['start']}–{cited['end']}", cited["quote"]
+    assert f"[1] fox  {place} of what it said before  “{quote}”" in shown
+    cli("show", QUESTION, "--html", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert f"Stale: fox was replaced {change['changed_at']}" in text
+    assert "Cited from what documents said before" in text
+    assert Page(text).marked == [(quote, "citation 1")]
+
+    assert "(with it: 1 kept question)" in cli("forget", "fox").stdout
+    assert cli.json("questions") == []
+
+
+def test_hostile_text_is_text_in_the_tree(cli) -> None:
+    cli("add", "-", "--key", "[bold]evil", text="Ann found \x1b[2J[red]a red fox[/red] <script>alert(1)</script>.")
+    cli("ask", QUESTION, "--keep-trace")
+    for name in ("[bold]evil", "Ann", QUESTION):
+        result = cli("show", name)
+        assert "\x1b" not in result.stdout + result.stderr
+        assert "[red]a red fox[/red]" in result.stdout
+
+
+def test_a_name_that_several_have_lists_them(cli, fox) -> None:
+    cli("add", "-", "--key", "names", text="Peter Rabbit met Mrs. Rabbit. Flopsy Rabbit slept.")
+    told = cli("show", "rabb", status=1).stderr
+    assert "Peter Rabbit" in told
+    assert "Flopsy Rabbit" in told
+
+
+def test_what_is_left_out_is_said_in_the_tree(cli, write) -> None:
+    cli("add", write("names.txt", " ".join(f"Zed{number} met Ann." for number in range(400))), "--key", "names")
+    shown = cli("show", "names", "--most", "3").stdout
+    assert "more entities" in shown
+    assert cli.json("show", "names", "--most", "3")["left_out"]["entities"] > 300
+    assert "more mentions" in cli("show", "Ann", "--most", "3").stdout
+
+
+class Page(HTMLParser):
+    """What a browser would take for elements, and their texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.marked: list[tuple[str, str]] = []
+        self.loads: list[str] = []
+        self.scripts: list[str] = []
+        self._open: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self._open.append((tag, dict(attrs)))
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self._open[-1] if self._open else ("", {})
+        if tag == "mark":
+            self.marked.append((data, attributes.get("title") or ""))
+        if tag == "script":
+            self.scripts.append(data)
+
+
+def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_path) -> None:
+    cli("ask", QUESTION, "--keep-trace")
+    for name, marked in (
+        ("fox", ("Ann", "ann (NAME)")),
+        ("Ann", ("Ann", "ann (NAME)")),
+        (QUESTION, ("Ann found a red fox in the barn.", "citation 1")),
+    ):
+        path = tmp_path / "page.html"
+        assert str(path) in cli("show", name, "--html", path).stdout
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        text = path.read_text("utf-8")
+        page = Page(text)
+        assert marked in page.marked
+        assert page.loads == []
+        data, library, script = page.scripts
+        assert json.loads(data)["elements"]
+        for one in (library, script):
+            assert base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() in text.partition("<title>")[0]
+
+
+def test_a_narrow_table_shows_what_it_is_about(cli, fox, monkeypatch) -> None:
+    monkeypatch.setattr(render, "_WIDTH_OF_A_PIPE", 20)
+    assert "fox" in cli("documents").stdout
+
+
+def of_segments(count: int) -> Neighbourhood:
+    """A document with as many segments, points and names."""
+    record = DocumentRecord("d", "big", "", "", "0" * 64, "", 9 * count, count, (), "", {})
+    segments = [Segment(f"s{n}", "d", n, "Some text", 9 * n, 9 * n + 9, 2) for n in range(count)]
+    points = [InformationPoint(f"p{n}", "d", 1, n, "A point", 2) for n in range(count)]
+    names = [Entity(f"e{n}", f"e{n}", f"E{n}", ("NAME",)) for n in range(count)]
+    ties = [Tie("HAS_SEGMENT", "d", one.id) for one in segments]
+    ties += [Tie("SUMMARIZES", f"p{n}", f"s{n}", 1.0) for n in range(count)]
+    ties += [Tie("MENTIONS", f"s{n}", f"e{n}", 1.0) for n in range(count)]
+    things = {one.id: one for one in (record, *segments, *points, *names)}
+    return Neighbourhood(record, things, tuple(ties), tuple(segments), (), {})
+
+
+class Counted(tuple):
+    """Ties that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return super().__iter__()
+
+
+def test_a_tree_goes_through_the_ties_once() -> None:
+    found = of_segments(50)
+    ties = Counted(found.ties)
+    tree(replace(found, ties=ties))
+    assert ties.passes == 1
+
+
+def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
+    (entry,) = cli.json("search", "fox")
+    for name in ("fox", entry["node_id"]):
+        cli("show", name, "--html", tmp_path / name)
+    assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["node_id"]).read_bytes()
+
+
+def test_a_page_replaces_nothing_but_a_page(cli, fox, tmp_path) -> None:
+    for other in (tmp_path / "notes.lbug", tmp_path / "mine.txt"):
+        other.touch()
+        if not other.stat().st_size:
+            other.write_text("Something of mine.")
+        assert "holds something else" in cli("show", "fox", "--html", other, status=1).stderr
+    assert (tmp_path / "mine.txt").read_text() == "Something of mine."
+    mine = tmp_path / "mine.html"
+    mine.write_text("<!DOCTYPE html><html><title>Written by memgraph-rag show.</title>")
+    assert "holds something else" in cli("show", "fox", "--html", mine, status=1).stderr
+    for other in (tmp_path, "/", "/dev/full"):
+        assert cli("show", "fox", "--html", other, status=1).stderr.startswith("SettingsError: ")
+    cli("show", "fox", "--html", tmp_path / "page.html")
+    (tmp_path / "page.html").chmod(0o644)
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    cli("show", "fox", "--html", tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink()
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
+
+
+def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
+    evil = '"><img src=x onerror=alert(1)> </script><script>alert(2)</script> {{ 7*7 }} &lt; \u2028 <!-- Ann'
+    usual = None
+    for key, text in (("plain", "Ann is here."), (evil.replace("\u2028", ""), f"{evil} found Ann{evil}.")):
+        cli("add", "-", "--key", key, text=text)
+        cli("ask", f"Ann {text[:40]}", "--keep-trace")
+        for name in (key, "Ann", f"Ann {text[:40]}".strip()):
+            path = tmp_path / "page.html"
+            cli("show", name, "--html", path)
+            page = Page(path.read_text("utf-8"))
+            tags = {
+                tag: number for tag, number in page.tags.items() if tag in ("script", "img", "style", "head", "body")
+            }
+            assert tags == (usual := usual or tags)
+            assert len(page.scripts) == 3
+
+
+def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
+    assert "Expected a place" in cli("show", "fox", "--html", tmp_path / "none" / "page.html", status=1).stderr

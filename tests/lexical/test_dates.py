@@ -1,0 +1,94 @@
+"""Days in a text, in whatever form, and what a search compares of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.lexical.bm25 import KeywordIndex
+from memgraph_rag.lexical.dates import asked, forms, written
+from memgraph_rag.lexical.tokenize import words
+
+FULL = ["2026-08-27", "--08-27"]
+BARE = ["--08-27", "any-08-27"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("27 August 2026", "27 aug. 2026", "27-Aug-2026", "27th of August, 2026", "27. August 2026"),
+        *("August 27, 2026", "Aug 27th 2026", "AUGUST 27 2026", "August\n27, 2026", "at 9:30 on August 27, 2026"),
+        *("2026-08-27", "2026/8/27", "2026.08.27", "2026-08-27T10:00", "bread,2026-08-27,2.50"),
+        *("27.8.2026", "27.08.26", "8/27/2026", "27/8/26", "27-8-2026", "2026年8月27日", "２０２６年８月２７日"),
+    ],
+)
+def test_a_day_is_one_whatever_its_form(text: str) -> None:
+    assert written(f"It was {text}.") == FULL
+
+
+@pytest.mark.parametrize("text", ["27 August", "the 27th of August", "Aug 27", "August 27th", "27. Aug.", "8月27日"])
+def test_a_day_without_a_year(text: str) -> None:
+    assert written(f"It was {text}.") == BARE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("30 February 2026", "2026-13-01", "August 2026", "2026-08", "in 3 may be", "may 3 times", "Mark 5", ""),
+        *("192.168.1.2", "1/2/3/4", "12026-08-27", "August 27.5", "August 27%", "27 AprİL 2026"),
+    ],
+)
+def test_what_is_no_day(text: str) -> None:
+    assert written(text) == []
+
+
+def test_numbers_that_can_be_read_in_two_ways_are_both() -> None:
+    assert written("3/4/2026") == ["2026-04-03", "--04-03", "2026-03-04", "--03-04"]
+    assert written("3.4.2026") == ["2026-04-03", "--04-03"]
+    assert written("4/4/69 and 4/4/68") == ["1969-04-04", "--04-04", "2068-04-04", "--04-04"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_met"),
+    [
+        ("27 August 2026?", "2026-08-27", True),
+        ("27 August 2026?", "Aug 27", True),
+        ("27 August 2026?", "2025-08-27", False),
+        ("Aug 27?", "2025-08-27", True),
+        ("Aug 27?", "27.8.", False),
+        ("3/4/2026?", "4 March 2026", True),
+        ("3/4/2026?", "3 April 2026", True),
+    ],
+)
+def test_a_question_meets_the_same_day(question: str, text: str, is_met: bool) -> None:
+    assert (not set(asked(question)).isdisjoint(written(text))) is is_met
+
+
+@given(st.text(alphabet="0123456789 -./,年月日thof May August ſİK\n", max_size=60))
+def test_a_day_is_never_a_word_and_nothing_is_an_error(text: str) -> None:
+    assert not {*written(text), *asked(text)}.intersection(words(text))
+    assert all(form.replace(" ", "").replace(".", "").isalnum() for form in forms(text))
+
+
+def test_the_forms_of_a_question_s_day_are_words() -> None:
+    assert {"27 august 2026", "august 27 2026", "2026 08 27", "27.8.2026", "8 27 2026"} <= {*forms("on 27 Aug 2026")}
+    assert {"27 august", "august 27", "08 27"} <= {*forms("on Aug 27")}
+    assert forms("when?") == []
+
+
+@pytest.mark.parametrize("stemming", [False, True])
+def test_a_day_counts_like_a_word_and_changes_no_other_score(stemming: bool) -> None:
+    index, rows = KeywordIndex(stemming=stemming), np.arange(3)
+    index.append([("", "bread 2026-08-27"), ("", "bread 28 August 2026"), ("2026-08-27", "bread and milk")])
+    scores = index.scores(index.terms("27. Aug."), rows)
+    assert scores[2] > scores[0] > scores[1] == 0
+    np.testing.assert_array_equal(index.words_among(index.terms_of(0)), index.terms("bread 2026 08 27"))
+
+    without = KeywordIndex(stemming=stemming)
+    without.append([("", "bread 2026 08 27"), ("", "bread 28 August, in 2026"), ("2026 08 27", "bread and milk")])
+    asked_words = "bread 08"
+    np.testing.assert_array_equal(
+        index.scores(index.terms(asked_words), rows), without.scores(without.terms(asked_words), rows)
+    )

@@ -1,0 +1,276 @@
+"""Decoding as on a GPU, on a CPU: each step replayed from a tape, or run, against the plain twin on all architectures.
+
+The tape is a CUDA graph's double. It keeps the operations on tensors of one step and runs them again in place, without
+the Python that made them: what a step takes from elsewhere than from its tensors is then as old as the tape.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from architectures import ARCHITECTURES, WINDOW, write_checkpoint
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from transformers import AutoConfig, AutoModelForCausalLM
+from twins import PROMPTS, assert_same_generations
+
+from memgraph_rag.models import attention, kv_cache, language_model
+from memgraph_rag.models.attention import Spans
+from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
+from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.reference import PlainModel
+from memgraph_rag.types import Prompt
+
+aten = torch.ops.aten
+NOT_IN_A_GRAPH = {  # a number for Python, a shape that depends on numbers, a tensor from Python's memory
+    aten._local_scalar_dense, aten.is_nonzero, aten.equal, aten.nonzero, aten._unique2, aten.masked_select,
+    aten.lift_fresh, aten.item,
+}  # fmt: skip
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "maxLength": 12}, "kinds": {"type": "array", "maxItems": 3,
+                                                                         "items": {"enum": ["Yes", "No"]}}},
+    "required": ["name", "kinds"],
+    "additionalProperties": False,
+}  # fmt: skip
+
+
+class Tape(TorchDispatchMode):
+    """The operations on tensors of what is run under it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations: list[tuple[Any, tuple, dict, Any]] = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function.overloadpacket in NOT_IN_A_GRAPH:
+            raise RuntimeError(f"{function} is not permitted when a stream is capturing")
+        result = function(*args, **(kwargs or {}))
+        self.operations.append((function, args, kwargs or {}, result))
+        return result
+
+    def replay(self) -> None:
+        for function, args, kwargs, before in self.operations:
+            for old, new in zip(tree_leaves(before), tree_leaves(function(*args, **kwargs)), strict=True):
+                if isinstance(old, Tensor) and old.data_ptr() != new.data_ptr():
+                    old.copy_(new)
+
+
+class Taped:
+    """A ``Capture``; counts its tapes and those replayed."""
+
+    def __init__(self) -> None:
+        self.counts = Counter()
+
+    def __call__(self, run: Run, _: torch.device) -> Run:
+        self.counts["captured"] += 1
+        with Tape() as tape:
+            outputs = run()
+
+        def replay() -> tuple[Tensor, Tensor]:
+            self.counts["replayed"] += 1
+            for output in outputs:
+                output.fill_(-1)
+            tape.replay()
+            return outputs[0].clone(), outputs[1].clone()  # as from another device, where reading them copies them
+
+        return replay
+
+
+@pytest.fixture
+def taped(fast, monkeypatch) -> Iterator[Taped]:
+    taped = Taped()
+    decoding = GraphedDecoding(taped)
+    monkeypatch.setattr(fast, "_decoding", decoding)
+    yield taped
+    assert decoding._capture is taped, "none failed"
+    assert taped.counts["replayed"]
+
+
+def test_prompts_of_many_lengths_in_one_batch(fast, twin, taped):
+    assert_same_generations(fast, twin, [*PROMPTS, *reversed(PROMPTS)], 24)
+    assert 1 <= taped.counts["captured"] <= 4
+    assert taped.counts["replayed"] >= 24
+
+
+def test_an_output_longer_than_the_sliding_window(fast, twin, taped):
+    assert_same_generations(fast, twin, PROMPTS[2:], 3 * WINDOW)
+
+
+def test_rows_that_leave_and_join(fast, twin, taped, monkeypatch):
+    monkeypatch.setattr(language_model, "_MOST_ROWS", 2)
+    ends = {twin.write(twin.tokens.prompt(prompt)[0], max_tokens=3 + n)[0][2 + n] for n, prompt in enumerate(PROMPTS)}
+    for model in (fast, twin):
+        monkeypatch.setattr(model.tokens, "ends", frozenset(ends))
+    more = [Prompt("Say no.", ("No.",)), Prompt("Say nothing.", ()), PROMPTS[0], PROMPTS[2]]
+    assert_same_generations(fast, twin, [*PROMPTS, *more], 20)
+
+
+def test_buffers_that_grow_are_captured_again(fast, twin, taped, monkeypatch):
+    monkeypatch.setattr(kv_cache, "_BLOCK", 16)
+    for model in (fast, twin):
+        monkeypatch.setattr(model.tokens, "ends", frozenset())
+    assert_same_generations(fast, twin, PROMPTS[1:2], 40)
+    assert 2 <= taped.counts["captured"] <= 4
+
+
+def test_what_is_written_under_a_schema(fast, twin, taped):
+    assert_same_generations(fast, twin, PROMPTS, 40, schema=SCHEMA)
+
+
+def test_stop_is_asked_the_same_and_obeyed(fast, twin, taped):
+    assert_same_generations(fast, twin, PROMPTS, 60, stop=lambda _, text: text.count("\n") > 1)
+
+
+def test_a_step_that_cannot_be_captured_is_run_and_that_is_told_once(fast, twin, monkeypatch, caplog):
+    def fail(*_: object) -> Run:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(fast, "_decoding", GraphedDecoding(fail))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert_same_generations(fast, twin, [*PROMPTS, *PROMPTS[:2]], 24)
+    (record,) = caplog.records
+    assert "not permitted" in record.getMessage()
+
+
+def test_positions_that_are_rescaled_as_a_text_grows_are_such_a_step(tmp_path, monkeypatch, caplog):
+    rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
+    monkeypatch.setitem(ARCHITECTURES, "llama", {**ARCHITECTURES["llama"], "rope_parameters": rope})
+    folder = write_checkpoint("llama", tmp_path)
+    fast = TransformersModel(folder, dtype="float32", device="cpu")
+    twin = PlainModel(folder, dtype="float32", device="cpu")
+    monkeypatch.setattr(fast, "_decoding", GraphedDecoding(Taped()))
+    assert_same_generations(fast, twin, PROMPTS, 8)
+    assert "is_nonzero" in caplog.text
+
+
+def test_a_step_lives_no_longer_than_its_cache(fast, monkeypatch):
+    decoding = GraphedDecoding(Taped())
+    monkeypatch.setattr(fast, "_decoding", decoding)
+    gc.disable()
+    try:
+        fast.generate(PROMPTS[:2], max_tokens=4)
+        assert not decoding._steps
+    finally:
+        gc.enable()
+
+
+def test_a_capture_is_warmed_up_beside_and_then_runs_nothing(monkeypatch):
+    """With doubles of torch's streams and graphs: that its calls are made, and in which order."""
+    told: list[str] = []
+
+    class Stream:
+        def __init__(self, name: object) -> None:
+            self.name = name
+
+        def wait_stream(self, other: Stream) -> None:
+            told.append(f"{self.name} waits for {other.name}")
+
+    class Graph:
+        def replay(self) -> None:
+            told.append("replay")
+
+    @contextmanager
+    def within(*_: object, stream: Stream | None = None, **more: object) -> Iterator[None]:
+        told.append("capture" if stream else "beside")
+        assert not stream or more.keys() <= inspect.signature(graph).parameters.keys()
+        yield
+
+    graph = torch.cuda.graph
+    for name, double in {"Stream": Stream, "CUDAGraph": Graph, "graph": within, "stream": within}.items():
+        monkeypatch.setattr(torch.cuda, name, double)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda _: Stream("current"))
+    outputs = torch.zeros(1), torch.zeros(1)
+    replay = capture_on_gpu(lambda: told.append("run") or outputs, torch.device("cuda"))
+    assert replay() is replay() is outputs
+    assert told == ["cuda waits for current", "beside", "run", "run", "capture", "run", "replay", "replay"]
+
+
+def test_few_shapes():
+    assert [_rounded(count) for count in (0, 1, 2, 3, 5, 8, 9, 16, 41, 48)] == [0, 1, 2, 4, 8, 8, 16, 16, 48, 48]
+
+
+# ── what a graph cannot hold ─────────────────────────────────────────────────────────────────────────────────
+
+
+class OnGpu(TorchDispatchMode):
+    """Lets nothing pass that a capture would refuse; keeps each operation and the shapes that it gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations: list[tuple[str, list]] = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        assert function.overloadpacket not in NOT_IN_A_GRAPH, function
+        result = function(*args, **(kwargs or {}))
+        tensors = [leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, Tensor)]
+        assert {tensor.device.type for tensor in tensors} <= {"cuda"}, (function, tensors)
+        made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        self.operations.append((str(function), [(tensor.shape, tensor.dtype) for tensor in made]))
+        return result
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_step_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeypatch):
+    """Fake tensors have a device and no numbers: whatever asks for a number, or for another device, fails."""
+    settings = {"vocab_size": 400, "dtype": "bfloat16", "pad_token_id": None, "eos_token_id": None}
+    config = AutoConfig.for_model(architecture, **settings, **ARCHITECTURES[architecture])
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
+    seen = OnGpu()
+
+    def capture(run: Run, _: torch.device) -> Run:
+        with seen:
+            run()
+        return run
+
+    with FakeTensorMode(), torch.device("cuda"):
+        network = AutoModelForCausalLM.from_config(config, attn_implementation=attention.IMPLEMENTATION).eval()
+        for lengths in ([3, 200, 77], [90, 5]):
+            past = filled(config, lengths)
+            spans = Spans([[(0, 2), (2, 3)]] * len(lengths), length=3, device=torch.device("cuda"))
+            decoding = GraphedDecoding(capture)
+            logits, mass = decoding(network, [1] * len(lengths), past, spans)
+            assert (logits.shape, mass.shape) == ((len(lengths), 1, 400), (len(lengths), 1, 2))
+            assert past.lengths == [length + 1 for length in lengths]
+    assert len(seen.operations) > 100
+
+
+def filled(config, lengths: list[int]) -> RowCache:
+    """A cache of rows of these lengths."""
+    past = RowCache(rows=0)
+    for length in lengths:
+        one = RowCache()
+        for layer in range(config.num_hidden_layers):
+            states = torch.zeros(1, config.num_key_value_heads, length, config.head_dim, dtype=torch.bfloat16)
+            one.update(states, states, layer)
+        one.advance(length)
+        past.add_row(one)
+    return past
+
+
+def test_attention_of_two_steps_is_two_tensors(fast):
+    """What one cache's step gives is not overwritten by another's."""
+    decoding = GraphedDecoding(Taped())
+    spans = Spans([[(0, 2)]], length=2, device=torch.device("cpu"))
+    told = []
+    for text in ("one", "another one"):
+        past = RowCache()
+        fast.forward([fast.tokens.encode(text).ids], past)
+        told.append((past, *decoding(fast.network, [5], past, spans)))
+    (_, logits, mass), (_, others, of_others) = told
+    assert not torch.equal(logits, others)
+    np.testing.assert_array_less(0, mass[..., :1].numpy())
+    assert mass.data_ptr() != of_others.data_ptr()

@@ -1,0 +1,99 @@
+"""The cache of rows against plain concatenation."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.models.kv_cache import RowCache
+
+
+def _states(tokens: int, rows: int = 1, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(rows, 2, tokens, 4, generator=generator), torch.randn(rows, 2, tokens, 4, generator=generator)
+
+
+def _append(cache: RowCache, tokens: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """New states for all rows, in two layers; what the cache then shows of the second."""
+    key, value = _states(tokens, rows=len(cache.lengths), seed=seed)
+    cache.update(key + 1, value + 1, 0)
+    shown = cache.update(key, value, 1)
+    cache.advance(tokens)
+    return shown
+
+
+def _shown(cache: RowCache, row: int) -> torch.Tensor:
+    return cache._buffers[1][0][row, :, : cache.lengths[row]]
+
+
+def test_appending_equals_concatenation_over_many_blocks():
+    cache = RowCache()
+    keys, values = [], []
+    for step, tokens in enumerate([3, 1, 600, 1, 255, 1]):
+        key, value = _states(tokens, seed=step)
+        keys.append(key)
+        values.append(value)
+        seen_keys, seen_values = _append(cache, tokens, step)
+        assert torch.equal(seen_keys[:, :, : cache.lengths[0]], torch.cat(keys, dim=2))
+        assert torch.equal(seen_values[:, :, : cache.lengths[0]], torch.cat(values, dim=2))
+
+
+def test_what_is_not_advanced_is_not_there():
+    cache = RowCache()
+    _append(cache, 3, seed=0)
+    before = _shown(cache, 0).clone()
+    cache.update(*_states(5, seed=1), 0)  # a pass that failed after its first layer
+    assert cache.lengths == [3]
+    assert torch.equal(_shown(cache, 0), before)
+
+
+def test_taking_back_forgets_the_last_tokens():
+    cache = RowCache()
+    _append(cache, 10, seed=0)
+    cache.take_back(4)
+    assert cache.get_seq_length() == 6
+    keys, _ = _append(cache, 1, seed=1)
+    assert torch.equal(keys[:, :, :7], torch.cat([_states(10)[0][:, :, :6], _states(1, seed=1)[0]], dim=2))
+
+
+def test_kept_slots_close_up():
+    cache = RowCache()
+    _append(cache, 10, seed=0)
+    cache.keep([0, 1, 4, 5, 9])
+    assert torch.equal(_shown(cache, 0), _states(10)[0][0, :, [0, 1, 4, 5, 9]])
+    keys, _ = _append(cache, 2, seed=1)
+    assert torch.equal(keys[0, :, 5:7], _states(2, seed=1)[0][0])
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("add"), st.integers(1, 300)),
+            st.tuples(st.just("append"), st.integers(1, 3)),
+            st.tuples(st.just("remove"), st.integers(0, 5)),
+        ),
+        max_size=12,
+    )
+)
+def test_rows_come_and_go_without_touching_one_another(steps):
+    cache = RowCache(rows=0)
+    expected: list[torch.Tensor] = []
+    for seed, (what, amount) in enumerate(steps):
+        if what == "add":
+            one = RowCache()
+            _append(one, amount, seed)
+            cache.add_row(one)
+            expected.append(_states(amount, seed=seed)[0][0])
+        elif what == "append" and expected:
+            _append(cache, amount, seed)
+            new = _states(amount, rows=len(expected), seed=seed)[0]
+            expected = [torch.cat([row, more], dim=1) for row, more in zip(expected, new, strict=True)]
+        elif what == "remove" and expected:
+            place = amount % len(expected)
+            cache.remove_row(place)
+            expected[place] = expected[-1]
+            expected.pop()
+        assert cache.lengths == [row.shape[1] for row in expected]
+        for row, states in enumerate(expected):
+            assert torch.equal(_shown(cache, row), states)

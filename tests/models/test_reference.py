@@ -1,0 +1,256 @@
+"""The fast engine against its plain twin, on every architecture: what is written, what is looked at, what is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from architectures import NOT_MEASURABLE, WIDER, WINDOW, write_checkpoint
+from twins import PROMPTS, assert_same_generations
+
+from memgraph_rag.errors import ModelError, QuestionError, WindowExceeded
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.reference import PlainModel
+from memgraph_rag.types import Prompt
+
+QUESTION = "What did Peter eat?"
+NODES = [
+    "Flopsy, Mopsy and Cotton-tail went down the lane to gather blackberries.",
+    "Peter ate lettuces, French beans and radishes in Mr. McGregor's garden.",
+    "Mrs. Rabbit bought a loaf of brown bread and five currant buns.",
+]
+MOST = 24
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_prompt_at_a_time(fast, twin):
+    for prompt in PROMPTS:
+        assert_same_generations(fast, twin, [prompt], MOST)
+
+
+def test_prompts_of_many_lengths_in_one_batch(fast, twin):
+    assert_same_generations(fast, twin, [*PROMPTS, *reversed(PROMPTS)], MOST)
+
+
+def test_an_output_longer_than_the_sliding_window(fast, twin):
+    assert_same_generations(fast, twin, PROMPTS[2:], 3 * WINDOW)
+
+
+def test_stop_is_asked_the_same_and_obeyed(fast, twin):
+    prompts = [Prompt(f"Write {count} lines.", PROMPTS[0].inputs[:count]) for count in (1, 2, 3)]
+    told = []
+    for model in (fast, twin):
+        asked = [], [], []
+
+        def stop(prompt: Prompt, text: str, asked=asked) -> bool:
+            asked[len(prompt.inputs) - 1].append(text)
+            return text.count("\n") > 1
+
+        told.append(([(one.text, one.finish) for one in model.generate(prompts, max_tokens=80, stop=stop)], asked))
+    assert told[0] == told[1]
+
+
+def test_stop_is_asked_at_all_and_one_line_is_enough(fast, twin):
+    (free,) = twin.generate(PROMPTS[:1], max_tokens=60)
+    assert "\n" in free.text[:-1], "the checkpoints are made to write line ends"
+    for model in (fast, twin):
+        (one,) = model.generate(PROMPTS[:1], max_tokens=60, stop=lambda *_: True)
+        assert one.finish == "stopped"
+        assert one.text == free.text[: free.text.index("\n") + 1]
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_an_end_is_an_end_wherever_it_comes(fast, twin, place, monkeypatch):
+    written, _ = twin.write(twin.tokens.prompt(PROMPTS[0])[0], max_tokens=place + 1)
+    ends = frozenset({written[place]})
+    for model in (fast, twin):
+        monkeypatch.setattr(model.tokens, "ends", ends)
+    (one,) = twin.generate(PROMPTS[:1], max_tokens=8)
+    assert one.finish == "end"
+    assert_same_generations(fast, twin, PROMPTS, 8)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_cut_is_told(fast, twin, most):
+    assert_same_generations(fast, twin, PROMPTS, most)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("passes", [[3], [1, 1, 1], [2, 1]])
+def test_nodes_one_by_one_or_together(fast, twin, passes):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        rest, seen = list(NODES), 0.0
+        for count in passes:
+            read, expected = session.append(rest[:count]), plain.append(rest[:count])
+            seen += float(expected.sum())
+            np.testing.assert_allclose(read, expected, rtol=1e-4, atol=1e-8)
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+            assert session.tokens_left == plain.tokens_left
+            rest = rest[count:]
+        assert seen > 1e-4, "not all is hidden by the sliding window"
+        assert replace(session.usage, seconds=0) == replace(plain.usage, seconds=0)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_nodes_read_ahead_and_those_taken_back(fast, twin, kept):
+    with fast.open_session(QUESTION) as one, twin.open_session(QUESTION) as other:
+        for session in (one, other):
+            session.append(NODES[2:])
+        attention, p_yes = one.read_ahead(NODES)
+        one.take_back(len(NODES) - kept)
+        for place, node in enumerate(NODES[:kept]):
+            np.testing.assert_allclose(attention[place], other.append([node])[0], rtol=1e-4)
+            assert p_yes[place] == pytest.approx(other.probability_of_yes(), rel=1e-4)
+        assert one.tokens_left == other.tokens_left
+        assert one.probability_of_yes() == pytest.approx(other.probability_of_yes(), rel=1e-4)
+        np.testing.assert_allclose(one.append(NODES[1:2]), other.append(NODES[1:2]), rtol=1e-4)
+        assert "".join(one.answer(max_tokens=6)) == "".join(other.answer(max_tokens=6))
+
+
+def test_the_answer_is_the_same_and_leaves_no_trace(fast, twin):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        for nodes in (NODES[:2], NODES[2:], NODES):
+            np.testing.assert_allclose(session.append(nodes), plain.append(nodes), rtol=1e-4, atol=1e-8)
+            probe = plain.probability_of_yes()
+            assert session.probability_of_yes() == pytest.approx(probe, rel=1e-4)
+            assert "".join(session.answer(max_tokens=MOST)) == "".join(plain.answer(max_tokens=MOST))
+            assert session.probability_of_yes() == pytest.approx(probe, rel=1e-4)
+            assert session.tokens_left == plain.tokens_left
+        assert replace(session.usage, seconds=0) == replace(plain.usage, seconds=0)
+
+
+@pytest.mark.parametrize("after", ["", QUESTION])
+def test_how_little_a_text_was_to_be_expected(fast, twin, after):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        session.append([NODES[0]])
+        left = session.tokens_left
+        (offsets, losses), (expected, of_twin) = (one.surprise(NODES[1], after=after) for one in (session, plain))
+        assert session.tokens_left == left, "it is apart from what was read"
+        np.testing.assert_array_equal(offsets, expected)
+        np.testing.assert_allclose(losses, of_twin, rtol=2e-4, atol=2e-4)
+        assert (losses[0] == 0) == (not after)
+        assert (losses[1:] > 0).all()
+        assert session.surprise("")[0].shape == plain.surprise("")[0].shape == (0, 2)
+        for one in (session, plain):
+            with pytest.raises(WindowExceeded, match="at once"):
+                one.surprise("word " * 9_000)
+
+
+def test_an_answer_without_a_node(fast, twin):
+    told = []
+    for model in (fast, twin):
+        with model.open_session(QUESTION) as session:
+            told.append(("".join(session.answer(max_tokens=MOST)), session.usage.prompt_tokens))
+    assert told[0] == told[1]
+
+
+def test_an_abandoned_answer_leaves_no_trace(fast, twin):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        for nodes in (NODES[:1], NODES[1:]):
+            np.testing.assert_allclose(session.append(nodes), plain.append(nodes), rtol=1e-4, atol=1e-8)
+            pieces = session.answer(max_tokens=MOST)
+            next(pieces, "")
+            pieces.close()
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+
+
+@pytest.mark.parametrize(("temperature", "seed"), [(0.0, 0), (0.7, 0), (0.7, 1), (2.0, 5)])
+def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
+    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
+        for nodes in (NODES[:2], NODES[2:]):
+            session.append(nodes)
+            plain.append(nodes)
+            told = [
+                one.reply("What is still missing?", max_tokens=MOST, temperature=temperature, seed=seed)
+                for one in (session, plain, session)
+            ]
+            assert told[0] == told[1] == told[2]
+            assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
+            assert session.tokens_left == plain.tokens_left
+        np.testing.assert_allclose(session.append(NODES[:1]), plain.append(NODES[:1]), rtol=1e-4, atol=1e-8)
+        assert "".join(session.answer(max_tokens=MOST)) == "".join(plain.answer(max_tokens=MOST))
+
+
+def test_another_seed_says_something_else(fast):
+    with fast.open_session(QUESTION) as session:
+        session.append(NODES)
+        told = {session.reply("Say more.", max_tokens=MOST, temperature=1.5, seed=seed) for seed in range(6)}
+    assert len(told) > 1
+
+
+def test_a_request_that_does_not_fit_is_refused(checkpoint):
+    for kind in (TransformersModel, PlainModel):
+        model = kind(checkpoint, window=600, dtype="float32", device="cpu")
+        with model.open_session(QUESTION) as session:
+            session.append(NODES[:1])
+            left = session.tokens_left
+            with pytest.raises(WindowExceeded, match="request"):
+                session.reply("word " * 600, max_tokens=5)
+            assert session.tokens_left == left
+            assert isinstance(session.reply("word " * 20, max_tokens=3), str)
+
+
+def test_two_sessions_do_not_see_one_another(fast, twin):
+    with fast.open_session(QUESTION) as one, fast.open_session("Who ran?") as other:
+        one.append(NODES[:1])
+        other.append(NODES[1:])
+        read = one.append(NODES[2:])
+    with twin.open_session(QUESTION) as plain:
+        plain.append(NODES[:1])
+        np.testing.assert_allclose(read, plain.append(NODES[2:]), rtol=1e-4, atol=1e-8)
+
+
+# ── the twin itself ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_checkpoints_have_what_they_are_there_for(twin):
+    ids, _ = twin.tokens.prompt(PROMPTS[0])
+    attention = twin.attention(ids)
+    sums, kind = attention.sum(dim=1).numpy(), twin.network.config.model_type
+    if kind == "gpt_oss":
+        assert 0.1 < sums.mean() < 0.9, "sinks take a part"
+    else:
+        np.testing.assert_allclose(sums, 1, rtol=1e-5)
+    hidden = float(attention[-1, : len(ids) - WIDER].sum())
+    assert (hidden == 0) == (kind in {"mistral", "phi3"})
+    assert float(attention[-1].max()) > 3 / len(ids), "far from uniform"
+
+
+def test_both_refuse_the_same_with_the_same_words(checkpoint):
+    messages = []
+    for kind in (TransformersModel, PlainModel):
+        model = kind(checkpoint, window=600, dtype="float32", device="cpu")
+        with pytest.raises(WindowExceeded) as too_long:
+            model.generate([PROMPTS[0], Prompt("Summarise.", ("word " * 600,))], max_tokens=10)
+        with pytest.raises(QuestionError) as too_asking:
+            model.open_session("word " * 200)
+        with model.open_session(QUESTION) as session:
+            left = session.tokens_left
+            with pytest.raises(WindowExceeded) as too_much:
+                session.append(["word " * 400])
+            assert session.tokens_left == left
+            assert session.append([]).shape == (0,)
+        assert model.generate([], max_tokens=5) == []
+        messages.append([str(error.value) for error in (too_long, too_asking, too_much)])
+    assert messages[0] == messages[1]
+
+
+def test_progress_is_told_by_both(fast, twin):
+    for model in (fast, twin):
+        told: list[tuple[str, int, int]] = []
+        model.generate(PROMPTS[1:], max_tokens=2, progress=lambda *told_now, told=told: told.append(told_now))
+        assert told == [("summarising", done, 2) for done in (0, 1, 2)]
+
+
+@pytest.mark.parametrize("architecture", NOT_MEASURABLE)
+def test_an_architecture_whose_attention_cannot_be_measured_is_refused(architecture: str, tmp_path: Path):
+    folder = write_checkpoint(architecture, tmp_path)
+    with pytest.raises(ModelError, match="AttentionInterface"):
+        TransformersModel(folder, dtype="float32", device="cpu").generate(PROMPTS, max_tokens=2)
+    assert PlainModel(folder, dtype="float32", device="cpu").generate(PROMPTS[:1], max_tokens=2), "the twin can"

@@ -1,0 +1,126 @@
+"""Passes of several threads as one: each gets what it would get alone, on every architecture, and its own errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+import numpy as np
+import pytest
+import torch
+
+from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.shared_batches import Pass, SharedPasses
+
+QUESTIONS = ["What did Peter eat?", "Who went down the lane to gather blackberries, and when was that?", "Why?"]
+NODES = [
+    "Flopsy, Mopsy and Cotton-tail went down the lane to gather blackberries.",
+    "Peter ate lettuces.",
+    "Mrs. Rabbit bought a loaf of brown bread and five currant buns, and took a basket and her umbrella.",
+]
+
+
+def read(session: ReadingSession, first: int) -> list[object]:
+    """Everything that one session says, of nodes in an order of its own."""
+    nodes = NODES[first:] + NODES[:first]
+    attention, p_yes = session.read_ahead(nodes[:2])
+    told: list[object] = [attention, p_yes, session.append(nodes[2:]), session.probability_of_yes()]
+    return [*told, "".join(session.answer(max_tokens=8)), session.tokens_left, session.usage.prompt_tokens]
+
+
+def test_what_is_read_together_is_what_is_read_alone(fast, twin, monkeypatch):
+    batches: list[int] = []
+    run = fast._passes._run
+
+    def counted(passes: Sequence[Pass]) -> Sequence[torch.Tensor]:
+        batches.append(len(passes))
+        return run(passes)
+
+    sessions = [fast.open_session(question) for question in QUESTIONS]
+    monkeypatch.setattr(fast._passes, "_run", counted)
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        with fast._passes.turn:  # let go when all wait, so that at least the first pass is shared
+            working = [pool.submit(read, session, first) for first, session in enumerate(sessions)]
+            wait_for(fast._passes, len(sessions), working)
+        told = [future.result() for future in working]
+    assert batches[0] == len(QUESTIONS)
+    for told_of_one, question, first in zip(told, QUESTIONS, range(len(QUESTIONS)), strict=True):
+        with twin.open_session(question) as plain:
+            expected = read(plain, first)
+        for one, other in zip(told_of_one, expected, strict=True):
+            if isinstance(one, str):
+                assert one == other
+            else:
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-8)
+
+
+def wait_for(shared: SharedPasses, count: int, working: Sequence[Future]) -> None:
+    """Until so many passes wait for their turn."""
+    for _ in range(2_000):
+        if len(shared._gathered) == count:
+            return
+        assert not any(future.done() for future in working)
+        time.sleep(0.005)
+    raise AssertionError(f"{len(shared._gathered)} passes wait, not {count}")
+
+
+def wanted(tokens: int) -> Pass:
+    return Pass(list(range(tokens)), RowCache())
+
+
+def shared_by(run: Callable[[Sequence[Pass]], Sequence[torch.Tensor]], *passes: Pass) -> list[Future]:
+    """What became of passes that waited together."""
+    shared = SharedPasses(run)
+    with ThreadPoolExecutor(len(passes)) as pool:
+        with shared.turn:
+            working = []
+            for number, one in enumerate(passes, 1):
+                working.append(pool.submit(shared, one))
+                wait_for(shared, number, [])
+        wait(working, timeout=20)
+    assert shared._gathered == []
+    return working
+
+
+def test_one_that_fails_does_not_harm_the_others():
+    def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
+        if any(len(one.ids) == 2 for one in passes):
+            raise ValueError("two")
+        return [torch.tensor(len(one.ids)) for one in passes]
+
+    first, second, third = shared_by(run, wanted(1), wanted(2), wanted(3))
+    assert (int(first.result()), int(third.result())) == (1, 3)
+    with pytest.raises(ValueError, match="two"):
+        second.result()
+
+
+def test_an_interruption_leaves_the_others_to_be_run():
+    calls: list[list[int]] = []
+
+    def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
+        calls.append([len(one.ids) for one in passes])
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return [torch.tensor(len(one.ids)) for one in passes]
+
+    ended = shared_by(run, wanted(1), wanted(2), wanted(3))
+    errors = [future.exception() for future in ended]
+    assert sum(isinstance(error, KeyboardInterrupt) for error in errors) == 1
+    told = [int(future.result()) for future, error in zip(ended, errors, strict=True) if error is None]
+    interrupted = next(place for place, error in enumerate(errors, 1) if error is not None)
+    assert told == [number for number in (1, 2, 3) if number != interrupted]
+    assert calls[0] == [1, 2, 3]
+
+
+def test_not_more_are_run_as_one_than_pays():
+    sizes: list[int] = []
+
+    def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
+        sizes.append(sum(len(one.ids) for one in passes))
+        return [torch.tensor(0) for _ in passes]
+
+    for future in shared_by(run, wanted(1500), wanted(400), wanted(3000), wanted(10), wanted(2000)):
+        future.result()
+    assert sizes == [1900, 3000, 2010]

@@ -1,0 +1,85 @@
+"""Names that a question tells, and whether a text holds them."""
+
+from __future__ import annotations
+
+import pytest
+
+from memgraph_rag.search.name_coverage import asked_about, held, meant
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("When did Tom call?", "When did Tom call?"),
+        ("Who is the CEO of Acme in the USA?", "Who is the   of Acme in the  ?"),
+        ("Which EPs did Ann buy?", "Which   did Ann buy?"),
+        ("Who hid it?\nA. Tom\nB. Ann", "Who hid it?"),
+        ("Say who hid it\nA. Tom\nB. Ann", "Say who hid it"),
+        ("Wer leitet die Abteilung?", ""),
+        ("¿Quién es la hermana de Ana?", ""),
+        ("Did the Foxes or Ann and Tom win?", "Did the Foxes , Ann , Tom win?"),
+        ("Tom?", ""),
+        ("", ""),
+    ],
+)
+def test_names_count_where_english_asks_and_without_choices_and_abbreviations(question: str, told: str) -> None:
+    assert asked_about(question) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_held"),
+    [
+        ("tom", "Tom hid it.", True),
+        ("tom", "A tomato.", False),
+        ("tom brown", "Brown met Tom.", True),
+        ("tom brown", "Tom hid it.", False),
+        ("aschenbrodel", "Aschenbrödel is a ballet.", True),
+        ("wi-fi", "Reset the wifi.", True),
+        ("d.p. varma", "Produced by D. P. Varma.", True),
+        ("gothais", "A town near Gotha.", False),
+        ("johnathan", "Jonathan had a mission.", True),
+        ("anna", "Hanna had a mission.", False),
+        ("duke of york", "York had a duke.", True),
+        ("doctor meyer", "Ask Dr. Meyer.", True),
+        ("king of hearts", "The Queen's hearts.", True),
+        ("j. r. r. tolkien", "John Ronald Reuel Tolkien wrote it.", True),
+        ("j.", "Jane left.", None),
+        ("左近", "左近が来た。", True),
+        ("左近", "誰も来ない。", False),
+        ("", "Tom", None),
+        ("the", "Tom", None),
+        ("...", "Tom", None),
+    ],
+)
+def test_a_name_is_held_whole_or_word_by_word_in_one_text(name: str, text: str, is_held: bool | None) -> None:
+    assert held([name], ["", text, "Nothing else."]).get(name) == is_held
+    assert not any(held([name], []).values())
+
+
+def test_its_words_must_stand_in_the_same_text() -> None:
+    assert held(["tom brown"], ["Tom hid it.", "Brown found it."]) == {"tom brown": False}
+
+
+def test_a_document_as_a_question_does_not_take_long() -> None:
+    names = [f"somebody{number} elsewhere{number}" for number in range(10_000)]
+    texts = [" ".join(f"someone{row}{number}" for number in range(200)) for row in range(256)]
+    told = held(names, texts)
+    assert list(told) == names[:32]
+    assert not any(told.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "expected"),
+    [
+        ("Fledhusen", ["He lives in Fledhusum."], "Fledhusum"),
+        ("Jens Petersson", ["Jens was there.", "Ask Petersen."], "Jens Petersen"),
+        ("McDonold", ["Ask McDonald."], "McDonald"),
+        ("Bob", ["Rob was there."], ""),
+        ("Eve Petersson", ["Ask Petersen."], ""),
+        ("Tom Foxx", ["Tom saw Foxes."], ""),
+        ("Petersen", ["Ask Petersen."], ""),
+        ("Gardens", ["in the garden"], ""),  # nobody's name
+    ],
+)
+def test_the_name_that_may_have_been_meant(name: str, texts: list[str], expected: str) -> None:
+    assert meant(name, texts) == expected

@@ -1,0 +1,66 @@
+"""Whose words a question asks for, and who says them instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.search.speakers import ANOTHER, WEIGHED, asked_for, asked_of, said_instead
+
+SPEAKERS = ["Ann", "Tom", "Ann", "Eva"]
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What did Ann bake?", {"Ann"}),
+        ("What did ANN'S mother bake for Tom?", {"Ann", "Tom"}),
+        ("What did Anna bake?", set()),
+        ("", set()),
+    ],
+)
+def test_a_speaker_is_named_by_whole_words(question: str, named: set[str]) -> None:
+    assert asked_for(question, SPEAKERS) == named
+    assert asked_for(question, ["", "!"]) == frozenset()
+    assert asked_of(question, SPEAKERS) == (min(named) if len(named) == 1 else None)
+
+
+def test_what_the_asker_did_is_asked_of_nobody() -> None:
+    assert asked_of("What did I bake for Ann?", SPEAKERS) is None
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ([0.2, 0.6, 0.1, 0.1], "Tom"),
+        ([0.3, 0.4, 0.2, 0.1], None),  # Ann's are more together
+        ([0.2, 0.25, 0.0, 0.55], "Eva"),
+        ([0.45, 0.55, 0.0, 0.0], "Tom"),
+        ([0.46, 0.54, 0.0, 0.0], None),
+    ],
+)
+def test_the_largest_of_the_others_is_compared_with_the_one_who_is_named(shares, expected) -> None:
+    assert said_instead("Ann", SPEAKERS, np.array(shares)) == expected
+
+
+def test_what_is_far_down_is_not_weighed() -> None:
+    speakers = ["Tom"] * WEIGHED + ["Ann"] * 500
+    shares = np.array([1.0] * WEIGHED + [0.9] * 500)
+    assert said_instead("Ann", speakers, shares) == "Tom"
+
+
+def test_an_assistant_may_say_what_its_user_did() -> None:
+    shares = np.array([0.1, 0.9])
+    assert said_instead("user", ["user", "Assistant"], shares) is None
+    assert said_instead("user", ["user", "Ann"], shares) == "Ann"
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), max_size=30))
+def test_nobody_says_anything_instead_of_himself(said) -> None:
+    speakers, shares = [one for one, _ in said], np.array([share for _, share in said])
+    found = said_instead("a", speakers, shares)
+    assert found in (None, "b", "c")
+    if found is None and "a" not in speakers:
+        assert not speakers, f"at {ANOTHER} or more whoever says all of it says it"

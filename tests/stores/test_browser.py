@@ -1,0 +1,103 @@
+"""The saved queries for Neo4j Browser: each runs on a real server, reads only, and finds something."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memories import FOX, options
+from neo4j import READ_ACCESS, GraphDatabase, Query
+
+from memgraph_rag import Memory
+from memgraph_rag.cli.html_page import COLOURS
+
+DOCS = Path(__file__).parents[2] / "docs"
+QUERIES = sorted((DOCS / "browser").glob("*.cypher"))
+GUIDE = (DOCS / "browser.md").read_text("utf-8")
+STYLE = (DOCS / "browser" / "graph.grass").read_text("utf-8")
+
+MET = "Ann met Tom at the old mill. Tom gave Ann a wooden box. Tom Miller saw Ann. The Miller lent Tom a boat."
+
+
+def params_of(query: Path) -> list[str]:
+    (line,) = re.findall(r"^// params: (.+)$", query.read_text("utf-8"), re.MULTILINE)
+    return line.split(", ")
+
+
+@pytest.fixture(scope="module")
+def filled(neo4j_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]:
+    """A server and a namespace with documents, all layers and a kept question in it."""
+    namespace = f"browser-{uuid.uuid4().hex}"
+    with Memory(
+        neo4j_server.uri,
+        namespace=namespace,
+        neo4j_user=neo4j_server.user,
+        neo4j_password=neo4j_server.password,
+        cache_dir=tmp_path_factory.mktemp("cache"),
+        **options(layers=("entities", "points", "relations")),
+    ) as memory:
+        memory.add(MET, key="met", title="Ann and Tom")
+        memory.add(FOX, key="fox")
+        memory.ask("Who gave Ann a wooden box?", strategy="pecan", keep_trace=True)
+        yield neo4j_server, namespace
+        for record in memory.documents():
+            memory.forget(record.id)
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.stem)
+def test_a_saved_query_finds_something(query: Path, filled: tuple[Any, str]) -> None:
+    server, namespace = filled
+    known = {"namespace": namespace, "name": "Ann"}
+    text = Query(query.read_text("utf-8"))  # pyright: ignore[reportArgumentType]
+    with (
+        closing(GraphDatabase.driver(server.uri, auth=(server.user, server.password))) as driver,
+        driver.session(default_access_mode=READ_ACCESS) as session,
+    ):
+        found = [dict(record) for record in session.run(text, {name: known[name] for name in params_of(query)})]
+        elsewhere = session.run(text, {**dict.fromkeys(params_of(query), "none"), "name": "Ann"}).data()
+    assert found
+    assert elsewhere == []
+
+
+def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: Any, tmp_path: Path) -> None:
+    place = {"neo4j_user": neo4j_server.user, "neo4j_password": neo4j_server.password, "cache_dir": tmp_path}
+    namespace = f"browser-{uuid.uuid4().hex}"
+    with Memory(neo4j_server.uri, namespace=namespace, **place, **options(layers=())) as memory:
+        memory.add(MET, key="met")
+        memory.ask("Who gave Ann a wooden box?", keep_trace=True)
+        assert memory.add(FOX, key="met").stale_questions == 1
+        query = Query((DOCS / "browser" / "09_latest_question.cypher").read_text("utf-8"))  # pyright: ignore[reportArgumentType]
+        with (
+            closing(GraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password))) as driver,
+            driver.session(default_access_mode=READ_ACCESS) as session,
+        ):
+            (record,) = session.run(query, {"namespace": namespace})
+        memory.forget("met")
+    assert (record["q"]["text"], record["p"], record["s"]) == ("Who gave Ann a wooden box?", None, None)
+
+
+def test_there_are_ten_and_the_guide_tells_of_each() -> None:
+    assert len(QUERIES) == 10
+    for query in QUERIES:
+        assert f"browser/{query.name}" in GUIDE
+        assert "LIMIT" in query.read_text("utf-8")
+        assert params_of(query)[0] == "namespace"
+
+
+def test_pictures_and_files_that_the_guide_names_are_there() -> None:
+    named = re.findall(r"\]\((?!http)([^)#]+)\)", GUIDE)
+    assert [target for target in named if target.endswith(".png")]
+    for target in named:
+        assert (DOCS / target).is_file(), target
+
+
+def test_the_style_knows_every_label_in_the_colours_of_the_page() -> None:
+    colours = dict(re.findall(r"node\.(\w+) \{[^}]*?\bcolor: (#\w+);", STYLE))
+    labels = {"document": "Document", "segment": "Segment", "point": "InformationPoint"}
+    labels |= {"entity": "Entity", "question": "Question"}
+    assert {labels[name]: colour.upper() for name, colour in COLOURS.items()} == colours

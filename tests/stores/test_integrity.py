@@ -1,0 +1,524 @@
+"""Damage that somebody did to a real store, past this library: found, mended, found no more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pytest
+from store_samples import (
+    DIMENSION,
+    EMBEDDER,
+    MakeStore,
+    entity_id,
+    make_graph,
+    make_question,
+    make_relations,
+    run_cypher,
+)
+from store_snapshot import whole_graph
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import integrity, queries
+from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.types import DocumentGraph, Flaws, Vector
+
+Harm = Callable[..., None]
+
+
+@dataclass
+class World:
+    """A store with two documents that share names, and what it holds."""
+
+    store: GraphStore
+    place: dict[str, Any]
+    first: DocumentGraph
+    second: DocumentGraph
+
+    @property
+    def vectors(self) -> Mapping[str, Vector]:
+        """Every embedding that was written, by id."""
+        found: dict[str, Vector] = {}
+        for graph in (self.first, self.second):
+            found |= dict(zip((one.id for one in graph.segments), graph.segment_embeddings, strict=True))
+            found |= dict(zip((one.id for one in graph.points), graph.point_embeddings, strict=True))
+            found |= dict(zip((one.id for one in graph.relations), graph.relation_embeddings, strict=True))
+            found |= dict(zip(graph.ends, graph.end_embeddings, strict=True))
+        return found
+
+    def harm(self, text: str, **parameters: Any) -> None:
+        """Run a statement past the store."""
+        given = {"namespace": self.store.namespace, **parameters}
+        given = {name: value for name, value in given.items() if f"${name}" in text}
+        if "user" in self.place:
+            run_cypher(self.place, text, **given)
+            return
+        file = open_file(str(self.place["address"]))
+        file.transaction(lambda execute: execute(text, given))
+        file.close()
+
+    def graph(self) -> Any:
+        return whole_graph(self.store, self.place)
+
+
+@pytest.fixture
+def world(make_store: MakeStore, place: dict[str, Any]) -> World:
+    store = make_store()
+    near = np.zeros(DIMENSION, np.float32)
+    near[0] = 1.0
+    vectors = {"alice liddell": near, "alice": near}
+    first = make_relations(
+        store.namespace,
+        make_graph(store.namespace, "first", ("Alice met Bob.", "Bob met Carol.", "Carol left Dan."), levels=(2, 1)),
+        vectors=vectors,
+    )
+    second = make_relations(
+        store.namespace,
+        make_graph(store.namespace, "second", ("Liddell met Dan.", "Dan met Eve."), title="Eve", seed=5, levels=(1,)),
+        names={"Liddell": "alice liddell"},
+        vectors=vectors,
+    )
+    store.write_many([first, second])
+    assert store.similar([entity_id(store.namespace, "alice")])
+    return World(store, place, first, second)
+
+
+def named(flaws: Flaws) -> dict[str, tuple[str, ...]]:
+    """What is wrong."""
+    return {one.name: getattr(flaws, one.name) for one in fields(flaws) if getattr(flaws, one.name)}
+
+
+def test_nothing_is_wrong_with_what_this_library_wrote(world: World) -> None:
+    version, before = world.store.version(), world.graph()
+    assert not world.store.flaws()
+    assert not world.store.mend({})
+    assert (world.store.version(), world.graph()) == (version, before)
+    world.store.forget(world.first.document.id)
+    assert not world.store.flaws()
+
+
+def test_an_empty_namespace_is_whole(make_store: MakeStore) -> None:
+    store = make_store()
+    assert not store.flaws()
+    assert store.version() == 0
+
+
+SET_NULL = "MATCH (n:{label} {{id: $id}}) SET n.embedding = NULL"
+
+HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[str, ...]]]]] = {
+    "a segment that hangs on nothing": lambda world: (
+        "MATCH (:Document)-[h:HAS_SEGMENT]->(s:Segment {id: $id}) DELETE h",
+        {"id": world.first.segments[1].id},
+        {"parted_segments": (world.first.segments[1].id,)},
+    ),
+    "a broken chain": lambda world: (
+        "MATCH (:Segment {id: $id})-[n:NEXT]->(:Segment) DELETE n",
+        {"id": world.first.segments[0].id},
+        {"unchained": (world.first.document.id,)},
+    ),
+    "a chain with a link too many": lambda world: (
+        "MATCH (a:Segment {id: $id}), (b:Segment {id: $other}) CREATE (a)-[:NEXT]->(b)",
+        {"id": world.first.segments[0].id, "other": world.first.segments[2].id},
+        {"unchained": (world.first.document.id,)},
+    ),
+    "a segment without embedding": lambda world: (
+        SET_NULL.format(label="Segment"),
+        {"id": world.first.segments[2].id},
+        {"unembedded_segments": (world.first.segments[2].id,)},
+    ),
+    "a point without embedding": lambda world: (
+        SET_NULL.format(label="InformationPoint"),
+        {"id": world.first.points[0].id},
+        {"unembedded_points": (world.first.points[0].id,)},
+    ),
+    "a relation without embedding": lambda world: (
+        "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = NULL",
+        {"id": world.first.relations[0].id},
+        {"unembedded_relations": (world.first.relations[0].id,)},
+    ),
+    "a name without embedding": lambda world: (
+        SET_NULL.format(label="Entity"),
+        {"id": entity_id(world.store.namespace, "dan")},
+        {"unembedded_entities": (entity_id(world.store.namespace, "dan"),)},
+    ),
+    "a segment with a long embedding": lambda world: (
+        "MATCH (n:Segment {id: $id}) SET n.embedding = $vector",
+        {"id": world.first.segments[2].id, "vector": [3e38] * DIMENSION},
+        {"unembedded_segments": (world.first.segments[2].id,)},
+    ),
+    "a point with an embedding of zeros": lambda world: (
+        "MATCH (n:InformationPoint {id: $id}) SET n.embedding = $vector",
+        {"id": world.first.points[0].id, "vector": [0.0] * DIMENSION},
+        {"unembedded_points": (world.first.points[0].id,)},
+    ),
+    "a relation with a long embedding": lambda world: (
+        "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = $vector",
+        {"id": world.first.relations[0].id, "vector": [1.0] * DIMENSION},
+        {"unembedded_relations": (world.first.relations[0].id,)},
+    ),
+    "a name with a long embedding": lambda world: (
+        "MATCH (n:Entity {id: $id}) SET n.embedding = $vector",
+        {"id": entity_id(world.store.namespace, "dan"), "vector": [1.0] * DIMENSION},
+        {"unembedded_entities": (entity_id(world.store.namespace, "dan"),)},
+    ),
+    "an entity that nothing names": lambda world: (
+        "CREATE (:Entity {id: $id, namespace: $namespace, normal: 'x', name: 'X', kinds: ['NAME'], surfaces: '[]'})",
+        {"id": f"{world.store.namespace}-x"},
+        {"lone_entities": (f"{world.store.namespace}-x",)},
+    ),
+    "an entity that says something else": lambda world: (
+        "MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces, e.name = 'Bobby'",
+        {"id": entity_id(world.store.namespace, "bob"), "surfaces": '[["Bobby", "NAME", 9]]'},
+        {"miswritten": (entity_id(world.store.namespace, "bob"),)},
+    ),
+    "an entity of which it cannot be read what it says": lambda world: (
+        "MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces",
+        {"id": entity_id(world.store.namespace, "carol"), "surfaces": '[["Carol'},
+        {"miswritten": (entity_id(world.store.namespace, "carol"),)},
+    ),
+    "an entity that says nothing": lambda world: (
+        "MATCH (e:Entity {id: $id}) SET e.surfaces = NULL",
+        {"id": entity_id(world.store.namespace, "eve")},
+        {"miswritten": (entity_id(world.store.namespace, "eve"),)},
+    ),
+    "a segment of no document": lambda world: (
+        "CREATE (:Segment {id: $id, namespace: $namespace, document_id: 'gone', `index`: 0, text: 'x', echo: false, "
+        "embedding: $vector})",
+        {"id": f"{world.store.namespace}-s", "vector": [1.0] * DIMENSION},
+        {"lost_segments": (f"{world.store.namespace}-s",)},
+    ),
+    "a point of no document": lambda world: (
+        "CREATE (:InformationPoint {id: $id, namespace: $namespace, document_id: 'gone', level: 1, `index`: 0, "
+        "text: 'x', embedding: $vector})",
+        {"id": f"{world.store.namespace}-p", "vector": [1.0] * DIMENSION},
+        {"lost_points": (f"{world.store.namespace}-p",)},
+    ),
+    "a relation of no segment": lambda world: (
+        "MATCH (a:Entity {id: $id}), (b:Entity {id: $other}) CREATE (a)-[:RELATES_TO {id: $relation, "
+        "namespace: $namespace, document_id: 'gone', segment_id: 'gone', embedding: $vector}]->(b)",
+        {
+            "id": entity_id(world.store.namespace, "alice"),
+            "other": entity_id(world.store.namespace, "eve"),
+            "relation": f"{world.store.namespace}-r",
+            "vector": [1.0] * DIMENSION,
+        },
+        {"lost_relations": (f"{world.store.namespace}-r",)},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HARMS)
+def test_harm_is_found_and_undone(world: World, kind: str) -> None:
+    before, version = world.graph(), world.store.version()
+    text, parameters, expected = HARMS[kind](world)
+    world.harm(text, **parameters)
+    assert world.graph() != before
+
+    assert named(world.store.flaws()) == expected
+    assert named(world.store.mend(world.vectors)) == expected
+
+    assert named(world.store.flaws()) == {}
+    assert world.graph() == before
+    assert world.store.version() == version + 1, "so that indexes in memory look again"
+    world.store.forget(world.first.document.id)
+    world.store.forget(world.second.document.id)
+    assert not any(world.store.statistics().values())
+
+
+def test_all_of_it_at_once(world: World) -> None:
+    before = world.graph()
+    told: dict[str, set[str]] = {}
+    for harm in HARMS.values():
+        text, parameters, expected = harm(world)
+        world.harm(text, **parameters)
+        for name, ids in expected.items():
+            told.setdefault(name, set()).update(ids)
+    assert {name: set(ids) for name, ids in named(world.store.flaws()).items()} == told
+    world.store.mend(world.vectors)
+    assert not world.store.flaws()
+    assert world.graph() == before
+
+
+def test_a_question_of_which_a_read_is_gone_goes(world: World) -> None:
+    whole, torn = (
+        make_question(world.store.namespace, nodes, text)
+        for nodes, text in ((world.second.segments, "Who met Dan?"), (world.first.segments, "Who met Bob?"))
+    )
+    world.store.keep(whole)
+    world.store.keep(torn)
+    assert not world.store.flaws()
+
+    text = "MATCH (:Question {id: $id})-[r:READ]->(:Segment {id: $segment}) DELETE r"
+    world.harm(text, id=torn.id, segment=world.first.segments[1].id)
+
+    assert named(world.store.flaws()) == {"torn_questions": (torn.id,)}
+    world.store.mend({})
+    assert [one.id for one in world.store.questions()] == [whole.id]
+    assert not world.store.flaws()
+
+
+def test_a_stale_question_is_no_damage_while_its_document_is_there(world: World) -> None:
+    kept = make_question(world.store.namespace, world.first.segments)
+    world.store.keep(kept)
+    world.store.write(make_graph(world.store.namespace, "first", ("Bob slept.",)))
+    assert not world.store.flaws()
+
+    world.harm("MATCH (q:Question {id: $id}) SET q.documents = $documents", id=kept.id, documents=["gone"])
+
+    assert named(world.store.flaws()) == {"torn_questions": (kept.id,)}
+    world.store.mend({})
+    assert world.store.questions() == []
+    assert not world.store.flaws()
+
+
+def test_points_that_repair_removes_make_their_readers_stale(world: World) -> None:
+    kept = make_question(world.store.namespace, [*world.first.segments, *world.first.points])
+    world.store.keep(kept)
+    world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=world.first.points[0].id)
+
+    world.store.mend({})
+
+    (stale,) = world.store.questions()
+    assert [(change.document_key, change.reads) for change in stale.changes] == [("first", 3)]
+    assert [step.node for step in stale.answer.trace] == list(world.first.segments)
+    assert not world.store.flaws()
+
+
+def test_a_document_that_is_gone_takes_along_what_it_left(world: World) -> None:
+    world.harm("MATCH (d:Document {id: $id}) DETACH DELETE d", id=world.second.document.id)
+    found = named(world.store.flaws())
+    assert set(found["lost_segments"]) == {one.id for one in world.second.segments}
+    assert found["lost_points"] == (world.second.points[0].id,)
+
+    world.store.mend({})
+    mended = world.graph()
+    assert not world.store.flaws()
+
+    world.store.forget(world.first.document.id)
+    assert not any(world.store.statistics().values())
+    world.store.write(world.first)
+    assert world.graph() == mended
+
+
+def test_points_that_sum_up_nothing_go_and_are_built_again(world: World) -> None:
+    world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=world.first.points[0].id)
+    assert named(world.store.flaws()) == {"loose_points": (world.first.document.id,)}
+
+    world.store.mend({})
+
+    assert not world.store.flaws()
+    (record,) = world.store.documents([world.first.document.id])
+    assert "points" not in record.layers
+    assert world.store.top_nodes([record.id]) == list(world.first.segments)
+    assert world.store.documents([world.second.document.id])[0].layers == world.second.document.layers
+
+
+def test_a_document_without_one_of_its_segments_stays_found(world: World) -> None:
+    world.harm("MATCH (s:Segment {id: $id}) DETACH DELETE s", id=world.first.segments[1].id)
+    found = named(world.store.flaws())
+    assert found["incomplete"] == (world.first.document.id,)
+    assert "lost_relations" in found
+
+    world.store.mend(world.vectors)
+
+    assert named(world.store.flaws()) == {"incomplete": (world.first.document.id,)}
+    world.store.forget(world.first.document.id)
+    world.store.write(world.first)
+    assert not world.store.flaws()
+
+
+def test_without_vectors_what_has_none_stays_found(world: World) -> None:
+    world.harm(SET_NULL.format(label="Segment"), id=world.first.segments[0].id)
+    world.store.mend({})
+    assert named(world.store.flaws()) == {"unembedded_segments": (world.first.segments[0].id,)}
+
+
+def test_a_segment_without_embedding_is_found_by_words_only(world: World) -> None:
+    store, gone = world.store, world.first.segments[1]
+    everywhere, vector = [world.first.document.id, world.second.document.id], world.first.segment_embeddings[1]
+    there = {one.id for graph in (world.first, world.second) for one in graph.segments} - {gone.id}
+    points = {one.id for graph in (world.first, world.second) for one in graph.points} - {world.first.points[1].id}
+    world.harm(SET_NULL.format(label="Segment"), id=gone.id)
+    world.harm(SET_NULL.format(label="InformationPoint"), id=world.first.points[1].id)
+
+    for documents in (None, everywhere):
+        assert {hit.node_id for hit in store.nearest(vector, k=99, documents=documents)} == there
+    assert {hit.node_id for hit in store.similarities(vector, documents=everywhere)} == there | points
+    bob = entity_id(store.namespace, "bob")
+    naming = [hit.node_id for hit in store.segments_naming([bob], vector=vector, k=1)]
+    assert naming == [world.first.segments[0].id]
+    assert gone.id in {hit.node_id for hit in store.matching("Carol", k=9)}
+    indexed = {one.id: one.embedding for one in store.indexed_segments(since=-1)}
+    assert indexed.keys() == there | {gone.id}
+    for one, embedding in indexed.items():
+        np.testing.assert_allclose(embedding, world.vectors[one] if one in there else np.zeros(DIMENSION), atol=1e-6)
+
+
+def test_a_relation_without_embedding_is_found_without_a_vector_only(world: World) -> None:
+    store, (gone, *others) = world.store, world.first.relations
+    there = {one.id for one in (*others, *world.second.relations)}
+    ends, vector = [*world.first.ends, *world.second.ends], world.first.relation_embeddings[0]
+    everywhere = [world.first.document.id, world.second.document.id]
+    text = "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = NULL"
+    world.harm(text, id=gone.id)
+
+    for documents in (None, everywhere):
+        near = store.expand(ends, vector=vector, k=99, documents=documents)
+        nearest = store.nearest_relations(vector, k=99, documents=documents)
+        listed = store.expand(ends, vector=None, k=99, documents=documents)
+        for found, expected in ((near, there), (nearest, there), (listed, there | {gone.id})):
+            assert {one.relation.id for one in found} == expected
+
+
+@pytest.mark.parametrize("kind", [one for one in HARMS if "embedding" in one])
+def test_a_document_without_an_embedding_is_not_given(world: World, kind: str) -> None:
+    text, parameters, _ = HARMS[kind](world)
+    world.harm(text, **parameters)
+    with pytest.raises(StoreError, match=r"'first'.*memgraph-rag doctor --repair"):
+        world.store.graph_of(world.first.document.id)
+    world.store.mend(world.vectors)
+    assert world.store.graph_of(world.first.document.id)
+
+
+@pytest.mark.parametrize("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])
+def test_who_needs_what_a_damaged_entity_says_is_told(world: World, surfaces: str) -> None:
+    alice = entity_id(world.store.namespace, "alice")
+    world.harm("MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces", id=alice, surfaces=surfaces)
+    assert named(world.store.flaws()) == {"miswritten": (alice,)}
+    for ask in (lambda: world.store.forget(world.first.document.id), lambda: world.store.entity_counts(alice)):
+        with pytest.raises(StoreError, match=rf"{alice}.*memgraph-rag doctor --repair"):
+            ask()
+    world.store.mend({})
+    assert world.store.entity_counts(alice)
+    world.store.forget(world.first.document.id)
+
+
+@pytest.mark.parametrize("metadata", ["{", "7", "[1]"])
+def test_a_document_whose_metadata_is_damaged_is_named(world: World, metadata: str) -> None:
+    document = world.second.document
+    world.harm("MATCH (d:Document {id: $id}) SET d.metadata = $metadata", id=document.id, metadata=metadata)
+    with pytest.raises(StoreError, match=r"'second'.*forget") as caught:
+        world.store.documents()
+    assert caught.value.document_id == document.id
+    assert not world.store.flaws()
+    world.store.forget(document.id)
+    assert [record.key for record in world.store.documents()] == ["first"]
+
+
+@pytest.mark.parametrize("citations", ["{", "7", "[1]", '[["Alice"]]'])
+def test_a_question_that_is_damaged_is_named_and_can_be_forgotten(world: World, citations: str) -> None:
+    kept = make_question(world.store.namespace, world.first.segments)
+    world.store.keep(kept)
+    world.harm("MATCH (q:Question {id: $id}) SET q.citations = $citations", id=kept.id, citations=citations)
+    with pytest.raises(StoreError, match=f"forget --question {kept.id}"):
+        world.store.questions()
+    world.store.forget_question(kept.id)
+    assert world.store.questions() == []
+
+
+@pytest.mark.parametrize("changes", ["{", "7", "[1]", '[["a", "b", "replaced", "", "x"]]', '[["a", "b", "x", "", 1]]'])
+def test_changes_that_are_damaged_are_named_and_can_be_forgotten(world: World, changes: str) -> None:
+    kept = make_question(world.store.namespace, world.first.segments)
+    edited = make_graph(world.store.namespace, "first", ("Bob slept.",))
+    for forget in (world.store.forget_question, lambda _: world.store.forget(world.first.document.id)):
+        world.store.write(world.first)
+        world.store.keep(kept)
+        world.harm("MATCH (q:Question {id: $id}) SET q.changes = $changes", id=kept.id, changes=changes)
+        for read in (world.store.questions, lambda: world.store.write(edited)):
+            with pytest.raises(StoreError, match=f"forget --question {kept.id}"):
+                read()
+        forget(kept.id)
+        assert world.store.questions() == []
+
+
+def test_another_namespace_is_left_alone(world: World, make_store: MakeStore) -> None:
+    other = make_store()
+    theirs = make_graph(other.namespace, "theirs", levels=(1,))
+    other.write(theirs)
+    world.harm(SET_NULL.format(label="Segment"), id=theirs.segments[0].id)
+    assert not world.store.flaws()
+    world.store.mend({theirs.segments[0].id: theirs.segment_embeddings[0]})
+    assert other.flaws().unembedded_segments == (theirs.segments[0].id,)
+
+
+class Lonely(dict[str, Any]):
+    """A row that is never compared with another one: to compare all with all is quadratic."""
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("rows were compared")
+
+
+def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
+    """A namespace of two documents, each of one segment of its id, and of entities a and b."""
+    entities = {one: {"id": one, "normal": one, "surfaces": f'[["{one}", "NAME", 1]]'} for one in "ab"}
+    return integrity._Survey(
+        documents={one: {"id": one, "segments": 1} for one in ("first", "second")},
+        segments={one: {"id": one, "document_id": one, "index": 0} for one in ("first", "second")},
+        owned=frozenset({("first", "first"), ("second", "second")}),
+        next=Counter(),
+        points=[],
+        entities=entities,
+        writings={one: Counter({(one, "NAME"): 1}) for one in "ab"},
+        relations=relations,
+        similar=[],
+        questions=[],
+        squared_lengths=dict.fromkeys(["first", "second", "a", "b", *(row["id"] for row in relations)], 1.0),
+    )
+
+
+def relation(one: str, document_id: str, segment_id: str) -> Lonely:
+    ends = {"source_id": "a", "target_id": "b"}
+    return Lonely(id=one, document_id=document_id, segment_id=segment_id, **ends)
+
+
+def test_relations_are_looked_through_once() -> None:
+    survey = survey_of([
+        *(relation(f"{one}", "first", "first") for one in range(9)),
+        relation("lost-1", "first", "gone"),
+        relation("lost-2", "second", "gone"),
+        relation("lost-3", "gone", "gone"),
+    ])  # fmt: skip
+    found = integrity._flaws(survey)
+    assert named(found) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
+
+    deleted: dict[str, list[str]] = {}
+
+    def run(_: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        deleted[parameters["document_id"]] = parameters["relation_ids"]
+        return []
+
+    integrity._delete_relations(run, survey, found)
+    assert deleted == {"first": ["lost-1"], "second": ["lost-2"], "gone": ["lost-3"]}
+
+
+def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None:
+    if engine == "ladybug":
+        assert world.store.flaws().indexes == (), "it has none"
+        return
+    dropped = ("segment_text", "segment_embedding", "document_key", "relation_embedding")
+    for name in dropped:
+        run_cypher(world.place, f"DROP INDEX {name}")
+    run_cypher(world.place, "DROP CONSTRAINT entity_id")
+
+    assert set(world.store.flaws().indexes) == {*dropped, "entity_id"}
+    assert world.store.nearest(world.first.segment_embeddings[0], k=1), "exactly, meanwhile"
+    world.store.mend({})
+
+    assert not world.store.flaws()
+    states = run_cypher(world.place, "SHOW INDEXES YIELD name, state")
+    assert {row["state"] for row in states} == {"ONLINE"}
+    assert world.store.matching("Alice", k=1)
+    assert world.store.nearest(world.first.segment_embeddings[0], k=1)
+    world.store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+
+
+@pytest.mark.parametrize("dialect", queries.DIALECTS)
+def test_what_a_step_makes_is_read_from_it(dialect: queries.Dialect) -> None:
+    made = {step.made for step in queries.migrations(dialect).values()} - {""}
+    assert made == set() if dialect == "ladybug" else {"segment_text", "document_id", "relation_embedding"} <= made
