@@ -154,6 +154,27 @@ SERVERS = pytest.StashKey[Servers]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SERVERS] = Servers()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # so many workers as cores: more threads would wait for one another
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def server_line(item: pytest.Item) -> str:
+    """The release line of the Neo4j that a test asks for; empty where it asks for none."""
+    callspec = getattr(item, "callspec", None)
+    values = callspec.params.values() if callspec else ()
+    lines = {value.removeprefix("neo4j-") for value in values if isinstance(value, str)} & VERSIONS.keys()
+    return min(lines, default="2026" if "neo4j_servers" in getattr(item, "fixturenames", ()) else "")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Servers first, one worker each: a server changes under who else would work on it. Other files stay together."""
+    for item in items:
+        line = server_line(item)
+        if line:
+            item.add_marker("server")
+        item.add_marker(pytest.mark.xdist_group(f"neo4j-{line}" if line else item.location[0]))
+    items.sort(key=lambda item: item.get_closest_marker("server") is None)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
