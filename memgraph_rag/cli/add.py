@@ -53,8 +53,8 @@ def add(
             outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
         else:
             outcomes = memory.add_many(given)
-        told = _forms(given.names, bars.between(outcomes, "adding"))
-        failed = _show_json(told, given.folders) if as_json else _show_lines(told)
+        results = _forms(given.names, bars.between(outcomes, "adding"))
+        failed = _show_json(results, given.folders) if as_json else _show_lines(results)
     if not as_json:
         _show_left_out(given.folders)
     if failed:
@@ -74,8 +74,8 @@ def deepen(
 
     with Bars() as bars, place.stored(progress=bars) as memory:
         outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"))
-        told = _told(bars.between(outcomes, "building"))
-        failed = _show_json(told) if as_json else _show_lines(told)
+        results = _told(bars.between(outcomes, "building"))
+        failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)
 
@@ -162,12 +162,12 @@ def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[st
             yield False, json_output.failure_form(outcome)
 
 
-def _show_lines(told: Iterable[tuple[bool, dict[str, Any]]]) -> int:
+def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
     """One line for each source as it comes; how many failed."""
     from memgraph_rag.cli import render
 
     out, failed = render.to_stdout(), 0
-    for added, form in told:
+    for added, form in results:
         failed += not added
         out.print(render.receipt_line(form) if added else render.failure_line(form), soft_wrap=True)
     return failed
@@ -184,10 +184,10 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
             render.to_stderr().print(line, soft_wrap=True)
 
 
-def _show_json(told: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
+def _show_json(results: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
     """All sources as one object, with what was left out of folders where they are given; how many failed."""
     receipts, failures = [], []
-    for added, form in told:
+    for added, form in results:
         (receipts if added else failures).append(form)
     form: dict[str, Any] = {"receipts": receipts, "failures": failures}
     if folders is not None:

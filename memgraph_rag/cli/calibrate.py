@@ -84,7 +84,9 @@ def _measured(
     name, folder = find_embedder(settings.embedder)
     embedder = SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
     cut = cutter(model, plan.cut_tokens)
-    chosen = [one for labelled in sets for one in choose_questions(labelled, plan, cut, embedder, progress=bars)]
+    chosen = [
+        question for labelled in sets for question in choose_questions(labelled, plan, cut, embedder, progress=bars)
+    ]
     return calibrate(model, chosen, plan, fingerprint=known, data=[labelled.name for labelled in sets], progress=bars)
 
 
@@ -112,15 +114,18 @@ def _show(calibration: HeadCalibration, path: Path, *, as_json: bool) -> None:
     if as_json:
         json_output.write_json({"file": str(path), **calibration.model_dump(mode="json", exclude={"heads"})})
         return
-    told = {name: f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]" for name, one in calibration.measured.items()}
+    figures = {
+        name: f"{figure.mean:.2f} [{figure.low:.2f}, {figure.high:.2f}]"
+        for name, figure in calibration.measured.items()
+    }
     made = calibration.made
     lines = [
         f"{calibration.model}, {made.questions} questions of {', '.join(made.data)}",
-        f"Attention of {len(calibration.heads)} heads: AUC {told['attention_auc']}, recall@5 of {made.candidates} "
-        f"{told['attention_recall']}; weight {calibration.attention_weight:.2f}",
-        f"Mean of all heads times position: AUC {told['plain_auc']}, recall@5 {told['plain_recall']}",
-        f"Yes, {made.asked} questions: AUC {told['yes_auc']}; threshold {calibration.yes_threshold:.2f}, "
-        f"right {told['yes_accuracy']}",
+        f"Attention of {len(calibration.heads)} heads: AUC {figures['attention_auc']}, recall@5 of {made.candidates} "
+        f"{figures['attention_recall']}; weight {calibration.attention_weight:.2f}",
+        f"Mean of all heads times position: AUC {figures['plain_auc']}, recall@5 {figures['plain_recall']}",
+        f"Yes, {made.asked} questions: AUC {figures['yes_auc']}; threshold {calibration.yes_threshold:.2f}, "
+        f"right {figures['yes_accuracy']}",
         f"Written to {path}",
     ]
     render.to_stdout().print(render.plain("\n".join(lines)), markup=False, soft_wrap=True)

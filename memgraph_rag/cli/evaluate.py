@@ -134,9 +134,9 @@ def _scored(
     modes, strategies = methods
     run = Run(folder, memory, outcomes, budget, bars)
     run.add()
-    found = [one for mode in modes or (() if strategies else MODES) for one in run.search(mode)]
-    found += [one for strategy in strategies for one in run.ask(strategy)]
-    return Scorecard(folder, found, outcomes.buildings(folder.name), ours=("search graph", DEFAULT))
+    scores = [score for mode in modes or (() if strategies else MODES) for score in run.search(mode)]
+    scores += [score for strategy in strategies for score in run.ask(strategy)]
+    return Scorecard(folder, scores, outcomes.buildings(folder.name), ours=("search graph", DEFAULT))
 
 
 def _header(memory: Memory, budget: dict[str, int], *, with_model: bool) -> str:

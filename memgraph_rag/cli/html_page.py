@@ -58,22 +58,22 @@ class _Passage:
     notes: tuple[str, ...] = ()
 
 
-def page(found: Neighbourhood) -> str:
+def page(neighbourhood: Neighbourhood) -> str:
     """The whole page, as HTML."""
     library, script = _asset("cytoscape.min.js"), _asset("page.js")
-    centre = found.centre
-    kinds = {_kind(thing) for thing in found.things.values()}
+    centre = neighbourhood.centre
+    kinds = {_kind(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
     return _template().render(
         title=_caption(centre),
         answer=centre.answer.text if isinstance(centre, Question) else "",
         facts=_facts(centre),
-        changes=[change_line(change_form(one)) for one in centre.changes] if isinstance(centre, Question) else [],
-        left_out=", ".join(f"{number:,} {what}" for what, number in found.left_out.items()),
-        passages=list(_answered(centre, found) if isinstance(centre, Question) else _passages(found)),
+        changes=[change_line(change_form(change)) for change in centre.changes] if isinstance(centre, Question) else [],
+        left_out=", ".join(f"{number:,} {what}" for what, number in neighbourhood.left_out.items()),
+        passages=list(_answered(centre, neighbourhood) if isinstance(centre, Question) else _passages(neighbourhood)),
         colours=colours,
-        data={"elements": _elements(found), "colours": colours, "ordered": isinstance(centre, Question)},
-        hashes=" ".join(f"'sha256-{_hash(one)}'" for one in (library, script)),
+        data={"elements": _elements(neighbourhood), "colours": colours, "ordered": isinstance(centre, Question)},
+        hashes=" ".join(f"'sha256-{_hash(source)}'" for source in (library, script)),
         style=_asset("page.css"),
         library=library,
         script=script,
@@ -98,18 +98,18 @@ def _hash(script: str) -> str:
 # ── the graph ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _elements(found: Neighbourhood) -> list[dict[str, Any]]:
-    orders = {tie.target_id: tie.order for tie in reversed(found.ties) if tie.kind == "READ"}
+def _elements(neighbourhood: Neighbourhood) -> list[dict[str, Any]]:
+    orders = {tie.target_id: tie.order for tie in reversed(neighbourhood.ties) if tie.kind == "READ"}
     nodes = [
         {
             "id": thing.id,
             "kind": _kind(thing),
             "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + one_line(_caption(thing), _LABEL),
             "text": f"{_facts(thing)}\n{_text(thing)}",
-            "centre": thing.id == found.centre.id,
-            "ring": 2 if thing.id == found.centre.id else 1 if thing.id in orders else 0,
+            "centre": thing.id == neighbourhood.centre.id,
+            "ring": 2 if thing.id == neighbourhood.centre.id else 1 if thing.id in orders else 0,
         }
-        for thing in found.things.values()
+        for thing in neighbourhood.things.values()
     ]
     edges = [
         {
@@ -121,9 +121,9 @@ def _elements(found: Neighbourhood) -> list[dict[str, Any]]:
             "text": f"{tie.kind}  {_tie_label(tie)}\n{tie.text}",
             "width": _width(tie),
         }
-        for place, tie in enumerate(found.ties)
+        for place, tie in enumerate(neighbourhood.ties)
     ]
-    return [{"data": one} for one in (*nodes, *edges)]
+    return [{"data": element} for element in (*nodes, *edges)]
 
 
 def _tie_label(tie: Tie) -> str:
@@ -174,14 +174,16 @@ def _place(node: Segment | InformationPoint) -> str:
 # ── the text ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _passages(found: Neighbourhood) -> Iterator[_Passage]:
+def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
     """The passages with what they name; a heading where the document changes."""
     named: dict[str, list[tuple[int, int, str, str]]] = {}
-    for one in found.mentions:
-        named.setdefault(one.segment_id, []).append((one.start, one.end, one.entity_id, _said_of(one)))
+    for mention in neighbourhood.mentions:
+        named.setdefault(mention.segment_id, []).append(
+            (mention.start, mention.end, mention.entity_id, _said_of(mention))
+        )
     last = ""
-    for segment in found.passages:
-        document = found.things.get(segment.document_id)
+    for segment in neighbourhood.passages:
+        document = neighbourhood.things.get(segment.document_id)
         chapter = "" if segment.document_id == last or document is None else _caption(document)
         last = segment.document_id
         yield _Passage(
@@ -193,11 +195,11 @@ def _said_of(mention: Mention) -> str:
     return f"{mention.normal} ({mention.kind})"
 
 
-def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
+def _answered(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Passage]:
     """What was read, in that order, what was cited but not read itself, and what was cited of replaced documents."""
-    answer, keys = question.answer, {one.id: _caption(one) for one in found.things.values()}
+    answer, keys = question.answer, {thing.id: _caption(thing) for thing in neighbourhood.things.values()}
     cited = _citations(question)
-    steps = [(order, step) for order, step in enumerate(answer.trace, 1) if step.node.id in found.things]
+    steps = [(order, step) for order, step in enumerate(answer.trace, 1) if step.node.id in neighbourhood.things]
     for order, step in steps:
         node = step.node
         spans = cited.get(node.id, ()) if isinstance(node, Segment) else ()
@@ -217,7 +219,7 @@ def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
             tuple(filter(None, notes)),
         )
     read = {step.node.id for _, step in steps}
-    only_cited = [segment for segment in found.passages if segment.id not in read]
+    only_cited = [segment for segment in neighbourhood.passages if segment.id not in read]
     for place, segment in enumerate(only_cited):
         head = f"{keys.get(segment.document_id, '')} · {_place(segment)}"
         chapter = "Cited from under what was read" if place == 0 else ""
@@ -228,10 +230,10 @@ def _answered(question: Question, found: Neighbourhood) -> Iterator[_Passage]:
 def _quotes(question: Question) -> Iterator[_Passage]:
     """What was cited of documents that were replaced since: it stands in the answer alone."""
     standing, chapter = question.standing_citations, "Cited from what documents said before"
-    for number, one in enumerate(question.answer.citations, 1):
-        if one not in standing:
-            head = f"{one.document_key} · {one.start}–{one.end}"
-            yield _Passage(question.id, "segment", head, [(one.quote, "", f"citation {number}")], chapter)
+    for number, citation in enumerate(question.answer.citations, 1):
+        if citation not in standing:
+            head = f"{citation.document_key} · {citation.start}–{citation.end}"
+            yield _Passage(question.id, "segment", head, [(citation.quote, "", f"citation {number}")], chapter)
             chapter = ""
 
 
@@ -239,9 +241,9 @@ def _citations(question: Question) -> dict[str, list[tuple[int, int, str, str]]]
     """By segment the spans that are cited of it; no other text may stand there now."""
     spans: dict[str, list[tuple[int, int, str, str]]] = {}
     standing = question.standing_citations
-    for number, one in enumerate(question.answer.citations, 1):
-        if one in standing:
-            spans.setdefault(one.segment_id, []).append((one.start, one.end, "", f"citation {number}"))
+    for number, citation in enumerate(question.answer.citations, 1):
+        if citation in standing:
+            spans.setdefault(citation.segment_id, []).append((citation.start, citation.end, "", f"citation {number}"))
     return spans
 
 

@@ -44,7 +44,7 @@ def search(
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        found = memory.search(
+        evidence_list = memory.search(
             query,
             k=k,
             mode=mode,  # pyright: ignore[reportArgumentType]
@@ -54,8 +54,8 @@ def search(
             until=until,
             min_relevance=min_relevance,
         )
-        is_empty = not found and not memory.stats()["counts"]["Document"]
-    shown = [json_output.evidence_form(evidence) for evidence in found]
+        is_empty = not evidence_list and not memory.stats()["counts"]["Document"]
+    shown = [json_output.evidence_form(evidence) for evidence in evidence_list]
     if as_json:
         json_output.write_json(shown)
         return
@@ -106,17 +106,17 @@ def show(
             _show_node({"type": "node", **json_output.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
             return
         # A node's page is that of its document.
-        found = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
+        neighbourhood = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
     if html is not None:
-        _write_page(html, found)
+        _write_page(html, neighbourhood)
     if as_json:
-        json_output.write_json({**_form(found.centre), **json_output.surroundings_form(found)})
+        json_output.write_json({**_form(neighbourhood.centre), **json_output.surroundings_form(neighbourhood)})
     elif html is not None:
         render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
     else:
         from memgraph_rag.cli.tree_view import tree
 
-        render.to_stdout().print(tree(found), soft_wrap=True)
+        render.to_stdout().print(tree(neighbourhood), soft_wrap=True)
 
 
 def _form(thing: Thing) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
     out.print(render.plain(text), markup=False, soft_wrap=True)
 
 
-def _write_page(path: Path, found: Neighbourhood) -> None:
+def _write_page(path: Path, neighbourhood: Neighbourhood) -> None:
     """For its owner alone: it holds what the documents say. Nothing is replaced but a page that was written here."""
     from memgraph_rag.cli.html_page import MARK, page
 
-    written = page(found).encode("utf-8", "replace")
+    written = page(neighbourhood).encode("utf-8", "replace")
     with replacement(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
         file.write(written)
 
@@ -161,8 +161,14 @@ def questions(place: Place, as_json: Json = False) -> None:
         json_output.write_json(held)
         return
     rows = [
-        [one["asked_at"], one["question"], one["answer"]["text"], _nodes_read(one), _stale(one["changes"])]
-        for one in held
+        [
+            question["asked_at"],
+            question["question"],
+            question["answer"]["text"],
+            _nodes_read(question),
+            _stale(question["changes"]),
+        ]
+        for question in held
     ]
     render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read", "stale"), rows))
     if not held:

@@ -216,12 +216,15 @@ def change_form(change: Change) -> dict[str, Any]:
     return {**_fields(change), "action": change.action.value}
 
 
-def surroundings_form(found: Neighbourhood) -> dict[str, Any]:
+def surroundings_form(neighbourhood: Neighbourhood) -> dict[str, Any]:
     """What is tied to a thing: things by id, and the edges between them."""
     return {
-        "ties": [_fields(tie) for tie in found.ties],
-        "things": {one: {"type": type(thing).__name__, **_caption(thing)} for one, thing in found.things.items()},
-        "left_out": dict(found.left_out),
+        "ties": [_fields(tie) for tie in neighbourhood.ties],
+        "things": {
+            node_id: {"type": type(thing).__name__, **_caption(thing)}
+            for node_id, thing in neighbourhood.things.items()
+        },
+        "left_out": dict(neighbourhood.left_out),
     }
 
 

@@ -97,11 +97,11 @@ def reembed(place: Place, as_json: Json = False) -> None:
     with Bars() as bars, place.stored(embedder=_Stored(place), progress=bars) as memory:
         number = memory.reembed(wanted)
         schema = memory.stats()["schema"]
-    told = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
+    result = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
     if as_json:
-        json_output.write_json(told)
+        json_output.write_json(result)
     else:
-        line = f"embedded   by {told['embedder']} ({told['dimension']} dimensions)  documents: {number}"
+        line = f"embedded   by {result['embedder']} ({result['dimension']} dimensions)  documents: {number}"
         render.to_stdout().print(render.plain(line), markup=False, soft_wrap=True)
 
 
@@ -121,13 +121,13 @@ class _Stored:
             read_only=True,
         )
         try:
-            found = store.schema
+            schema = store.schema
         finally:
             store.close()
-        if not found:
+        if not schema:
             raise StoreError(f"Expected a store with documents to embed anew, got an empty one: {settings.store}.")
-        self.name: str = found["embedder"]
-        self.dimension: int = found["dimension"]
+        self.name: str = schema["embedder"]
+        self.dimension: int = schema["dimension"]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         raise NotImplementedError

@@ -162,10 +162,10 @@ def cost_line(usage: UsageForm) -> str:
 def step_figures(step: Step) -> str:
     """By which score a node was read, of what it is made, and what came of reading it."""
     parts = " + ".join(f"{name} {part:.3f}" for name, part in step.sources.items() if part)
-    told = [f"score {step.score:.3f}" + (f" = {parts}" if parts else ""), f"attention {step.attention:.5f}"]
-    told += [] if step.p_yes is None else [f"P(Yes) {step.p_yes:.2f}"]
-    told += [f"{_many(len(step.dropped), 'node')} let go before it"] if step.dropped else []
-    return ", ".join(told)
+    figures = [f"score {step.score:.3f}" + (f" = {parts}" if parts else ""), f"attention {step.attention:.5f}"]
+    figures += [] if step.p_yes is None else [f"P(Yes) {step.p_yes:.2f}"]
+    figures += [f"{_many(len(step.dropped), 'node')} let go before it"] if step.dropped else []
+    return ", ".join(figures)
 
 
 def usage_line(answer: Answer) -> str:

@@ -37,10 +37,10 @@ _NAMES = 12
 """Names told beside a segment."""
 
 
-def tree(found: Neighbourhood) -> Tree:
+def tree(neighbourhood: Neighbourhood) -> Tree:
     """What surrounds a thing, the thing at the root."""
-    drawn = _Drawn(found)
-    centre = found.centre
+    drawn = _Drawn(neighbourhood)
+    centre = neighbourhood.centre
     if isinstance(centre, DocumentRecord):
         root = drawn.document(centre)
     elif isinstance(centre, Question):
@@ -55,13 +55,13 @@ def tree(found: Neighbourhood) -> Tree:
 class _Drawn:
     """Branches of one neighbourhood."""
 
-    def __init__(self, found: Neighbourhood) -> None:
-        self._found = found
-        self._left_out = dict(found.left_out)
+    def __init__(self, neighbourhood: Neighbourhood) -> None:
+        self._found = neighbourhood
+        self._left_out = dict(neighbourhood.left_out)
         self._told: set[str] = set()
         self._by_kind: dict[str, list[Tie]] = defaultdict(list)
         self._by_source: dict[tuple[str, str], list[Tie]] = defaultdict(list)
-        for tie in found.ties:
+        for tie in neighbourhood.ties:
             self._by_kind[tie.kind].append(tie)
             self._by_source[tie.kind, tie.source_id].append(tie)
 
@@ -71,11 +71,11 @@ class _Drawn:
         self._branch(root, "named in the title", (_name(self._entity(tie.target_id)) for tie in self._ties("TITLED")))
         segments = [tie.target_id for tie in self._ties("HAS_SEGMENT")]
         below = {tie.target_id for tie in self._ties("SUMMARIZES")}
-        points = [one for one in self._found.things.values() if isinstance(one, InformationPoint)]
+        points = [thing for thing in self._found.things.values() if isinstance(thing, InformationPoint)]
         branch = self._branch(root, "points", [point for point in points if point.id not in below], self._point)
         if branch is not None:
             self._rest(branch, "points")
-        branch = self._branch(root, "segments", [self._found.things[one] for one in segments], self._segment)
+        branch = self._branch(root, "segments", [self._found.things[thing] for thing in segments], self._segment)
         if branch is not None:
             self._rest(branch, "segments")
         self._relations(root)
@@ -84,20 +84,20 @@ class _Drawn:
     def entity(self, entity: Entity) -> Tree:
         root = Tree(_labelled(entity.name, f"  {', '.join(entity.kinds)}, id {entity.id}"))
         near = ((self._other(tie, entity), f"{tie.weight:.2f}") for tie in self._ties("SIMILAR_TO"))
-        self._branch(root, "near-synonyms", (_labelled(one.name, f"  {score}") for one, score in near))
+        self._branch(root, "near-synonyms", (_labelled(node.name, f"  {score}") for node, score in near))
         self._relations(root)
-        documents = [one for one in self._found.things.values() if isinstance(one, DocumentRecord)]
+        documents = [node for node in self._found.things.values() if isinstance(node, DocumentRecord)]
         titled = {tie.source_id for tie in self._ties("TITLED")}
-        named = (_labelled(one.key, f"  {one.title}") for one in documents if one.id in titled)
+        named = (_labelled(node.key, f"  {node.title}") for node in documents if node.id in titled)
         branch = self._branch(root, "named in the title of", named)
         self._rest(branch if branch is not None else root, "titles")
         mentioned = {tie.source_id: tie for tie in self._ties("MENTIONS")}
         branch = root.add(Text("mentioned in", style="dim")) if mentioned else root
         for document in documents:
             places = [tie.target_id for tie in self._ties("HAS_SEGMENT", document.id)]
-            segments = [self._found.things[one] for one in places if one in mentioned]
+            segments = [self._found.things[node] for node in places if node in mentioned]
             if segments:
-                self._branch(branch, document.key, segments, lambda parent, one: parent.add(_line(one)))
+                self._branch(branch, document.key, segments, lambda parent, node: parent.add(_line(node)))
         self._rest(branch, "mentions")
         return root
 
@@ -111,7 +111,7 @@ class _Drawn:
         branch = self._branch(root, "read", steps, lambda parent, step: _step(parent, *step))
         if branch is not None:
             self._rest(branch, "nodes read")
-        keys = {one.id: one.key for one in self._found.things.values() if isinstance(one, DocumentRecord)}
+        keys = {thing.id: thing.key for thing in self._found.things.values() if isinstance(thing, DocumentRecord)}
         self._branch(
             root,
             "cited",
@@ -169,16 +169,16 @@ class _Drawn:
         branch = parent.add(_line(segment))
         named = self._ties("MENTIONS", segment.id)
         if named:
-            told = [self._entity(tie.target_id).name + _times(tie.weight) for tie in named]
-            more = f" … and {len(told) - _NAMES:,} more" if len(told) > _NAMES else ""
-            branch.add(Text(f"names {plain(', '.join(told[:_NAMES]))}{more}", style="dim"))
+            names = [self._entity(tie.target_id).name + _times(tie.weight) for tie in named]
+            more = f" … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+            branch.add(Text(f"names {plain(', '.join(names[:_NAMES]))}{more}", style="dim"))
 
     def _relations(self, root: Tree) -> None:
-        told = []
+        lines = []
         for tie in self._ties("RELATES_TO"):
-            ends = " — ".join(self._entity(one).name for one in (tie.source_id, tie.target_id))
-            told.append(_labelled(ends, f"  {tie.text}"))
-        branch = self._branch(root, "relations", told)
+            ends = " — ".join(self._entity(entity_id).name for entity_id in (tie.source_id, tie.target_id))
+            lines.append(_labelled(ends, f"  {tie.text}"))
+        branch = self._branch(root, "relations", lines)
         self._rest(branch if branch is not None else root, "relations")
 
     def _ties(self, kind: str, source_id: str | None = None) -> list[Tie]:

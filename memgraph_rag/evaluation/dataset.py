@@ -105,7 +105,9 @@ class Folder:
         if most is None:
             return self
         keys = sorted({key for question in self.questions for key in question.documents or ()})[:most]
-        asked = [one for one in self.questions if one.documents is None or {*one.documents} <= {*keys}]
+        asked = [
+            question for question in self.questions if question.documents is None or {*question.documents} <= {*keys}
+        ]
         return replace(self, questions=asked)
 
     def needed(self) -> Folder:
@@ -257,15 +259,16 @@ def _conversations(
         if words.strip():
             said[key].append((turn["turn_id"], speaker, read_time(turn.get("date", "")) or "", words))
     for key, messages in said.items():
-        text, starts, told = "", [], []
+        text, starts, speakers_and_times = "", [], []
         for turn_id, speaker, time, words in messages:
             text += "\n\n" if text else ""
             starts.append((len(text), turn_id))
-            told.append((speaker, f"{time}:00" if time else ""))
+            speakers_and_times.append((speaker, f"{time}:00" if time else ""))
             text += f"{speaker} ({time}): {words}" if time else f"{speaker}: {words}"
         ends = [*(start for start, _ in starts[1:]), len(text)]
         spoken = tuple(
-            Turn(start, end, *one) for (start, _), end, one in zip(starts, ends, told, strict=True)
+            Turn(start, end, speaker, time)
+            for (start, _), end, (speaker, time) in zip(starts, ends, speakers_and_times, strict=True)
         )  # fmt: skip
         yield key, (Document(text, key=key, title=of_document[key].get("title", ""), turns=spoken), starts)
 

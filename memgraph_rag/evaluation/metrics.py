@@ -76,13 +76,13 @@ def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]
     return kept
 
 
-def coverage(gold: Sequence[Span], found: Iterable[Span]) -> float:
+def coverage(gold: Sequence[Span], retrieved: Iterable[Span]) -> float:
     """The share of each gold span's characters that the found spans cover, averaged over the gold spans.
 
     >>> coverage([("a", 0, 10), ("b", 0, 10)], [("a", 5, 20), ("a", 8, 9)])
     0.25
     """
-    listed = list(found)
+    listed = list(retrieved)
     shares = []
     for key, start, end in gold:
         covered = np.zeros(end - start, bool)

@@ -106,8 +106,8 @@ def key_of(*inputs: object) -> str:
 
 
 def _outcome(row: Mapping[str, Any]) -> Outcome:
-    found = tuple(((key, start, end), tokens) for (key, start, end), tokens in row["found"])
-    return Outcome(**{**row, "found": found})
+    pieces = tuple(((key, start, end), tokens) for (key, start, end), tokens in row["found"])
+    return Outcome(**{**row, "found": pieces})
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
         asked = [row for row in rows if row["dataset"] == dataset and not row["strategy"].startswith("search ")]
         of_set = asked or [row for row in rows if row["dataset"] == dataset]
         present = [row["metric"] for row in of_set]
-        metric = next((one for one in _SHOWN if one in present), present[0])
+        metric = next((name for name in _SHOWN if name in present), present[0])
         drawn = [row for row in of_set if row["metric"] == metric]
         for axis in ("tokens", "seconds") if asked else ("seconds",):
             figure = Figure(figsize=(6, 4), layout="constrained")

@@ -90,8 +90,8 @@ class Scorecard:
 
     def metrics(self, method: str) -> list[str]:
         """The metrics that apply to what a method gave."""
-        found = dict.fromkeys(metric for scores in self._scores[method].values() for metric in scores)
-        return [metric for metric in found if self._has_unanswerable or not metric.startswith("abstention")]
+        names = dict.fromkeys(metric for scores in self._scores[method].values() for metric in scores)
+        return [metric for metric in names if self._has_unanswerable or not metric.startswith("abstention")]
 
     def pairs(self, method: str, metric: str) -> dict[str, tuple[float, float]]:
         """By question, what it adds above and below."""
@@ -120,10 +120,10 @@ class Scorecard:
             return None
         best = max(others, key=lambda other: (sign * others[other], other))
         mine, theirs = self.pairs(method, metric), self.pairs(best, metric)
-        both = [one for one in mine if one in theirs]
+        both = [question_id for question_id in mine if question_id in theirs]
         if len(both) < 2:
             return None
-        arrays = [np.array([pairs[one] for one in both]).T for pairs in (mine, theirs)]
+        arrays = [np.array([pairs[question_id] for question_id in both]).T for pairs in (mine, theirs)]
         (ours, of_ours), (best_of, of_best) = arrays
         return Difference(method, best, ratio_difference((100 * ours, of_ours), (100 * best_of, of_best)))
 
@@ -191,7 +191,9 @@ class Scorecard:
                 for method, count in paid.items()
                 if count is not None
             ]
-        failed = {method: sum(bool(one.error) for one in outcomes) for method, outcomes in self._outcomes.items()}
+        failed = {
+            method: sum(bool(outcome.error) for outcome in outcomes) for method, outcomes in self._outcomes.items()
+        }
         parts += [f"{method}: {count} questions ended in an error." for method, count in failed.items() if count]
         return "\n\n".join(parts) + "\n"
 
@@ -213,8 +215,8 @@ class Scorecard:
             for metric in metrics:
                 difference = self.difference(method, metric)
                 if difference is not None:
-                    told = "yes" if difference.is_significant else "no"
-                    rows.append([method, metric, difference.best, _shown(difference.interval, "+"), told])
+                    significant = "yes" if difference.is_significant else "no"
+                    rows.append([method, metric, difference.best, _shown(difference.interval, "+"), significant])
         columns = ("ours", "metric", "best of the others", "ours less that", "0 outside the interval")
         return [_table(columns, rows)] if rows else []
 
@@ -231,8 +233,10 @@ def _tokens(cost: Cost) -> float:
     return cost.prompt_tokens + cost.generated_tokens
 
 
-def _shown(one: Interval | None, sign: str = "") -> str:
-    return "–" if one is None else f"{one.value:{sign}.1f} [{one.low:{sign}.1f}, {one.high:{sign}.1f}]"
+def _shown(estimate: Interval | None, sign: str = "") -> str:
+    return (
+        "–" if estimate is None else f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
+    )
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

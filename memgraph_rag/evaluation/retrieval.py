@@ -35,20 +35,20 @@ def find_pieces(
 ) -> tuple[list[Piece], float]:
     """What a search finds, best first, as much as the metrics need, and the seconds of its first form."""
     k = max(SEGMENTS[folder.kind], *cutoffs)
-    found, seconds = _timed(memory, question, mode, k)
-    while len(found) >= k and not _suffices(folder, found, max(cutoffs)):
+    pieces, seconds = _timed(memory, question, mode, k)
+    while len(pieces) >= k and not _suffices(folder, pieces, max(cutoffs)):
         k *= 2
-        found = _timed(memory, question, mode, k)[0]
-    return found, seconds
+        pieces = _timed(memory, question, mode, k)[0]
+    return pieces, seconds
 
 
 def evidence_shares(
-    folder: Folder, question: Question, found: Sequence[Piece], cutoffs: Sequence[int]
+    folder: Folder, question: Question, pieces: Sequence[Piece], cutoffs: Sequence[int]
 ) -> dict[str, float]:
     """What one question with evidence adds to each metric, between 0 and 1."""
     if folder.kind == "span":
-        return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(found, BUDGET_TOKENS))}
-    ranked = _ranked(folder, found)
+        return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
+    ranked = _ranked(folder, pieces)
     prefix = "turn " if folder.kind == "turn" else ""
     shares = {f"{prefix}recall@{k}": recall(question.units, ranked, k) for k in sorted(cutoffs)}
     if folder.kind == "document":
@@ -58,17 +58,19 @@ def evidence_shares(
 
 def _timed(memory: Memory, question: Question, mode: str, k: int) -> tuple[list[Piece], float]:
     started = time.perf_counter()
-    found = memory.search(question.text, k=k, mode=mode, documents=question.documents)  # pyright: ignore[reportArgumentType]
+    results = memory.search(question.text, k=k, mode=mode, documents=question.documents)  # pyright: ignore[reportArgumentType]
     seconds = time.perf_counter() - started
-    return [((one.document_key, one.segment.start, one.segment.end), one.segment.tokens) for one in found], seconds
+    return [
+        ((item.document_key, item.segment.start, item.segment.end), item.segment.tokens) for item in results
+    ], seconds
 
 
-def _suffices(folder: Folder, found: Sequence[Piece], most: int) -> bool:
+def _suffices(folder: Folder, pieces: Sequence[Piece], most: int) -> bool:
     """Whether more segments would change no figure."""
     if folder.kind == "span":
-        return sum(tokens for _, tokens in found) >= BUDGET_TOKENS
-    return len(_ranked(folder, found)) >= most
+        return sum(tokens for _, tokens in pieces) >= BUDGET_TOKENS
+    return len(_ranked(folder, pieces)) >= most
 
 
-def _ranked(folder: Folder, found: Sequence[Piece]) -> list[str]:
-    return distinct(folder.unit_of(key, start) for (key, start, _), _ in found)
+def _ranked(folder: Folder, pieces: Sequence[Piece]) -> list[str]:
+    return distinct(folder.unit_of(key, start) for (key, start, _), _ in pieces)

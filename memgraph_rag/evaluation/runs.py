@@ -76,8 +76,8 @@ class Run:
         """What a search finds for each question whose evidence is known."""
 
         def find(question: Question, outcome: Outcome) -> Outcome:
-            found, seconds = find_pieces(self.memory, self.folder, question, mode, CUTOFFS[self.folder.kind])
-            return replace(outcome, found=tuple(found), seconds=seconds)
+            pieces, seconds = find_pieces(self.memory, self.folder, question, mode, CUTOFFS[self.folder.kind])
+            return replace(outcome, found=tuple(pieces), seconds=seconds)
 
         asked = [question for question in self.folder.questions if question.has_evidence]
         settings = [self.memory.embedder.name, self.memory.settings.stemming, CUTOFFS[self.folder.kind]]
@@ -93,7 +93,7 @@ class Run:
                 )
             except (ModelError, QuestionError) as error:  # one question; what it is asked of goes on
                 return replace(outcome, error=f"{type(error).__name__}: {error}")
-            cited = tuple(((one.document_key, one.start, one.end), 0) for one in given.citations)
+            cited = tuple(((citation.document_key, citation.start, citation.end), 0) for citation in given.citations)
             usage = given.usage
             return replace(
                 outcome, found=cited, answer=given.text, abstained=given.abstained, stop=given.stop_reason.value,
@@ -132,8 +132,15 @@ class _Content:
 
     def __init__(self, memory: Memory) -> None:
         self._rows = {
-            one.key: [one.key, one.sha256, one.segments, sorted(one.layers), one.model, one.recognizer]
-            for one in memory.documents()
+            record.key: [
+                record.key,
+                record.sha256,
+                record.segments,
+                sorted(record.layers),
+                record.model,
+                record.recognizer,
+            ]
+            for record in memory.documents()
         }
         self._hashes: dict[tuple[str, ...] | None, str] = {}
 

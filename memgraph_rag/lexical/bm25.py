@@ -64,19 +64,19 @@ class KeywordIndex:
         all_days: Counter[str] = Counter()
         numbers = self._numbers
         for title, text in titles_and_texts:
-            found = Counter(word for word in words(text) if word not in STOP_WORDS)
+            word_counts = Counter(word for word in words(text) if word not in STOP_WORDS)
             for word in words(title):
                 if word not in STOP_WORDS:
-                    found[word] += TITLE_WEIGHT
+                    word_counts[word] += TITLE_WEIGHT
             if self._form is stem:
-                found = _merged(found, stem)
-            lengths.append(sum(found.values()))
-            found_days = Counter(dates.written(text))
-            found_days += Counter(TITLE_WEIGHT * dates.written(title))
-            terms += [numbers.setdefault(term, len(numbers)) for term in (*found, *found_days)]
-            counts += (*found.values(), *found_days.values())
+                word_counts = _merged(word_counts, stem)
+            lengths.append(sum(word_counts.values()))
+            day_counts = Counter(dates.written(text))
+            day_counts += Counter(TITLE_WEIGHT * dates.written(title))
+            terms += [numbers.setdefault(term, len(numbers)) for term in (*word_counts, *day_counts)]
+            counts += (*word_counts.values(), *day_counts.values())
             starts.append(len(self._terms) + len(terms))
-            all_days += found_days
+            all_days += day_counts
         self._terms = np.concatenate([self._terms, np.array(terms, np.int32)])
         self._counts = np.concatenate([self._counts, np.array(counts, np.int32)])
         self._starts = np.concatenate([self._starts, np.array(starts, np.int64)])
@@ -164,8 +164,8 @@ def _idf(holding: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
     return np.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
-def _merged(found: Counter[str], form: Callable[[str], str]) -> Counter[str]:
+def _merged(word_counts: Counter[str], form: Callable[[str], str]) -> Counter[str]:
     merged: Counter[str] = Counter()
-    for word, count in found.items():
+    for word, count in word_counts.items():
         merged[form(word)] += count
     return merged

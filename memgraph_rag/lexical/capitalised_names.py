@@ -107,15 +107,15 @@ def capitalised(text: str) -> list[tuple[int, int]]:
 
 
 def _words(text: str) -> list[_Word]:
-    found: list[_Word] = []
+    words: list[_Word] = []
     end = 0
     for match in _WORD.finditer(text):
         gap, word = text[end : match.start()], match.group()
-        if found and gap.startswith(".") and _keeps_its_dot(text, found[-1]):
+        if words and gap.startswith(".") and _keeps_its_dot(text, words[-1]):
             gap = gap[1:]
-        begins = not found or (gap != " " and (bool(_SENTENCE_END.search(gap)) or _begins_a_line(gap)))
+        begins = not words or (gap != " " and (bool(_SENTENCE_END.search(gap)) or _begins_a_line(gap)))
         opens = gap[-1:] in _OPENING and bool(gap)
-        found.append(
+        words.append(
             _Word(
                 match.start(),
                 match.end(),
@@ -124,11 +124,11 @@ def _words(text: str) -> list[_Word]:
                 is_number=word.isdigit() and len(word) <= _LONGEST_NUMBER,
                 is_first=begins or opens,
                 is_quoted=opens and not begins and "," not in gap,
-                follows=bool(found) and gap.isspace() and gap.count("\n") <= 1,
+                follows=bool(words) and gap.isspace() and gap.count("\n") <= 1,
             )
         )
         end = match.end()
-    return found
+    return words
 
 
 def _is_capital(word: str) -> bool:

@@ -98,7 +98,7 @@ def _days(text: str) -> Iterator[_Day]:
             readings = [(year, str(month), part["day"] or part["number"])]
         else:
             readings = [("", part["cjk_month"], part["cjk_day"])]
-        yield from (day for reading in readings if (day := _checked(*map(int, (one or "0" for one in reading)))))
+        yield from (day for reading in readings if (day := _checked(*map(int, (part or "0" for part in reading)))))
 
 
 def _of_numbers(first: str, mark: str, second: str, year: str) -> list[tuple[str, str, str]]:
@@ -128,9 +128,13 @@ def _forms(year: int, month: int, day: int) -> Iterator[str]:
             yield from (f"{number} {name}{behind}", f"{name} {number}{behind}")
         yield f"{day}{ending} of {name}{behind}"
     numbers = dict.fromkeys([(f"{month:02}", f"{day:02}"), (f"{month}", f"{day}")])
-    for one, other in numbers:
-        yield f"{one} 月 {other} 日"
-        yield f"{year} {one} {other}" if year else f"{one} {other}"
+    for month_number, day_number in numbers:
+        yield f"{month_number} 月 {day_number} 日"
+        yield f"{year} {month_number} {day_number}" if year else f"{month_number} {day_number}"
         if year:
-            yield from (f"{other}.{one}.{year}", f"{one} {other} {year}", f"{other} {one} {year}")
-            yield from (f"{other}.{one}.{year % 100:02}", f"{year} 年 {one} 月 {other} 日")
+            yield from (
+                f"{day_number}.{month_number}.{year}",
+                f"{month_number} {day_number} {year}",
+                f"{day_number} {month_number} {year}",
+            )
+            yield from (f"{day_number}.{month_number}.{year % 100:02}", f"{year} 年 {month_number} 月 {day_number} 日")

@@ -125,9 +125,9 @@ def _is_part(word: str, words: tuple[str, ...]) -> bool:
 
 def _are_initials(given: tuple[str, ...], others: tuple[str, ...]) -> bool:
     """Whether given names agree, initials standing for names; ``others`` may have more in the middle if initials."""
-    agree = all(_agree(one, other) for one, other in zip(given, others, strict=False))
-    return agree and all(len(one) == 1 for one in others[len(given) :])
+    agree = all(_agree(name, other) for name, other in zip(given, others, strict=False))
+    return agree and all(len(name) == 1 for name in others[len(given) :])
 
 
-def _agree(one: str, other: str) -> bool:
-    return one == other or (1 in (len(one), len(other)) and one[0] == other[0])
+def _agree(name: str, other: str) -> bool:
+    return name == other or (1 in (len(name), len(other)) and name[0] == other[0])

@@ -52,8 +52,8 @@ def is_name(normal: str) -> bool:
 
 def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
     """The normal forms of what a question names, by the recognizer or by its capitals, in order, each once."""
-    (found,) = recognizer.recognize([question])
-    spans = sorted({(named.start, named.end) for named in found} | set(capitalised(question)))
+    (recognized,) = recognizer.recognize([question])
+    spans = sorted({(named.start, named.end) for named in recognized} | set(capitalised(question)))
     return [name for name in dict.fromkeys(normalise(question[start:end]) for start, end in spans) if is_name(name)]
 
 

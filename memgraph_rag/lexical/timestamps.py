@@ -41,10 +41,10 @@ def read(text: str) -> str:
     >>> read("2024-05-01T10:00Z"), read("2024-05-01"), read("1 May 2024")
     ('2024-05-01T10:00:00+00:00', '2024-05-01', '')
     """
-    found = _FORM.fullmatch(text.strip())
-    if found is None:
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
         return ""
-    part = found.groupdict(default="")
+    part = match.groupdict(default="")
     day = f"{part['year']}-{part['month']}-{part['day']}"
     clock = f"{part['hour']}:{part['minute'] or '00'}:{part['second'] or '00'}.{part['fraction'][:6]:0<6}"
     east = "+00:00" if part["utc"] else part["east"] and f"{part['east']}:{part['east_minute'] or '00'}"

@@ -102,8 +102,8 @@ class HeadCalibration(_Part):
 
         Derived from the threshold, not fitted: see ``docs/measurements.md`` for how often it is right.
         """
-        told = self.measured.get("yes_auc")
-        return UNSUPPORTED * self.yes_threshold if told is not None and told.low > 0.5 else 0.0
+        auc = self.measured.get("yes_auc")
+        return UNSUPPORTED * self.yes_threshold if auc is not None and auc.low > 0.5 else 0.0
 
     def relative(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
         """(n,) mean over the chosen heads of each one's attention divided by what is usual at that depth.

@@ -116,16 +116,16 @@ def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
     return Fit(
         heads=tuple(
             Head(layer=at // of_layer, head=at % of_layer, level=level, slope=slope)
-            for at, level, slope in zip(*(one.tolist() for one in best), strict=True)
+            for at, level, slope in zip(*(array.tolist() for array in best), strict=True)
         ),
         yes_threshold=threshold,
         measured={
             "attention_auc": _measured(by_heads := _auc(held_out[..., None], is_gold)[:, 0], rng),
-            "attention_recall": _measured(found := _recall(held_out, is_gold), rng),
+            "attention_recall": _measured(recall := _recall(held_out, is_gold), rng),
             "plain_auc": _measured(by_all := _auc(plain[..., None], is_gold)[:, 0], rng),
-            "plain_recall": _measured(found_by_all := _recall(plain, is_gold), rng),
+            "plain_recall": _measured(recall_of_all := _recall(plain, is_gold), rng),
             "auc_gain": _measured(by_heads - by_all, rng),
-            "recall_gain": _measured(found - found_by_all, rng),
+            "recall_gain": _measured(recall - recall_of_all, rng),
             "yes_auc": yes_auc,
             "yes_accuracy": _measured(_right(enough, lacking, threshold), rng),
             "yes_auc_but_one": _yes_auc(enough, verdicts.but_one, rng),
@@ -220,7 +220,7 @@ def _best_threshold(enough: Array, lacking: Array) -> float:
     """What parts them with the best balanced accuracy; the middle one of several that are equally good."""
     values = np.unique(np.concatenate([enough, lacking]))
     between = (values[1:] + values[:-1]) / 2
-    accuracies = np.array([_right(enough, lacking, one).mean() for one in between])
+    accuracies = np.array([_right(enough, lacking, threshold).mean() for threshold in between])
     best = np.flatnonzero(accuracies >= accuracies.max() - 1e-9)
     return float(between[best[len(best) // 2]])
 

@@ -197,8 +197,8 @@ def _hub_folder(name: str) -> Path | None:
     """Where the hub's cache holds that model; None where it does not."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(name, "config.json")
-    return Path(found).parent if isinstance(found, str) else None
+    cached = try_to_load_from_cache(name, "config.json")
+    return Path(cached).parent if isinstance(cached, str) else None
 
 
 def find_embedder(name: str) -> tuple[str, str]:

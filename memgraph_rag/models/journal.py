@@ -58,19 +58,19 @@ class Journal:
         if hashlib.sha256(held).digest() != digest:  # else it may raise whatever numpy and zipfile may raise
             return None
         with np.load(io.BytesIO(held), allow_pickle=False) as entry:
-            told = json.loads(str(entry["told"]))
-            found = Generation(
-                told["text"], entry["offsets"], entry["attention"], told["finish"], Usage(**told["usage"])
+            fields = json.loads(str(entry["told"]))
+            generation = Generation(
+                fields["text"], entry["offsets"], entry["attention"], fields["finish"], Usage(**fields["usage"])
             )
         with self._lock:
             self._used.add(key)
-        return found
+        return generation
 
     def keep(self, key: str, generation: Generation) -> None:
         """Write down what was generated."""
-        told = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
+        fields = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
         made = io.BytesIO()
-        np.savez(made, told=json.dumps(told), offsets=generation.offsets, attention=generation.attention)
+        np.savez(made, told=json.dumps(fields), offsets=generation.offsets, attention=generation.attention)
         try:
             if not self._is_ready:
                 return

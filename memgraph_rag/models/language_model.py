@@ -216,19 +216,21 @@ class TransformersModel:
 
     def _read_together(self, passes: Sequence[Pass]) -> list[Tensor]:
         """The logits of each. The large products are one; attention is each one's own."""
-        counts = [len(one.ids) for one in passes]
+        counts = [len(each.ids) for each in passes]
         firsts = accumulate(counts, initial=0)
         logits = self._run(
             self.network,
-            [[token for one in passes for token in one.ids]],
-            JoinedCaches([(one.past, count) for one, count in zip(passes, counts, strict=True)]),
-            torch.cat([one.positions for one in passes])[None],
-            [Look(len(one.ids), Visibility(one.past.lengths, among=one.among), one.meter) for one in passes],
-            torch.cat([f + torch.tensor(one.logits_of) % len(one.ids) for one, f in zip(passes, firsts, strict=False)]),
+            [[token for each in passes for token in each.ids]],
+            JoinedCaches([(each.past, count) for each, count in zip(passes, counts, strict=True)]),
+            torch.cat([each.positions for each in passes])[None],
+            [Look(len(each.ids), Visibility(each.past.lengths, among=each.among), each.meter) for each in passes],
+            torch.cat(
+                [f + torch.tensor(each.logits_of) % len(each.ids) for each, f in zip(passes, firsts, strict=False)]
+            ),
         )
-        for one, count in zip(passes, counts, strict=True):
-            one.past.advance(count)
-        return list(logits[0].split([len(one.logits_of) for one in passes]))
+        for each, count in zip(passes, counts, strict=True):
+            each.past.advance(count)
+        return list(logits[0].split([len(each.logits_of) for each in passes]))
 
     @torch.inference_mode()
     def _run(
@@ -326,8 +328,8 @@ class TransformersModel:
         """By place what an earlier run has written already."""
         if self._journal is None:
             return {}
-        found = ((place, self._journal.find(key)) for place, key in enumerate(keys))
-        return {place: generation for place, generation in found if generation is not None}
+        generations = ((place, self._journal.find(key)) for place, key in enumerate(keys))
+        return {place: generation for place, generation in generations if generation is not None}
 
     def _written(
         self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None
@@ -457,5 +459,5 @@ def _has_room(active: Sequence[_Row], row: _Row, max_tokens: int) -> bool:
     """Whether a row may join these within the limits on rows and on tokens."""
     if not active:
         return True
-    longest = max(len(one.ids) for one in (*active, row)) + max_tokens
+    longest = max(len(other.ids) for other in (*active, row)) + max_tokens
     return len(active) < _MOST_ROWS and longest * (len(active) + 1) <= _MOST_BATCH_TOKENS

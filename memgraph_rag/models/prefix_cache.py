@@ -37,10 +37,10 @@ class Prefixes:
                 return None
             self._kept.move_to_end(tuple(ids))
             kept = self._kept[tuple(ids)]
-        found = RowCache(rows=0)
-        found.add_row(kept)
-        found.take_back(found.lengths[0] - len(ids))
-        return found
+        cache = RowCache(rows=0)
+        cache.add_row(kept)
+        cache.take_back(cache.lengths[0] - len(ids))
+        return cache
 
     def keep(self, ids: Sequence[int], cache: RowCache) -> None:
         """Remember a cache that begins with these tokens, and is not changed any more."""

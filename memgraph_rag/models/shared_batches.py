@@ -99,23 +99,23 @@ class SharedPasses:
             if len(some) == 1:
                 some[0].error = error
                 return
-            for one in some:
+            for request in some:
                 try:
-                    self._answer([one])
+                    self._answer([request])
                 except Exception as of_one:  # noqa: BLE001
-                    one.error = of_one
+                    request.error = of_one
         finally:
             with self._gathering:
-                self._gathered[:0] = [one for one in some if not one.is_done]
+                self._gathered[:0] = [request for request in some if not request.is_done]
 
     def _next(self) -> list[_Waiting]:
         """As many as fit, those that came first."""
         with self._gathering:
-            ends = accumulate(len(one.wanted.ids) for one in self._gathered)
+            ends = accumulate(len(request.wanted.ids) for request in self._gathered)
             count = max(1, sum(end <= _MOST_TOKENS for end in ends))
             some, self._gathered = self._gathered[:count], self._gathered[count:]
             return some
 
     def _answer(self, some: Sequence[_Waiting]) -> None:
-        for one, logits in zip(some, self._run([one.wanted for one in some]), strict=True):
-            one.logits = logits
+        for request, logits in zip(some, self._run([request.wanted for request in some]), strict=True):
+            request.logits = logits

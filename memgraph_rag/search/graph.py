@@ -210,11 +210,11 @@ class GraphSearch:
         return self._names(question, names_in(question, self._recognizer))
 
     def _names(self, question: str, named: Sequence[str]) -> dict[str, str]:
-        titles = (gram for gram in ngrams(question) if (one := self.index.column(self._id(gram))) is not None
-                  and self.index.is_title(one))  # fmt: skip
+        titles = (gram for gram in ngrams(question) if (column := self.index.column(self._id(gram))) is not None
+                  and self.index.is_title(column))  # fmt: skip
         asked = f" {' '.join(words(question))} "
-        found = dict.fromkeys([*named, *titles])
-        in_order = sorted(found, key=lambda name: asked.find(f" {' '.join(words(name))} "))
+        all_names = dict.fromkeys([*named, *titles])
+        in_order = sorted(all_names, key=lambda name: asked.find(f" {' '.join(words(name))} "))
         return {name: self._id(name) for name in in_order}
 
     def _meant(self, question: str, view: View) -> tuple[str, list[str]]:
@@ -224,7 +224,7 @@ class GraphSearch:
         """
         named = names_in(question, self._recognizer)
         asked = question if question.islower() else " ".join(named)
-        long_words = {one for word in words(asked) if may_be_misspelt(one := bare(word))}
+        long_words = {bare_word for word in words(asked) if may_be_misspelt(bare_word := bare(word))}
         unknown = long_words - self.index.keywords.held(long_words, view.rows)
         if not unknown:
             return question, named
@@ -234,7 +234,7 @@ class GraphSearch:
 
     def _seeds(self, names: Mapping[str, str], view: View) -> list[int]:
         """The columns of those entities that the view's segments name, of ``names``."""
-        columns = {name: self.index.column(one) for name, one in names.items()}
+        columns = {name: self.index.column(entity_id) for name, entity_id in names.items()}
         known = {name: column for name, column in columns.items() if column is not None and view.segments_with[column]}
         return sorted(known[name] for name in longest(known))
 
@@ -263,12 +263,12 @@ class GraphSearch:
         best = np.lexsort((entities, -shares))[:3]
         return tuple(
             Carrier(
-                self.index.entity_id(int(entities[one])),
-                round(float(shares[one]), 6),
-                int(entities[one]) in seeds,
-                self._source(view, walk, int(entities[one]), place) if int(entities[one]) not in seeds else "",
+                self.index.entity_id(int(entities[column])),
+                round(float(shares[column]), 6),
+                int(entities[column]) in seeds,
+                self._source(view, walk, int(entities[column]), place) if int(entities[column]) not in seeds else "",
             )
-            for one in best
+            for column in best
         )
 
     def _source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
@@ -309,4 +309,4 @@ def _ranked(scores: Scores, view: View, *, positive: bool = False, count: int = 
 def _fused(lists: dict[str, _Places], view: View, weights: dict[str, float] | None = None) -> list[tuple[int, float]]:
     place_of = {str(view.ids[place]): int(place) for places in lists.values() for place in places}
     rankings = {name: [str(view.ids[place]) for place in places] for name, places in lists.items()}
-    return [(place_of[one], score) for one, score in reciprocal_rank_fusion(rankings, weights=weights)]
+    return [(place_of[item], score) for item, score in reciprocal_rank_fusion(rankings, weights=weights)]

@@ -272,7 +272,10 @@ class NamespaceIndex:
         if documents is None:
             rows = np.flatnonzero(self._live)
         else:
-            places = sorted((self._places[one] for one in set(documents) if one in self._places), key=lambda r: r.start)
+            places = sorted(
+                (self._places[document_id] for document_id in set(documents) if document_id in self._places),
+                key=lambda r: r.start,
+            )
             rows = np.concatenate([np.zeros(0, np.int64), *map(np.array, places)])
         if since is not None:
             rows = rows[self._times[rows] >= since.timestamp()]
@@ -359,7 +362,7 @@ def _numbers_of_equals(values: Rows) -> Rows:
 
 def edges_of(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The columns and the weights of one row's edges."""
-    start, end = (int(one) for one in np.asarray(matrix.indptr)[row : row + 2])
+    start, end = (int(offset) for offset in np.asarray(matrix.indptr)[row : row + 2])
     return np.asarray(matrix.indices[start:end], np.int64), np.asarray(matrix.data[start:end], np.float64)
 
 
@@ -372,7 +375,7 @@ def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
         if not segment.speaker:
             yield unaccented(segment.title), unaccented(segment.text)
             continue
-        around = (segments[one] for one in (place - 1, place + 1) if 0 <= one < len(segments))
+        around = (segments[neighbour] for neighbour in (place - 1, place + 1) if 0 <= neighbour < len(segments))
         said = [other.text for other in around if other.document_id == segment.document_id]
         yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *said]))
 

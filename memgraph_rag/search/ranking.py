@@ -111,11 +111,11 @@ def features(
     of_starts = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
     heads = [keywords.words_among(keywords.terms(_head(title))) for title in titles]
     names = [keywords.words_among(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
-    told = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
-    rarity = keywords.rarity(told, view.rows)
-    of_question = rarity[np.searchsorted(told, start.terms)]
+    question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
+    rarity = keywords.rarity(question_terms, view.rows)
+    of_question = rarity[np.searchsorted(question_terms, start.terms)]
     holds = np.stack([_holds(terms, start.terms) for terms in held]) / max(float(of_question.sum()), 1e-9)
-    asked = [_share(rarity[np.searchsorted(told, name)], _holds(start.terms, name)) for name in names]
+    asked = [_share(rarity[np.searchsorted(question_terms, name)], _holds(start.terms, name)) for name in names]
     named = [
         [float(_names(terms, head) and not _names(own, head)) for head in heads[: len(candidates)]]
         for terms, own in zip(of_starts, names[-2:], strict=True)

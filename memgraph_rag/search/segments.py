@@ -86,8 +86,8 @@ class SegmentSearch:
             with self.index.lock:
                 self.index.refresh()
                 view = self.index.view(documents=documents, since=since, until=until)
-                found = self._walk.find(query, view, k=k)
-            return self._evidence(found)
+                matches = self._walk.find(query, view, k=k)
+            return self._evidence(matches)
         if since is not None or until is not None:
             raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
         return self._listed(query, k, mode, documents)
@@ -130,7 +130,7 @@ class SegmentSearch:
             self.index.refresh()
             names = self._walk.names(question)
         there = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
-        known = {name: one for name, one in names.items() if one in there}
+        known = {name: entity_id for name, entity_id in names.items() if entity_id in there}
         return [known[name] for name in longest(known)]
 
     def _listed(self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None) -> list[Evidence]:
@@ -153,62 +153,68 @@ class SegmentSearch:
             ranked = [(hit.node_id, hit.score) for hit in lists[mode]]
         ranks = {name: {item: rank for rank, item in enumerate(ids, 1)} for name, ids in rankings.items()}
         cosines = {hit.node_id: hit.score for hit in lists.get("vector", ())}
-        found = [
+        matches = [
             Found(
-                one,
+                segment_id,
                 score,
-                {name: of_list[one] for name, of_list in ranks.items() if one in of_list},
-                cosine=cosines.get(one),
+                {name: of_list[segment_id] for name, of_list in ranks.items() if segment_id in of_list},
+                cosine=cosines.get(segment_id),
             )
-            for one, score in ranked
+            for segment_id, score in ranked
         ]
-        return self._evidence(found, vector)
+        return self._evidence(matches, vector)
 
-    def _evidence(self, found: Sequence[Found], vector: Vector | None = None) -> list[Evidence]:
+    def _evidence(self, matches: Sequence[Found], vector: Vector | None = None) -> list[Evidence]:
         """With the segments themselves; one that was forgotten meanwhile is left out.
 
         Args:
             vector: the question's, by which the cosines that are missing are looked up.
         """
-        carriers = [carrier for one in found for carrier in one.carried]
-        segments = {node.id: node for node in self._graph.nodes([one.id for one in found]) if isinstance(node, Segment)}
+        carriers = [carrier for match in matches for carrier in match.carried]
+        segments = {
+            node.id: node for node in self._graph.nodes([match.id for match in matches]) if isinstance(node, Segment)
+        }
         document_ids = sorted({segment.document_id for segment in segments.values()})
         keys = {record.id: record.key for record in self._graph.documents(document_ids)}
-        key_of = {one: keys[segment.document_id] for one, segment in segments.items() if segment.document_id in keys}
+        key_of = {
+            segment_id: keys[segment.document_id]
+            for segment_id, segment in segments.items()
+            if segment.document_id in keys
+        }
         entities = self._graph.entities(sorted({carrier.entity for carrier in carriers})) if carriers else []
         names = {entity.id: entity.name for entity in entities}
-        found = [one for one in found if one.id in key_of]
-        relevance = self._relevance(found, vector, segments)
+        matches = [match for match in matches if match.id in key_of]
+        relevance = self._relevance(matches, vector, segments)
         return [
             Evidence(
-                segments[one.id],
-                key_of[one.id],
-                one.score,
-                one.ranks,
-                _named(one.carried, names, key_of),
-                relevance.get(one.id),
+                segments[match.id],
+                key_of[match.id],
+                match.score,
+                match.ranks,
+                _named(match.carried, names, key_of),
+                relevance.get(match.id),
             )
-            for one in found
+            for match in matches
         ]
 
     def _relevance(
-        self, found: Sequence[Found], vector: Vector | None, segments: Mapping[str, Segment]
+        self, matches: Sequence[Found], vector: Vector | None, segments: Mapping[str, Segment]
     ) -> dict[str, float]:
         """How near each is, by id, where the embedder is calibrated."""
         curve: RelevanceCurve | None = getattr(self._embedder, "relevance_curve", None)
         if curve is None:
             return {}
-        cosines = {one.id: one.cosine for one in found if one.cosine is not None}
-        missing = sorted({segments[one.id].document_id for one in found if one.id not in cosines})
+        cosines = {match.id: match.cosine for match in matches if match.cosine is not None}
+        missing = sorted({segments[match.id].document_id for match in matches if match.id not in cosines})
         if missing and vector is not None:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
-        return {one.id: curve.at(cosines[one.id]) for one in found if one.id in cosines}
+        return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
 
 
 def _as_written(name: str, question: str) -> str:
     """A normal form as the question writes it, where it stands there with nothing dropped from its middle."""
-    found = re.search(rf"\b{re.escape(name)}", question, re.IGNORECASE)
-    return found.group() if found else name
+    occurrence = re.search(rf"\b{re.escape(name)}", question, re.IGNORECASE)
+    return occurrence.group() if occurrence else name
 
 
 def _named(carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping[str, str]) -> tuple[Carrier, ...]:
@@ -218,7 +224,7 @@ def _named(carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping
     it was found.
     """
     return tuple(
-        replace(one, entity=names[one.entity], source_key=key_of.get(one.source, ""))
-        for one in carried
-        if one.entity in names and (one.named or one.source in key_of)
+        replace(carrier, entity=names[carrier.entity], source_key=key_of.get(carrier.source, ""))
+        for carrier in carried
+        if carrier.entity in names and (carrier.named or carrier.source in key_of)
     )

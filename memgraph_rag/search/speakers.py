@@ -36,7 +36,7 @@ def asked_for(question: str, speakers: Iterable[str]) -> frozenset[str]:
     ['Ann Lee', 'Tom']
     """
     asked = {word.removesuffix("'s") for word in words(question)}
-    return frozenset(one for one in speakers if (named := words(one)) and asked.issuperset(named))
+    return frozenset(speaker for speaker in speakers if (named := words(speaker)) and asked.issuperset(named))
 
 
 def asked_of(question: str, speakers: Iterable[str]) -> str | None:
@@ -66,5 +66,5 @@ def said_instead(wanted: str, speakers: Sequence[str], shares: NDArray[np.float6
     own = sums.pop(wanted, 0.0)
     if not sums:
         return None
-    other = min(sums, key=lambda one: (-round(sums[one], 9), one))
+    other = min(sums, key=lambda speaker: (-round(sums[speaker], 9), speaker))
     return other if sums[other] >= ANOTHER * (own + sums[other]) else None

@@ -64,14 +64,14 @@ def respelt(question: str, meant: Mapping[str, str]) -> str:
     return WORD.sub(replaced, question)
 
 
-def _slips(one: str, other: str) -> int:
+def _slips(word: str, other: str) -> int:
     """Optimal string alignment distance: what ``nearest`` calls slips."""
     before, row = list[int](), list(range(len(other) + 1))
-    for place, letter in enumerate(one, 1):
+    for place, letter in enumerate(word, 1):
         older, before, row = before, row, [place]
         for column, its in enumerate(other, 1):
             steps = min(before[column] + 1, row[-1] + 1, before[column - 1] + (letter != its))
-            if place > 1 and column > 1 and letter == other[column - 2] and its == one[place - 2]:
+            if place > 1 and column > 1 and letter == other[column - 2] and its == word[place - 2]:
                 steps = min(steps, older[column - 2] + 1)
             row.append(steps)
     return row[-1]

@@ -113,9 +113,9 @@ def _distinct(scored: Sequence[Citation], limit: int) -> Iterator[Citation]:
             yield citation
 
 
-def _repeats(one: Citation, other: Citation) -> bool:
-    overlap = one.document_id == other.document_id and one.start < other.end and other.start < one.end
-    return overlap or as_line(one.quote).casefold() == as_line(other.quote).casefold()
+def _repeats(citation: Citation, other: Citation) -> bool:
+    overlap = citation.document_id == other.document_id and citation.start < other.end and other.start < citation.end
+    return overlap or as_line(citation.quote).casefold() == as_line(other.quote).casefold()
 
 
 def _quotes(segment: Segment, key: str) -> Iterator[Citation]:

@@ -41,14 +41,18 @@ def answered(
         text_hashes: of the whole texts of documents that were read, by id of document.
     """
     spoken = {node: f" {_normal(node.text)} " for node in read}
-    whole = {one: text_id(namespace, text_sha256) for one, text_sha256 in (text_hashes or {}).items() if text_sha256}
-    found = {}
+    whole = {
+        document_id: text_id(namespace, text_sha256)
+        for document_id, text_sha256 in (text_hashes or {}).items()
+        if text_sha256
+    }
+    answers = {}
     for forms in _sentences(text)[:_MOST_SENTENCES]:
         said = [node for node, words in spoken.items() if f" {forms[-1]} " in words]
         own = {_origin(namespace, node) for node in said}
-        origins = tuple(sorted(own | {whole[one] for one in own & whole.keys()}))
-        found |= {form: Answered(_id(namespace, form), origins) for form in forms}
-    return list(found.values())
+        origins = tuple(sorted(own | {whole[document_id] for document_id in own & whole.keys()}))
+        answers |= {form: Answered(_id(namespace, form), origins) for form in forms}
+    return list(answers.values())
 
 
 def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
@@ -67,10 +71,10 @@ def marked(
     """
     if not known:
         return tuple(segments)
-    whose = {one: set(origins) for one, origins in known.items()}
+    whose = {sentence_id: set(origins) for sentence_id, origins in known.items()}
     for segment in held:
-        for one in sentence_ids(namespace, [] if segment.echo else [segment]) & whose.keys():
-            whose[one].add(_origin(namespace, segment))
+        for sentence_id in sentence_ids(namespace, [] if segment.echo else [segment]) & whose.keys():
+            whose[sentence_id].add(_origin(namespace, segment))
     text = text_id(namespace, text_hash("".join(segment.text for segment in segments)))
     echoed = [_echoed(namespace, segment, whose, text) for segment in segments]
     whole = _is_echo([sum(of_each) for of_each in zip(*echoed, strict=True)], whole=True) if echoed else False
@@ -97,7 +101,7 @@ def _echoed(namespace: str, segment: Segment, whose: Origins, text: str) -> tupl
     for forms in _sentences(segment.text):
         length = len(forms[-1])
         characters += length
-        said = [whose[one] for form in forms if (one := _id(namespace, form)) in whose]
+        said = [whose[sentence_id] for form in forms if (sentence_id := _id(namespace, form)) in whose]
         if said and not any(mine.intersection(origins) for origins in said):
             repeated += length
             invented += length if not any(said) else 0
@@ -114,12 +118,12 @@ def _origin(namespace: str, node: Node) -> str:
 def _sentences(text: str) -> list[tuple[str, ...]]:
     """The words of each sentence that counts; of one behind a label, with it and without."""
     unmarked = _MARK.sub("", text)
-    found = []
+    sentence_forms = []
     for start, end in sentences(unmarked):
         sentence = unmarked[start:end]
         forms = dict.fromkeys((_normal(sentence), _normal(_without_label(sentence))))
-        found.append(tuple(filter(_counts, forms)))
-    return [forms for forms in found if forms]
+        sentence_forms.append(tuple(filter(_counts, forms)))
+    return [forms for forms in sentence_forms if forms]
 
 
 def _without_label(sentence: str) -> str:

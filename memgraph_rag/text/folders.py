@@ -77,8 +77,8 @@ class Folder:
                     self.left_out[file] = reason
                 else:
                     yield file
-            inner = [one for one in folders if not self._leaves_out_folder(one, rules)]
-            waiting += [(one, rules) for one in reversed(inner)]
+            inner = [subfolder for subfolder in folders if not self._leaves_out_folder(subfolder, rules)]
+            waiting += [(subfolder, rules) for subfolder in reversed(inner)]
 
     def _listed(self, folder: Path) -> tuple[list[Path], list[Path]]:
         """What is in a folder: what is none, and folders; by name."""

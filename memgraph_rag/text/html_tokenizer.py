@@ -92,14 +92,14 @@ def _tag(source: str, opening: re.Match[str]) -> Tag:
 
 def _end_of_tag(page: str, at: int) -> int:
     """Where the tag ends of which the name ends there; ">" in quotes ends none. -1 where it never ends."""
-    return next((found.end() for found in _VALUE_OR_END.finditer(page, at) if found[0] == ">"), -1)
+    return next((match.end() for match in _VALUE_OR_END.finditer(page, at) if match[0] == ">"), -1)
 
 
 def _end_of_markup(page: str, opening: re.Match[str]) -> int:
     """Where a comment, a declaration or an instruction ends."""
     if opening[0] == "<!--":
-        found = _COMMENT_END.search(page, opening.start() + 2)  # "<!-->" is a whole one
-        return found.end() if found else len(page)
+        match = _COMMENT_END.search(page, opening.start() + 2)  # "<!-->" is a whole one
+        return match.end() if match else len(page)
     return (page.find(">", opening.end()) + 1) or len(page)
 
 

@@ -127,12 +127,12 @@ class _MeasuredReader(PdfReader):
 
     def get_object(self, indirect_reference: int | IndirectObject) -> PdfObject | None:
         """The object, its bytes counted."""
-        found = super().get_object(indirect_reference)
-        if isinstance(found, StreamObject) and self._is_used_whole(found):
-            self._content += len(found.get_data())
+        pdf_object = super().get_object(indirect_reference)
+        if isinstance(pdf_object, StreamObject) and self._is_used_whole(pdf_object):
+            self._content += len(pdf_object.get_data())
         if self._content > self._most_content or time.thread_time() > self._ends_s:
             self.give_up()
-        return found
+        return pdf_object
 
     @staticmethod
     def _is_used_whole(stream: StreamObject) -> bool:

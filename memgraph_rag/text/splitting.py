@@ -98,9 +98,9 @@ def _starts(text: str) -> Iterator[int]:
     as sentences of their own. So only the starts of sentences with words in them are taken.
     """
     for boundary in get_sentence_boundaries("en", text):
-        found = boundary["text"]
-        if found.strip():
-            yield boundary["start_index"] + len(found) - len(found.lstrip())
+        sentence = boundary["text"]
+        if sentence.strip():
+            yield boundary["start_index"] + len(sentence) - len(sentence.lstrip())
 
 
 def _needs_windows(text: str) -> bool:

@@ -485,7 +485,7 @@ def test_a_recognizer_that_is_not_here_is_never_replaced_in_silence(
 
 
 def test_another_one_than_the_namespaces_is_refused() -> None:
-    with pytest.raises(SettingsError, match="were found by spacy/x-1, so recognizer='rules'"):
+    with pytest.raises(SettingsError, match="of this namespace, spacy/x-1, got recognizer='rules'"):
         find_recognizer("rules", stored="spacy/x-1")
 
 

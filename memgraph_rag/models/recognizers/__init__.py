@@ -32,33 +32,34 @@ def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = 
     """
     if choice == "auto" and stored:
         return _find_again(stored, stanza_dir)
-    found = _find(choice, stanza_dir)
-    if found is None:
+    recognizer = _find(choice, stanza_dir)
+    if recognizer is None:
         raise ModelNotFound(
             f"Expected a recognizer of names for {choice!r}, but none is installed{_how_to_get(choice)}, "
             'or use recognizer="auto".',
             name=choice,
         )
-    if stored and found.name != stored:
+    if stored and recognizer.name != stored:
         raise SettingsError(
-            f"The entities of this namespace were found by {stored}, so recognizer={choice!r}, which is {found.name}, "
-            'cannot read it. Use recognizer="auto", or another namespace.',
-            setting="recognizer", stored=stored, found=found.name,
+            f"Expected the recognizer of this namespace, {stored}, got recognizer={choice!r}, "
+            f"which is {recognizer.name}. "
+            'Use recognizer="auto", or another namespace.',
+            setting="recognizer", stored=stored, found=recognizer.name,
         )  # fmt: skip
-    return found
+    return recognizer
 
 
 def _find_again(stored: str, stanza_dir: Path | None) -> EntityRecognizer:
     choice = stored.rpartition("-")[0]  # "spacy/en_core_web_sm" of "spacy/en_core_web_sm-3.8.0"
-    found = _find(choice, stanza_dir)
-    if found is None or found.name != stored:
-        here = f"here is {found.name}" if found else "it is not installed here"
+    recognizer = _find(choice, stanza_dir)
+    if recognizer is None or recognizer.name != stored:
+        here = f"here is {recognizer.name}" if recognizer else "it is not installed here"
         raise ModelNotFound(
             f"The entities of this namespace were found by {stored}, but {here}. Install it{_how_to_get(choice)}, "
             "or add the documents to another namespace.",
-            name=stored, found=found.name if found else "",
+            name=stored, found=recognizer.name if recognizer else "",
         )  # fmt: skip
-    return found
+    return recognizer
 
 
 def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:

@@ -62,9 +62,9 @@ class SpacyRecognizer:
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """The names in each text, by start."""
         if len(texts) >= (_MANY if self._process is None else _BATCH):
-            found = self._recognize_beside(texts)
-            if found is not None:
-                return found
+            names = self._recognize_beside(texts)
+            if names is not None:
+                return names
         return self.recognize_here(texts)
 
     def _recognize_beside(self, texts: Sequence[str]) -> list[list[Named]] | None:
@@ -73,13 +73,13 @@ class SpacyRecognizer:
             if self._process is None and self._may_have_process:
                 self._process = SpacyProcess.started(self._package)
             try:
-                found = self._process.recognize(texts) if self._process is not None else None
+                names = self._process.recognize(texts) if self._process is not None else None
             except BaseException:  # it has ended; the next call starts another one
                 self._process = None
                 raise
-            if found is None:
+            if names is None:
                 self._process, self._may_have_process = None, False
-            return found
+            return names
 
     def recognize_here(self, texts: Sequence[str]) -> list[list[Named]]:
         """The same, in this process."""

@@ -65,10 +65,10 @@ class SpacyProcess:
 
         What interrupts it, such as Ctrl-C, ends the process: an answer is still to come, and would be the next one's.
         """
-        found: list[list[Named]] = []
+        names: list[list[Named]] = []
         try:
             for start in range(0, len(texts), _TEXTS_A_LINE):
-                found += self._asked(texts[start : start + _TEXTS_A_LINE])
+                names += self._asked(texts[start : start + _TEXTS_A_LINE])
         except (OSError, ValueError) as error:
             _log.warning("The process for names has ended (%s); they are looked for in this one.", error)
             _end(self._child)
@@ -77,7 +77,7 @@ class SpacyProcess:
             self._child.kill()
             _end(self._child)
             raise
-        return found
+        return names
 
     def _asked(self, texts: Sequence[str]) -> list[list[Named]]:
         asking, answering = self._child.stdin, self._child.stdout
@@ -111,8 +111,8 @@ def _serve(package: str, asked: IO[str], answered: IO[str]) -> None:
     if recognizer is None:
         raise SystemExit(f"No spaCy model in the package {package}.")
     for line in asked:
-        found = recognizer.recognize_here(json.loads(line))
-        rows = [[[named.start, named.end, named.kind] for named in of_text] for of_text in found]
+        names = recognizer.recognize_here(json.loads(line))
+        rows = [[[named.start, named.end, named.kind] for named in of_text] for of_text in names]
         answered.write(json.dumps(rows) + "\n")
         answered.flush()
 

@@ -118,7 +118,7 @@ def _choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]
     own = [sets[name].get("ner", "") for name in order]
     for ner in dict.fromkeys([*own, *sorted(known.get("ner", {}))]):
         if ner and ner == (package or ner):
-            preferred = [one for one, of_set in zip(tokenizers, own, strict=True) if of_set == ner]
+            preferred = [choice for choice, of_set in zip(tokenizers, own, strict=True) if of_set == ner]
             for processors in (*preferred, *tokenizers):
                 yield {**processors, "ner": ner}
 

@@ -61,10 +61,10 @@ def _end_of_piece(text: str, start: int) -> int:
     return run.end() if run else end
 
 
-def cleaned(text: str, found: Iterable[Named]) -> list[Named]:
+def cleaned(text: str, names: Iterable[Named]) -> list[Named]:
     """The spans of names, without what surrounds them, in order, none over another; those of ``NO_NAMES`` left out."""
     kept: list[Named] = []
-    for named in sorted(found):
+    for named in sorted(names):
         if named.kind in NO_NAMES:
             continue
         start, end = max(named.start, kept[-1].end if kept else 0), min(named.end, len(text))
@@ -100,8 +100,8 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 def recognized(texts: Sequence[str], find: Callable[[Sequence[str]], Iterable[Iterable[Named]]]) -> list[list[Named]]:
     """The cleaned names in each text, by start, where ``find`` tells those of each piece by offsets in the piece."""
-    found: list[list[Named]] = [[] for _ in texts]
+    names: list[list[Named]] = [[] for _ in texts]
     read = list(pieces(texts))
     for (index, offset, _), of_piece in zip(read, find([piece for _, _, piece in read]), strict=True):
-        found[index] += [Named(offset + named.start, offset + named.end, named.kind) for named in of_piece]
-    return [cleaned(text, of_text) for text, of_text in zip(texts, found, strict=True)]
+        names[index] += [Named(offset + named.start, offset + named.end, named.kind) for named in of_piece]
+    return [cleaned(text, of_text) for text, of_text in zip(texts, names, strict=True)]
