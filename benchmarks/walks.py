@@ -33,7 +33,7 @@ from numbers_of_models import Numbers
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.contracts import Strategy
+from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
@@ -196,12 +196,14 @@ def read_question(
     with model.open_session(text) as session:
         passes = strategy.read(
             text,
-            graph=memory._store,
-            search=memory._search,
-            session=session,
-            embedder=memory.embedder,
-            budget=Budget(max_nodes=nodes),
-            documents=documents,
+            ReadingContext(
+                graph=memory._store,
+                search=memory._search,
+                session=session,
+                embedder=memory.embedder,
+                budget=Budget(max_nodes=nodes),
+                documents=documents,
+            ),
         )
         for steps in passes:
             trace += steps

@@ -154,6 +154,17 @@ def test_an_unknown_strategy_is_refused(unchanged: Memory, tmp_path: Path, strat
     assert not list(tmp_path.iterdir()), "refused before a file is made"
 
 
+def test_strategy_with_old_signature_is_refused(unchanged: Memory) -> None:
+    class OldStrategy:
+        name = "mine"
+
+        def read(self, question, *, graph, search, session, embedder, budget, documents=None, extract=None):
+            pytest.fail("it was read with")
+
+    with pytest.raises(StrategyError, match=r"read\(question, context\), got 'mine' with read\(question, \*, graph"):
+        unchanged.ask("Who?", strategy=OldStrategy())
+
+
 @pytest.mark.parametrize("documents", ["fox", 5, [None], [5], ["whale"], [["fox"]]], ids=repr)
 def test_unknown_documents_are_refused(unchanged: Memory, documents: object) -> None:
     with pytest.raises((DocumentNotFound, SettingsError)):

@@ -30,7 +30,7 @@ from memgraph_rag.contracts.models import (
     TokenCounter,
 )
 from memgraph_rag.contracts.search import Search, SearchMode
-from memgraph_rag.contracts.strategies import Extract, Strategy
+from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
 
 __all__ = [
     "Calibration",
@@ -50,6 +50,7 @@ __all__ = [
     "Named",
     "Progress",
     "PurgedStore",
+    "ReadingContext",
     "ReadingSession",
     "ReembeddedStore",
     "Search",

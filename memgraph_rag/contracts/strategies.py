@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from memgraph_rag.contracts.graph import GraphReader
@@ -10,11 +11,35 @@ from memgraph_rag.contracts.models import Embedder, ReadingSession
 from memgraph_rag.contracts.search import Search
 from memgraph_rag.types import Budget, Relation, Segment, Step
 
-__all__ = ["Extract", "Strategy"]
+__all__ = ["Extract", "ReadingContext", "Strategy"]
 
 
 Extract = Callable[[str, Sequence[Segment]], list[Relation]]
 """Looks in segments for entities and relations that bear on a question, stores them, gives the relations found."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingContext:
+    """All that a strategy reads with.
+
+    Attributes:
+        graph: the namespace, for reading.
+        search: finds segments without a language model.
+        session: the language model with the question in its KV cache; what is read is appended to it.
+        embedder: as the graph was embedded.
+        budget: limits of the whole reading. Its driver checks them between two passes; the strategy keeps each single
+            pass within them.
+        documents: ids of the documents that may be read; None means all.
+        extract: looks for relations in segments and stores them; None where nothing may be written.
+    """
+
+    graph: GraphReader
+    search: Search
+    session: ReadingSession
+    embedder: Embedder
+    budget: Budget = field(default_factory=Budget)
+    documents: Sequence[str] | None = None
+    extract: Extract | None = None
 
 
 class Strategy(Protocol):
@@ -25,22 +50,10 @@ class Strategy(Protocol):
         """The name that users choose it by."""
         ...
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,
-        budget: Budget,
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,
-    ) -> Iterator[tuple[Step, ...]]:
-        """Read nodes into the session, telling after each forward pass the steps that it took.
+    def read(self, question: str, context: ReadingContext, /) -> Iterator[tuple[Step, ...]]:
+        """Read nodes into the session, yielding after each forward pass the steps that it took.
 
-        Whoever drives it checks the budget between two passes and may stop asking at any time; the session then
-        holds what was told, and nothing else. The strategy itself keeps one pass within ``budget``.
-        ``documents`` are ids; None means all. ``extract`` is None where what is read must not be written to.
+        The driver checks the budget between two passes and may stop at any time; the session then holds the nodes of
+        the steps that were yielded, and nothing else.
         """
         ...

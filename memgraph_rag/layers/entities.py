@@ -57,25 +57,25 @@ class EntitiesLayer:
         texts = [segment.text for document in documents for segment in document.segments]
         if progress is not None and texts:
             progress("finding names", 0, len(texts))
-        found = iter(models.recognizer.recognize(texts) if texts else [])
+        names = iter(models.recognizer.recognize(texts) if texts else [])
         if progress is not None and texts:
             progress("finding names", len(texts), len(texts))
-        return [self._rows(document, found, namespace) for document in documents]
+        return [self._rows(document, names, namespace) for document in documents]
 
-    def _rows(self, document: SplitDocument, found: Iterator[list[Named]], namespace: str) -> LayerRows:
+    def _rows(self, document: SplitDocument, names: Iterator[list[Named]], namespace: str) -> LayerRows:
         notes: Counter[str] = Counter()
         mentions: list[Mention] = []
         for segment in document.segments:
-            mentions += mentions_in(segment, next(found), namespace, notes, most=self._most_mentions)
+            mentions += mentions_in(segment, next(names), namespace, notes, most=self._most_mentions)
         titles = tuple(_titles(document.title, namespace))
         return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
 
 
 def mentions_in(
-    segment: Segment, found: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
+    segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
 ) -> list[Mention]:
     """What a segment mentions: what the recognizer found, its headings and its speaker, by place."""
-    named = sorted({*found, *_headings(segment.text), *_speaker(segment)})
+    named = sorted({*names, *_headings(segment.text), *_speaker(segment)})
     mentions = [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
     notes["mention beyond the limit"] += max(len(mentions) - most, 0)
     return mentions[:most]

@@ -106,12 +106,12 @@ def said(text: str) -> tuple[Said, Counter[str]]:
     (Said(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
     """
     notes: Counter[str] = Counter()
-    told = _read(text, "relations", notes)
-    names = [_clean(name) if isinstance(name, str) else "" for name in _listed(told.get("names"))]
+    fields = _read(text, "relations", notes)
+    names = [_clean(name) if isinstance(name, str) else "" for name in _listed(fields.get("names"))]
     usable = [name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME]
     notes["no name"] += sum(not 0 < len(name) <= LONGEST_NAME for name in names)
     notes["repeated name"] += len(names) - len(set(names))
-    listed = _listed(told.get("relations"))
+    listed = _listed(fields.get("relations"))
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]
     relations = [relation for relation in _judged(listed, notes) if relation is not None]
@@ -123,7 +123,7 @@ def said(text: str) -> tuple[Said, Counter[str]]:
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - what ``generate`` calls it with
     """Whether the last relations of a reply are all of no use, so that more of it would be worthless."""
     notes: Counter[str] = Counter()
-    listed = [one for one in _listed(_read(text, "relations", notes).get("relations")) if _is_triple(one)]
+    listed = [item for item in _listed(_read(text, "relations", notes).get("relations")) if _is_triple(item)]
     last = list(_judged(listed, notes))[-_MOST_USELESS:]
     return len(last) == _MOST_USELESS and not any(last)
 
@@ -137,10 +137,10 @@ def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | Non
         if not _is_triple(item):
             notes["relation without two names and a sentence"] += 1
         else:
-            one, other, description = map(_clean, item)
-            sentence = _sentence(one, other, description)
+            subject, object_name, description = map(_clean, item)
+            sentence = _sentence(subject, object_name, description)
             known = description.casefold()
-            pair = frozenset((one.casefold(), other.casefold())), known
+            pair = frozenset((subject.casefold(), object_name.casefold())), known
             times[known] += 1
             if pair in pairs or times[known] > _MOST_PAIRS:
                 notes["repeated relation"] += 1
@@ -149,21 +149,21 @@ def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | Non
             elif not sentence:
                 notes["sentence without the two names"] += 1
             else:
-                usable = one, other, sentence
+                usable = subject, object_name, sentence
             pairs.add(pair)
         yield usable
 
 
-def _sentence(one: str, other: str, description: str) -> str:
+def _sentence(subject: str, object_name: str, description: str) -> str:
     """A description that holds both names, the first one put in for its pronoun; empty where that cannot be had."""
     first, _, rest = description.partition(" ")
-    if not _holds(description, one) and first.casefold() in _PRONOUNS and rest:
-        description = f"{one} {rest}"
-    elif not _holds(description, one) and _holds(description, other) and description[:1].islower():
-        description = f"{one} {description}"  # "was founded by …"
-    if not (_holds(description, one) and _holds(description, other)):
+    if not _holds(description, subject) and first.casefold() in _PRONOUNS and rest:
+        description = f"{subject} {rest}"
+    elif not _holds(description, subject) and _holds(description, object_name) and description[:1].islower():
+        description = f"{subject} {description}"  # "was founded by …"
+    if not (_holds(description, subject) and _holds(description, object_name)):
         return ""
-    longer, shorter = sorted((one.casefold(), other.casefold()), key=len, reverse=True)
+    longer, shorter = sorted((subject.casefold(), object_name.casefold()), key=len, reverse=True)
     if shorter != longer and shorter in longer and not _holds(description.casefold().replace(longer, " "), shorter):
         return ""  # "Sims", where only "Sims Museum" is named
     return description
@@ -178,23 +178,23 @@ def _holds(description: str, name: str) -> bool:
 def strings(text: str, key: str) -> tuple[list[str], Counter[str]]:
     """The list of strings under a key of a reply, without empty ones, and what was odd about the reply, counted."""
     notes: Counter[str] = Counter()
-    listed = (_clean(one) for one in _listed(_read(text, key, notes).get(key)) if isinstance(one, str))
-    return [one for one in listed if one], notes
+    listed = (_clean(item) for item in _listed(_read(text, key, notes).get(key)) if isinstance(item, str))
+    return [item for item in listed if item], notes
 
 
 def _read(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
     """The object that a reply is, or the beginning of one."""
     encoded = text.encode("utf-8", "replace")
     try:
-        told = from_json(encoded)
+        parsed = from_json(encoded)
     except ValueError:
         notes[f"{what} cut off"] += 1
         try:
-            told = from_json(encoded, allow_partial=True)
+            parsed = from_json(encoded, allow_partial=True)
         except ValueError:
-            told = None
-    if isinstance(told, dict):
-        return told
+            parsed = None
+    if isinstance(parsed, dict):
+        return parsed
     del notes[f"{what} cut off"]
     notes["unreadable reply"] += 1
     return {}

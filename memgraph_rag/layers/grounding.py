@@ -99,8 +99,8 @@ class Ground:
     def _whole(self, span: tuple[int, int]) -> str:
         """The entity whose longer name holds this span; empty where there is none."""
         start, end = span
-        holding = (one for one in self._known if one.start <= start and end <= one.end)
-        return next((one.entity_id for one in holding if (one.start, one.end) != span), "")
+        holding = (mention for mention in self._known if mention.start <= start and end <= mention.end)
+        return next((mention.entity_id for mention in holding if (mention.start, mention.end) != span), "")
 
     def _mention(self, normal: str, spans: Sequence[tuple[int, int]]) -> None:
         room = max(_MOST_MENTIONS - len(self._known) - len(self.found), 0)
@@ -123,4 +123,4 @@ def is_proper(surface: str) -> bool:
     """Whether a surface is written like a proper name: with a capital or a digit, or in a script without capitals."""
     article = _ARTICLE.match(surface)  # "The mill" begins a sentence
     name = surface[article.end() :] if article else surface
-    return name != name.lower() or any(one.isdigit() for one in name) or name.upper() == name.lower()
+    return name != name.lower() or any(character.isdigit() for character in name) or name.upper() == name.lower()

@@ -259,9 +259,9 @@ def is_useless_from_here(prompt: Prompt, text: str) -> bool:
     return len(spans) >= _MOST_COPIES and all(as_line(text[slice(*span)]).casefold() in inputs for span in spans)
 
 
-def _is_variant(one: str, other: str) -> bool:
+def _is_variant(point: str, other: str) -> bool:
     """True if two points differ in a word or two only, in one place."""
-    words, others = one.split(), other.split()
+    words, others = point.split(), other.split()
     longest, shortest = max(len(words), len(others)), min(len(words), len(others))
     head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
     tails = zip(reversed(words[head:]), reversed(others[head:]), strict=False)

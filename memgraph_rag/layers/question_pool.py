@@ -54,10 +54,10 @@ def pool_schema(most: int) -> Mapping[str, Any]:
     }
 
 
-def pool_task(title: str, most: int, told: Said) -> str:
+def pool_task(title: str, most: int, extracted: Said) -> str:
     """Asks for questions on a text of which this is known already."""
-    names = "; ".join(told.names[:_SHOWN])
-    relations = " ".join(description for *_, description in told.relations[:_SHOWN])
+    names = "; ".join(extracted.names[:_SHOWN])
+    relations = " ".join(description for *_, description in extracted.relations[:_SHOWN])
     return (
         f"{about(title)}Known of the text above are the names {names or 'of nobody'}. {relations}\n"
         f"Write up to {most} short questions that the text answers and that ask for what is not known yet. "
@@ -71,6 +71,6 @@ def proposed(text: str, most: int) -> tuple[list[str], Counter[str]]:
     >>> proposed('{"questions": ["Who ran?", "Who ra', 3)
     (['Who ran?'], Counter({'questions cut off': 1}))
     """
-    told, notes = strings(text, "questions")
-    notes["question beyond the limit"] += max(len(told) - most, 0)
-    return [as_line(question)[:_LONGEST_QUESTION] for question in told[:most]], +notes
+    questions, notes = strings(text, "questions")
+    notes["question beyond the limit"] += max(len(questions) - most, 0)
+    return [as_line(question)[:_LONGEST_QUESTION] for question in questions[:most]], +notes

@@ -109,8 +109,8 @@ class RelationsLayer:
     def _look(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> None:
         """Let the model list names and relations, and note what it says."""
         for ask, text in zip(asks, self._written(asks, SCHEMA, "finding relations", language, progress), strict=True):
-            told, notes = said(text)
-            ask.account.said[ask.place].append(told)
+            extracted, notes = said(text)
+            ask.account.said[ask.place].append(extracted)
             ask.account.notes.update(notes)
 
     def _questions(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> list[_Ask]:
@@ -123,10 +123,10 @@ class RelationsLayer:
         pools = {id(ask.account): Pool() for ask in asks}
         further = []
         for ask, text in zip(asks, written, strict=True):
-            told, notes = proposed(text, most)
-            kept = [question for question in told if pools[id(ask.account)].admit(question)]
+            questions, notes = proposed(text, most)
+            kept = [question for question in questions if pools[id(ask.account)].admit(question)]
             ask.account.notes.update(notes)
-            ask.account.notes["question like another"] += len(told) - len(kept)
+            ask.account.notes["question like another"] += len(questions) - len(kept)
             if kept:
                 further.append(replace(ask, task=extraction.directed_task(ask.account.title, kept)))
         return further
@@ -167,14 +167,14 @@ def _rows(
 ) -> list[LayerRows]:
     """What the segments bear out of what was said of each document."""
     texts = [segment.text for document in documents for segment in document.segments]
-    found = iter(models.recognizer.recognize(texts) if texts else [])
+    names = iter(models.recognizer.recognize(texts) if texts else [])
     rows = []
     for document, account in zip(documents, accounts, strict=True):
         vocabulary = Vocabulary(_names(account))
         grounds = {
             segment.id: Ground(
                 segment,
-                mentions_in(segment, next(found), namespace, Counter()),  # the entities layer counts what is odd
+                mentions_in(segment, next(names), namespace, Counter()),  # the entities layer counts what is odd
                 vocabulary,
                 namespace=namespace,
             )
@@ -189,8 +189,8 @@ def _names(account: _Account) -> list[str]:
     names = [
         name
         for of_batch in account.said
-        for told in of_batch
-        for name in (*told.names, *chain.from_iterable(relation[:2] for relation in told.relations))
+        for extracted in of_batch
+        for name in (*extracted.names, *chain.from_iterable(relation[:2] for relation in extracted.relations))
     ]
     account.notes["no name"] += sum(not can_name(name) for name in dict.fromkeys(names))
     return [name for name in names if can_name(name)]
@@ -202,16 +202,18 @@ def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) 
     relations: dict[str, Relation] = {}
     for batch, of_batch in zip(account.batches, account.said, strict=True):
         read = [grounds[node.id] for node in batch]
-        names = {name for told in of_batch for name in told.names if can_name(name)}
+        names = {name for extracted in of_batch for name in extracted.names if can_name(name)}
         notes["name that is not in the text"] += sum(not any(ground.entity(name) for ground in read) for name in names)
-        made = [_relation(one, read, namespace, notes) for told in of_batch for one in told.relations]
-        new = {one.id: one for one in made if one is not None}
+        made = [_relation(item, read, namespace, notes) for extracted in of_batch for item in extracted.relations]
+        new = {item.id: item for item in made if item is not None}
         notes["batch without a relation"] += not new
         relations |= new
     ends = set(ends_of(relations.values()))
-    found = [one for ground in grounds.values() for one in sorted(ground.found, key=lambda mention: mention.start)]
-    kept = [mention for mention in found if mention.entity_id in ends or is_proper(mention.surface)]
-    notes["common noun that nothing is said of"] += len({one.normal for one in found} - {one.normal for one in kept})
+    mentions = [item for ground in grounds.values() for item in sorted(ground.found, key=lambda mention: mention.start)]
+    kept = [mention for mention in mentions if mention.entity_id in ends or is_proper(mention.surface)]
+    notes["common noun that nothing is said of"] += len(
+        {item.normal for item in mentions} - {item.normal for item in kept}
+    )
     notes["mention beyond the limit"] += sum(ground.beyond for ground in grounds.values())
     return LayerRows(
         mentions=tuple(kept),
@@ -223,19 +225,19 @@ def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) 
 
 def _relation(triple: Triple, grounds: Sequence[Ground], namespace: str, notes: Counter[str]) -> Relation | None:
     """The relation, in the segment that bears it out best (the first of several); None where none does."""
-    one, other, description = triple
-    holding = [ground for ground in grounds if ground.entity(one) and ground.entity(other)]
+    subject, object_name, description = triple
+    holding = [ground for ground in grounds if ground.entity(subject) and ground.entity(object_name)]
     if not holding:
         notes["relation whose names are not in the text together"] += 1
         return None
-    borne_out = [ground.bears_out(description, (one, other)) for ground in holding]
+    borne_out = [ground.bears_out(description, (subject, object_name)) for ground in holding]
     best = holding[borne_out.index(max(borne_out))]
-    if best.entity(one) == best.entity(other):
+    if best.entity(subject) == best.entity(object_name):
         notes["relation of one name"] += 1
     elif max(borne_out) < _BORNE_OUT:
         notes["relation that the text does not bear out"] += 1
     else:
-        source, target = sorted((one, other), key=lambda name: _place(name, description))
+        source, target = sorted((subject, object_name), key=lambda name: _place(name, description))
         ends, segment_id = (best.entity(source), best.entity(target)), best.segment.id
         return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
     return None

@@ -62,8 +62,12 @@ def words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _pattern(name: str, normal: str) -> re.Pattern[str]:
-    forms = {unicodedata.normalize(form, one) for one in (" ".join(name.split()), normal) for form in ("NFC", "NFD")}
-    longest_first = sorted(forms, key=lambda one: (-len(one), one))
+    forms = {
+        unicodedata.normalize(form, spelling)
+        for spelling in (" ".join(name.split()), normal)
+        for form in ("NFC", "NFD")
+    }
+    longest_first = sorted(forms, key=lambda spelling: (-len(spelling), spelling))
     return re.compile("|".join(map(_bounded, longest_first)), re.IGNORECASE)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingSession, Search, Strategy
+from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, ReadingSession, Search, Strategy
 from memgraph_rag.errors import SearchMemoryExceeded, StoreError
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import Quotes
@@ -107,8 +107,7 @@ class Reading:
         refusal: _Refusal | None = None
         was_told = False
         with self._models.language.open_session(question) as session:
-            passes = strategy.read(
-                question,
+            context = ReadingContext(
                 graph=self._store,
                 search=self._search,
                 session=session,
@@ -117,7 +116,7 @@ class Reading:
                 documents=documents,
                 extract=self._extract,
             )
-            for steps in passes:
+            for steps in strategy.read(question, context):
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)

@@ -6,6 +6,7 @@ their own.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -70,14 +71,33 @@ def find_strategy(wanted: str | Strategy) -> Strategy:
     """A strategy by its name, with its defaults; one that is a strategy already is given back.
 
     Raises:
-        StrategyError: no strategy of that name, or no strategy.
+        StrategyError: no strategy of that name, no strategy, or one whose ``read`` takes other arguments.
     """
     if isinstance(wanted, str) and wanted in STRATEGIES:
         return STRATEGIES[wanted]()
     if isinstance(getattr(wanted, "name", None), str) and callable(getattr(wanted, "read", None)):
-        return cast("Strategy", wanted)
+        strategy = cast("Strategy", wanted)
+        _check_signature(strategy)
+        return strategy
     names = [name for name in STRATEGIES if not any(name in ablations for ablations in _ABLATIONS.values())]
     raise StrategyError(
         f"Expected a strategy out of {', '.join(names)}, or an object with a name and read(), got {wanted!r}.",
         name=wanted,
     )
+
+
+def _check_signature(strategy: Strategy) -> None:
+    """Refuse an object whose ``read`` takes something else than a question and a context."""
+    try:
+        signature = inspect.signature(strategy.read)
+    except ValueError:  # a callable that is not written in Python may show none
+        return
+    try:
+        signature.bind("question", "context")
+    except TypeError as error:
+        raise StrategyError(
+            f"Expected a strategy with read(question, context), got {strategy.name!r} with read{signature}. Take "
+            "graph, search, session, embedder, budget, documents and extract from the context "
+            "(memgraph_rag.contracts.ReadingContext).",
+            name=strategy.name,
+        ) from error

@@ -79,17 +79,17 @@ class Candidates:
 
     # ── what there is to read ────────────────────────────────────────────────────────────────────────────
 
-    def enter(self, found: Sequence[Node], wanted: Vector) -> None:
+    def enter(self, nodes: Sequence[Node], wanted: Vector) -> None:
         """Let in what a search found, best first, and the points of the first of its documents by this vector's cosine.
 
         Again for another search: a node's worths by its place in each add up, so that what both found comes first, and
         all cosines are those to the new vector.
         """
-        for rank, node in enumerate(found, 1):
+        for rank, node in enumerate(nodes, 1):
             self._entry[node.id] = self._entry.get(node.id, 0.0) + (_RANK + 1) / (_RANK + rank)
         # Of this search only: what the one before found and was forgotten since is gone.
-        self._unread |= dict.fromkeys(node.id for node in found if node.id not in self._read)
-        documents = dict.fromkeys(node.document_id for node in found)
+        self._unread |= dict.fromkeys(node.id for node in nodes if node.id not in self._read)
+        documents = dict.fromkeys(node.document_id for node in nodes)
         self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
         self._wanted = wanted
         if self._weights.similarity and self._scope:
@@ -138,9 +138,9 @@ class Candidates:
                 naming[entity] = max(naming.get(entity, 0.0), given[segment_id])
         if not naming:
             return
-        found = self._graph.expand(sorted(naming), vector=self._wanted, k=_EDGES, documents=self._documents)
+        neighbours = self._graph.expand(sorted(naming), vector=self._wanted, k=_EDGES, documents=self._documents)
         passed: dict[str, float] = {}
-        for neighbour in found:
+        for neighbour in neighbours:
             relation = neighbour.relation
             if relation.segment_id in self._read:
                 continue
@@ -151,7 +151,7 @@ class Candidates:
                 passed[relation.segment_id] = worth
                 self._via[relation.segment_id] = relation.description
         self._passed_over |= passed
-        self._unread |= dict.fromkeys(one for one in passed if one not in self._unread)
+        self._unread |= dict.fromkeys(segment_id for segment_id in passed if segment_id not in self._unread)
 
     @property
     def read_so_far(self) -> int:
@@ -180,17 +180,17 @@ class Candidates:
         """The unread nodes of the highest scores, best first, ties by id; of these, those that are still there."""
         scores = ((node_id, sum(self.sources(node_id).values())) for node_id in self._unread)
         best = [node_id for node_id, _ in nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))]
-        found = self._graph.nodes(best)
-        for node_id in set(best).difference(node.id for node in found):
+        nodes = self._graph.nodes(best)
+        for node_id in set(best).difference(node.id for node in nodes):
             del self._unread[node_id]
-        return found
+        return nodes
 
     def best(self) -> Node | None:
         """The unread node of the highest score; None where all are read or forgotten."""
         most = 1
         while self._unread:
-            found = self.ranked(most)
-            if found:
-                return found[0]
+            nodes = self.ranked(most)
+            if nodes:
+                return nodes[0]
             most *= 2  # a whole document went: few reads, however long it was
         return None

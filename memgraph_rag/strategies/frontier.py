@@ -45,11 +45,13 @@ class MentionFrontier:
 
     def next(self, vector: Vector, read: Collection[str]) -> Found | None:
         """The unread segment nearest to the vector; where all of theirs are read, of the entities in what was read."""
-        found = self._nearest(self.entities, vector, read)
-        if found is None:
+        nearest = self._nearest(self.entities, vector, read)
+        if nearest is None:
             beside = self._graph.entities_of(sorted(read))
-            found = self._nearest(sorted({one for of_segment in beside.values() for one in of_segment}), vector, read)
-        return found
+            nearest = self._nearest(
+                sorted({entity_id for of_segment in beside.values() for entity_id in of_segment}), vector, read
+            )
+        return nearest
 
     def _nearest(self, entities: Sequence[str], vector: Vector, read: Collection[str]) -> Found | None:
         if not entities:
@@ -103,7 +105,9 @@ class RelationFrontier:
             ends = (edge.relation.source_id, edge.relation.target_id)
             if edge.relation.id not in self._followed and closed.isdisjoint(ends):
                 self._followed.add(edge.relation.id)
-                self._mentions.entities += [one for one in dict.fromkeys(ends) if one not in self.entities]
+                self._mentions.entities += [
+                    entity_id for entity_id in dict.fromkeys(ends) if entity_id not in self.entities
+                ]
                 return edge
         return None
 

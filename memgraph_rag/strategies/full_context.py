@@ -5,11 +5,11 @@ It knows graph and session by their contracts. Invariant: segments are read in t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.flat import read_in_order
-from memgraph_rag.types import Budget, Step
+from memgraph_rag.types import Step
 
 __all__ = ["FullContext"]
 
@@ -19,20 +19,11 @@ class FullContext:
 
     name = "full_context"
 
-    def read(
-        self,
-        question: str,  # noqa: ARG002 - the contract
-        *,
-        graph: GraphReader,
-        search: Search,  # noqa: ARG002 - the contract
-        session: ReadingSession,
-        embedder: Embedder,  # noqa: ARG002 - the contract
-        budget: Budget,  # noqa: ARG002 - one segment a pass
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, _question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""
-        wanted = documents if documents is not None else [record.id for record in graph.documents()]
-        stored = (segment for document_id in wanted for segment in graph.segments_of(document_id))
+        wanted = (
+            context.documents if context.documents is not None else [record.id for record in context.graph.documents()]
+        )
+        stored = (segment for document_id in wanted for segment in context.graph.segments_of(document_id))
         segments = (segment for segment in stored if not segment.echo)
-        yield from read_in_order(((segment, 0.0) for segment in segments), session)
+        yield from read_in_order(((segment, 0.0) for segment in segments), context.session)

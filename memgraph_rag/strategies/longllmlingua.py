@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
-from memgraph_rag.types import Budget, Segment, Step, StopReason, Vector, as_line
+from memgraph_rag.contracts import ReadingContext, ReadingSession
+from memgraph_rag.types import Segment, Step, StopReason, Vector, as_line
 
 __all__ = ["LongLLMLingua", "kept_shares"]
 
@@ -47,25 +47,16 @@ class LongLLMLingua:
         self._coarse = coarse
         self._spread = spread
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,  # noqa: ARG002 - the contract
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,  # noqa: ARG002 - the contract
-        budget: Budget,
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``. What is compared is paid for, but not read."""
+        session, most_tokens = context.session, context.budget.max_tokens
         target = min(self._target, session.tokens_left)
-        if budget.max_tokens is not None:
-            target = min(target, budget.max_tokens)
-        found = search.find(question, k=self._candidates, mode="hybrid", documents=documents)
+        if most_tokens is not None:
+            target = min(target, most_tokens)
+        evidence = context.search.find(question, k=self._candidates, mode="hybrid", documents=context.documents)
+        segments = [item.segment for item in evidence]
         asked = question + _TIE
-        losses = [(_mean(session.surprise(asked, after=one.segment.text)[1]), one.segment) for one in found]
+        losses = [(_mean(session.surprise(asked, after=segment.text)[1]), segment) for segment in segments]
         chosen = _within(sorted(losses, key=lambda pair: (pair[0], pair[1].id)), int(self._coarse * target))
         shares = kept_shares([segment.tokens for _, segment in chosen], target, self._spread)
         waiting = [

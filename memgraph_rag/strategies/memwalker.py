@@ -17,11 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, fitting
-from memgraph_rag.types import Budget, Node, Segment, Step, StopReason, as_line
+from memgraph_rag.types import Node, Segment, Step, StopReason, as_line
 
 __all__ = ["MemWalker"]
 
@@ -50,33 +50,22 @@ class MemWalker:
         self._leaves = leaves
         self._yes_threshold = yes_threshold
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,  # noqa: ARG002 - the contract
-        budget: Budget,  # noqa: ARG002 - one node a pass
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a node; see ``Strategy.read``."""
-        reflection = Reflection(session, yes_threshold=self._yes_threshold)
-        ways = _Ways(graph, graph.top_nodes(documents_to_walk(question, graph, search, documents)))
+        reflection = Reflection(context.session, yes_threshold=self._yes_threshold)
+        ways = _Ways(context.graph, context.graph.top_nodes(documents_to_walk(question, context)))
         leaves_left = self._leaves
-        nodes = ways.open(session.tokens_left)
+        nodes = ways.open(context.session.tokens_left)
         while nodes:
-            node = self._chosen(nodes, session)
-            (attention,) = session.append([as_line(node.text)]).tolist()
+            node = self._chosen(nodes, context.session)
+            (attention,) = context.session.append([as_line(node.text)]).tolist()
             ways.take(node)
             p_yes = None
             if isinstance(node, Segment):
                 leaves_left -= 1
-                p_yes = session.probability_of_yes()
+                p_yes = context.session.probability_of_yes()
                 reflection.hear(p_yes)
-            nodes = ways.open(session.tokens_left)
+            nodes = ways.open(context.session.tokens_left)
             stop = None
             if reflection.is_enough:
                 stop = StopReason.ANSWERABLE
@@ -123,7 +112,7 @@ class _Ways:
         if not isinstance(node, Segment):
             below = [edge.target_id for edge in self._graph.successors([node.id])]
             self._levels.append(self._graph.nodes(below))
-        self._levels = [[one for one in level if one.id not in self._read] for level in self._levels]
+        self._levels = [[node for node in level if node.id not in self._read] for level in self._levels]
 
 
 def _named(nodes: Sequence[Node], session: ReadingSession) -> Node:
@@ -134,8 +123,10 @@ def _named(nodes: Sequence[Node], session: ReadingSession) -> Node:
     parts = "\n".join(f"{number}. {as_line(node.text)}" for number, node in enumerate(listed, 1))
 
     def number_in(reply: str) -> int:
-        found = _NUMBER.search(reply)
-        return int(found.group()) if found and 1 <= int(found.group()) <= len(listed) else 0
+        match = _NUMBER.search(reply)
+        return int(match.group()) if match and 1 <= int(match.group()) <= len(listed) else 0
 
-    reply = ask(session, _WHICH.format(parts=parts), max_tokens=_REPLY_TOKENS, is_usable=lambda one: number_in(one) > 0)
+    reply = ask(
+        session, _WHICH.format(parts=parts), max_tokens=_REPLY_TOKENS, is_usable=lambda text: number_in(text) > 0
+    )
     return listed[max(number_in(reply), 1) - 1]

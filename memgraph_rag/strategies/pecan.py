@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Literal
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import START_TOKENS, fitting, start_set
@@ -62,55 +62,45 @@ class Pecan:
         self._start_tokens = start_tokens
         self._ahead = ahead
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,
-        budget: Budget,
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Read all top-level nodes, then node after node; see ``Strategy.read``."""
-        signals = self._signals(session)
-        reflection = Reflection(session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
-        scope = documents_to_walk(question, graph, search, documents)
+        signals = self._signals(context.session)
+        reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
+        scope = documents_to_walk(question, context)
         similarity = {
-            hit.node_id: hit.score for hit in graph.similarities(embedder.embed([question])[0], documents=scope)
+            hit.node_id: hit.score
+            for hit in context.graph.similarities(context.embedder.embed([question])[0], documents=scope)
         }
-        top = graph.top_nodes(scope)
+        top = context.graph.top_nodes(scope)
         if not self._with_points:
-            stored = (segment for document in scope for segment in graph.segments_of(document))
+            stored = (segment for document in scope for segment in context.graph.segments_of(document))
             top = [segment for segment in stored if not segment.echo]
             similarity = {node.id: similarity[node.id] for node in top if node.id in similarity}
-        walk = _Walk(similarity, signals, self._similarity_weight, graph)
-        start = _start_set(top, similarity, session, budget, self._start_tokens)
+        walk = _Walk(similarity, signals, self._similarity_weight, context.graph)
+        start = _start_set(top, similarity, context.session, context.budget, self._start_tokens)
         if not start:
             return
-        attention = session.append([as_line(node.text) for node in start]).tolist()
-        p_yes = session.probability_of_yes()
+        attention = context.session.append([as_line(node.text) for node in start]).tolist()
+        p_yes = context.session.probability_of_yes()
         steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
         reflection.hear(p_yes)
         walk.read(start, attention)
         while True:
-            ranked, nodes = walk.best(self._most_ahead(walk, budget))
-            ahead = fitting(nodes, session.tokens_left)
+            ranked, nodes = walk.best(self._most_ahead(walk, context.budget))
+            ahead = fitting(nodes, context.session.tokens_left)
             stop = _stop(reflection, ranked, ahead)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
                 return
             steps = []
-            attentions, p_yeses = session.read_ahead([as_line(node.text) for node in ahead])
+            attentions, p_yeses = context.session.read_ahead([as_line(node.text) for node in ahead])
             for node, attended, p_yes in zip(ahead, attentions.tolist(), p_yeses.tolist(), strict=True):
                 if steps:
                     ranked = walk.ranked(1)
                 best, score = ranked[0]
                 if best != node.id or reflection.is_enough:
-                    session.take_back(len(ahead) - len(steps))
+                    context.session.take_back(len(ahead) - len(steps))
                     break
                 steps.append(Step(node, score, attended, p_yes, sources=walk.sources(node.id)))
                 walk.read([node], [attended])

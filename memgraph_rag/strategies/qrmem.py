@@ -21,7 +21,7 @@ from typing import ClassVar, Protocol
 
 from typing_extensions import override
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import Extract, ReadingContext, ReadingSession
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
 from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, NEVER, Reflection, ask
@@ -55,10 +55,7 @@ class _Around:
 
     question: str
     named: Sequence[str]
-    graph: GraphReader
-    search: Search
-    embedder: Embedder
-    documents: Sequence[str] | None
+    context: ReadingContext
 
 
 class _Navigated(ABC):
@@ -87,29 +84,20 @@ class _Navigated(ABC):
         self._start_tokens = start_tokens
         self._reflects = reflects
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,
-        budget: Budget,
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
-        around = _Around(question, search.named_in(question), graph, search, embedder, documents)
+        around = _Around(question, context.search.named_in(question), context)
         reflection = Reflection(
-            session,
+            context.session,
             yes_threshold=self._yes_threshold,
             yes_needed=1 if self._reflects else NEVER,
             most_reasons=self._rounds if self._reflects else 0,
             request=self._request,
         )
-        start = start_set(_first(around), session, budget, most_tokens=self._start_tokens)
-        yield from _reflecting(self._guide(around, extract), start, session, budget, reflection, self._rounds)
+        start = start_set(_first(around), context.session, context.budget, most_tokens=self._start_tokens)
+        yield from _reflecting(
+            self._guide(around, context.extract), start, context.session, context.budget, reflection, self._rounds
+        )
 
     @abstractmethod
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
@@ -147,7 +135,9 @@ class Qrmem(_Navigated):
 
     @override
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
-        frontier = RelationFrontier(around.graph, around.named, around.documents, open_entities=self._open_entities)
+        frontier = RelationFrontier(
+            around.context.graph, around.named, around.context.documents, open_entities=self._open_entities
+        )
         return _Navigation(around, frontier, extract, self._updates)
 
 
@@ -181,30 +171,21 @@ class GraphExpansion:
         self._threshold = threshold
         self._k = k
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,
-        budget: Budget,  # noqa: ARG002 - one segment a pass
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""
-        frontier = RelationFrontier(graph, search.named_in(question), documents)
-        vector = embedder.embed([question])[0]
+        frontier = RelationFrontier(context.graph, context.search.named_in(question), context.documents)
+        vector = context.embedder.embed([question])[0]
         facts: list[str] = []
         while len(facts) < self._rounds:
             edge = frontier.follow(vector)
             if edge is None or edge.score < self._threshold:
                 break
             facts.append(edge.relation.description)
-        wanted = ask(session, _ELABORATE.format(facts="\n".join(f"* {fact}" for fact in facts))) if facts else ""
-        found = search.find(f"{question} {wanted}".strip(), k=self._k, documents=documents)
-        steps = read_in_order([(one.segment, one.score) for one in found], session)
+        wanted = (
+            ask(context.session, _ELABORATE.format(facts="\n".join(f"* {fact}" for fact in facts))) if facts else ""
+        )
+        evidence_list = context.search.find(f"{question} {wanted}".strip(), k=self._k, documents=context.documents)
+        steps = read_in_order([(evidence.segment, evidence.score) for evidence in evidence_list], context.session)
         for place, (step,) in enumerate(steps):
             yield (replace(step, reason=wanted) if place == 0 else step,)
 
@@ -222,18 +203,18 @@ class _Navigation:
     def find(self, reason: str, read: Collection[str]) -> Found | None:
         """The segment behind the nearest relation; the graph is updated before."""
         self._update(reason, read)
-        names = [entity.name for entity in self._around.graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
+        names = [entity.name for entity in self._around.context.graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
         wanted = " ".join((self._around.question, reason, ", ".join(names)))
-        return self._frontier.next(self._around.embedder.embed([wanted])[0], read)
+        return self._frontier.next(self._around.context.embedder.embed([wanted])[0], read)
 
     def _update(self, reason: str, read: Collection[str]) -> None:
         """Have the segments in hand searched for what bears on the question: what is found is in the graph then."""
-        fresh = [one for one in read if one not in self._searched]
+        fresh = [segment_id for segment_id in read if segment_id not in self._searched]
         if self._extract is None or not self._updates_left or not fresh:
             return
         self._updates_left -= 1
         self._searched.update(fresh)
-        segments = [node for node in self._around.graph.nodes(fresh) if isinstance(node, Segment)]
+        segments = [node for node in self._around.context.graph.nodes(fresh) if isinstance(node, Segment)]
         self._extract(f"{self._around.question} {reason}".strip(), segments)
 
 
@@ -242,14 +223,14 @@ class _Trial:
 
     def __init__(self, around: _Around) -> None:
         self._around = around
-        self._frontier = MentionFrontier(around.graph, around.named, around.documents)
+        self._frontier = MentionFrontier(around.context.graph, around.named, around.context.documents)
 
     def find(self, reason: str, read: Collection[str]) -> Found | None:
         """A segment that names what the model asked for; where it named nothing known, what was current."""
-        wanted = self._around.search.named_in(reason) if reason else []
+        wanted = self._around.context.search.named_in(reason) if reason else []
         if wanted:
             self._frontier.entities = wanted
-        vector = self._around.embedder.embed([f"{self._around.question} {reason}".strip()])[0]
+        vector = self._around.context.embedder.embed([f"{self._around.question} {reason}".strip()])[0]
         return self._frontier.next(vector, read)
 
 
@@ -258,11 +239,13 @@ def _first(around: _Around) -> Iterable[Segment]:
 
     Of an entity in very many segments the nearest 32 are looked at.
     """
-    question, graph, documents = around.question, around.graph, around.documents
-    vector = around.embedder.embed([question])[0]
+    question, graph, documents = around.question, around.context.graph, around.context.documents
+    vector = around.context.embedder.embed([question])[0]
     hits = graph.segments_naming(around.named, vector=vector, k=_NAMED, documents=documents)
     segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
-    return segments or [evidence.segment for evidence in around.search.find(question, k=_NAMED, documents=documents)]
+    return segments or [
+        evidence.segment for evidence in around.context.search.find(question, k=_NAMED, documents=documents)
+    ]
 
 
 def _reflecting(
@@ -289,15 +272,15 @@ def _reflecting(
         if is_spent(budget, hand.count, session):
             yield tuple(steps)
             return
-        stop, found, reason = StopReason.MAX_ROUNDS, None, ""
+        stop, finding, reason = StopReason.MAX_ROUNDS, None, ""
         if left:
             left -= 1
             reason = reflection.missing()
-            found = guide.find(reason, hand.read)
+            finding = guide.find(reason, hand.read)
             stop = StopReason.EXHAUSTED
-            if found is not None and not hand.can_hold(found):
-                stop, found = StopReason.WINDOW, None
-        yield (*steps[:-1], replace(steps[-1], reason=reason, stop=None if found else stop))
-        if found is None:
+            if finding is not None and not hand.can_hold(finding):
+                stop, finding = StopReason.WINDOW, None
+        yield (*steps[:-1], replace(steps[-1], reason=reason, stop=None if finding else stop))
+        if finding is None:
             return
-        steps = [hand.take(found)]
+        steps = [hand.take(finding)]

@@ -6,12 +6,12 @@ where it is told to, whether to read on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search, SearchMode
+from memgraph_rag.contracts import ReadingContext, SearchMode
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import Reflection
-from memgraph_rag.types import Budget, Step
+from memgraph_rag.types import Step
 
 __all__ = ["TopK"]
 
@@ -35,20 +35,9 @@ class TopK:
         """``top_k``, or ``top_k_graph``, ``top_k_keywords`` and ``top_k_vector``."""
         return "top_k" if self._mode == "hybrid" else f"top_k_{self._mode}"
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,  # noqa: ARG002 - the contract
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,  # noqa: ARG002 - the contract
-        budget: Budget,  # noqa: ARG002 - one segment a pass
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""
-        found = search.find(question, k=self._k, mode=self._mode, documents=documents)
-        reflection = Reflection(session) if self._stop_early else None
-        scored = [(evidence.segment, evidence.score) for evidence in found]
-        yield from read_in_order(scored, session, reflection=reflection)
+        evidence_list = context.search.find(question, k=self._k, mode=self._mode, documents=context.documents)
+        reflection = Reflection(context.session) if self._stop_early else None
+        scored = [(evidence.segment, evidence.score) for evidence in evidence_list]
+        yield from read_in_order(scored, context.session, reflection=reflection)

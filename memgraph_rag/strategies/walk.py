@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
+from memgraph_rag.contracts import ReadingContext, ReadingSession
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
@@ -61,54 +61,45 @@ class Walk:
         self._more_tokens = more_tokens
         self._reasons = reasons
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,
-        budget: Budget,
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """The best of the entry in one pass, then node after node; see ``Strategy.read``."""
         reflection = Reflection(
-            session,
+            context.session,
             yes_threshold=self._yes_threshold,
             yes_needed=self._yes_needed,
             most_reasons=self._reasons,
             request=NEXT_SEARCH,
         )
-        is_known = session.calibration is not None
-        candidates = Candidates(graph, _trusted(self._weights, session), documents, falls_with_distance=not is_known)
+        is_known = context.session.calibration is not None
+        candidates = Candidates(
+            context.graph, _trusted(self._weights, context.session), context.documents, falls_with_distance=not is_known
+        )
 
         def enter(query: str) -> None:
-            found = search.find(query, k=_ENTRY, documents=documents)
-            candidates.enter([evidence.segment for evidence in found], embedder.embed([query])[0])
+            evidence_list = context.search.find(query, k=_ENTRY, documents=context.documents)
+            candidates.enter([evidence.segment for evidence in evidence_list], context.embedder.embed([query])[0])
 
         enter(question)
-        start = self._start(candidates, session, budget)
+        start = self._start(candidates, context.session, context.budget)
         if not start:
             return
-        steps = _taken(start, candidates, session)
+        steps = _taken(start, candidates, context.session)
         tokens_left = self._more_tokens
         while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
             reflection.hear(p_yes)
             reason = ""
-            if tokens_left > 0 and not is_spent(budget, candidates.read_so_far, session):
+            if tokens_left > 0 and not is_spent(context.budget, candidates.read_so_far, context.session):
                 reason = _next_search(p_yes, reflection)
             if reason:
                 enter(f"{question} {reason}")
             best = candidates.best()
-            stop = _stop(reflection, best, tokens_left, session)
+            stop = _stop(reflection, best, tokens_left, context.session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
             if stop is not None or best is None:
                 return
-            steps = _taken([best], candidates, session)
+            steps = _taken([best], candidates, context.session)
             tokens_left -= cost(best)
 
     def _start(self, candidates: Candidates, session: ReadingSession, budget: Budget) -> list[Node]:

@@ -47,34 +47,34 @@ class Hand:
         steps = [Step(segment, 0.0, attended) for segment, attended in zip(segments, attention, strict=True)]
         return [*steps[:-1], replace(steps[-1], p_yes=self._session.probability_of_yes())]
 
-    def can_hold(self, found: Found) -> bool:
+    def can_hold(self, finding: Found) -> bool:
         """Whether there is room, or room can be made by letting go of what scores less."""
-        return self._too_many(found) is not None
+        return self._too_many(finding) is not None
 
-    def take(self, found: Found) -> Step:
+    def take(self, finding: Found) -> Step:
         """Read a segment that can be held; the lowest scores are let go first, ties the later ones."""
-        dropped = self._too_many(found)
+        dropped = self._too_many(finding)
         assert dropped is not None
         self._let_go(dropped)
         before = self._session.tokens_left
-        (attention,) = self._session.append([as_line(found.segment.text)]).tolist()
-        self._added.append(_Added(found.segment, found.score, before - self._session.tokens_left))
-        self.read[found.segment.id] = None
-        sources = {"relation" if found.via else "similarity": found.score}
+        (attention,) = self._session.append([as_line(finding.segment.text)]).tolist()
+        self._added.append(_Added(finding.segment, finding.score, before - self._session.tokens_left))
+        self.read[finding.segment.id] = None
+        sources = {"relation" if finding.via else "similarity": finding.score}
         p_yes = self._session.probability_of_yes()
-        ids = tuple(one.segment.id for one in dropped)
-        return Step(found.segment, found.score, attention, p_yes, None, sources, found.via, "", ids)
+        ids = tuple(dropped_item.segment.id for dropped_item in dropped)
+        return Step(finding.segment, finding.score, attention, p_yes, None, sources, finding.via, "", ids)
 
-    def _too_many(self, found: Found) -> list[_Added] | None:
+    def _too_many(self, finding: Found) -> list[_Added] | None:
         """What must go for this one, in the order of reading; None where that is not enough."""
-        missing = cost(found.segment) - self._session.tokens_left
+        missing = cost(finding.segment) - self._session.tokens_left
         lowest = sorted(enumerate(self._added), key=lambda placed: (placed[1].score, -placed[0]))
         chosen = []
-        for place, one in lowest:
-            if missing <= 0 or one.score >= found.score:
+        for place, item in lowest:
+            if missing <= 0 or item.score >= finding.score:
                 break
             chosen.append(place)
-            missing -= one.tokens
+            missing -= item.tokens
         return None if missing > 0 else [self._added[place] for place in sorted(chosen)]
 
     def _let_go(self, dropped: Sequence[_Added]) -> None:
@@ -83,7 +83,7 @@ class Hand:
             return
         first = self._added.index(dropped[0])
         self._session.take_back(len(self._added) - first)
-        stay = [one for one in self._added[first:] if one not in dropped]
+        stay = [item for item in self._added[first:] if item not in dropped]
         if stay:
-            self._session.read_ahead([as_line(one.segment.text) for one in stay])
+            self._session.read_ahead([as_line(item.segment.text) for item in stay])
         self._added[first:] = stay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
 
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.full_context import FullContext
 from memgraph_rag.types import Budget, Step, StopReason
 
@@ -18,12 +19,14 @@ def read(*, nodes=NODES, window: int = 1_000_000, documents=None) -> list[Step]:
     session = HandMadeSession({"a1": 0.5}, window=window)
     passes = FullContext().read(
         "Where is the fox?",
-        graph=HandMadeGraph(nodes),
-        search=HandMadeSearch(),
-        session=session,
-        embedder=OneVector(),
-        budget=Budget(),
-        documents=documents,
+        ReadingContext(
+            graph=HandMadeGraph(nodes),
+            search=HandMadeSearch(),
+            session=session,
+            embedder=OneVector(),
+            budget=Budget(),
+            documents=documents,
+        ),
     )
     steps = [step for (step,) in passes]
     assert session.read == [step.node.id for step in steps]

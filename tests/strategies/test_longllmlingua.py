@@ -9,6 +9,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua, kept_shares
 from memgraph_rag.testing import FakeLanguageModel, FakeSession
 from memgraph_rag.types import Budget, Segment, Step, StopReason
@@ -34,11 +35,13 @@ def walk(
     session = Session(QUESTION, window=FakeLanguageModel().window)
     passes = strategy.read(
         QUESTION,
-        graph=HandMadeGraph(list(found)),
-        search=HandMadeSearch(found),
-        session=session,
-        embedder=OneVector(),
-        budget=budget or Budget(),
+        ReadingContext(
+            graph=HandMadeGraph(list(found)),
+            search=HandMadeSearch(found),
+            session=session,
+            embedder=OneVector(),
+            budget=budget or Budget(),
+        ),
     )
     return [step for steps in passes for step in steps], getattr(session, "texts", [])
 

@@ -9,6 +9,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector,
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
 
@@ -40,12 +41,14 @@ def walk(
 ) -> list[Step]:
     passes = (strategy or MemWalker()).read(
         "Where is the fox?",
-        graph=HandMadeGraph(nodes, edges),
-        search=HandMadeSearch([node for node in nodes if node.level == 0]),
-        session=session,
-        embedder=OneVector(),
-        budget=Budget(),
-        documents=documents,
+        ReadingContext(
+            graph=HandMadeGraph(nodes, edges),
+            search=HandMadeSearch([node for node in nodes if node.level == 0]),
+            session=session,
+            embedder=OneVector(),
+            budget=Budget(),
+            documents=documents,
+        ),
     )
     steps = [step for of_pass in passes for step in of_pass]
     assert session.read == [step.node.id for step in steps], "told, and no more"

@@ -11,6 +11,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, One
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
@@ -47,12 +48,14 @@ class World:
         return list(
             (pecan or Pecan()).read(
                 QUESTION,
-                graph=self.graph,
-                search=HandMadeSearch([node for node in self.nodes if node.level == 0]),
-                session=self.session,
-                embedder=OneVector(),
-                budget=budget or Budget(),
-                documents=documents,
+                ReadingContext(
+                    graph=self.graph,
+                    search=HandMadeSearch([node for node in self.nodes if node.level == 0]),
+                    session=self.session,
+                    embedder=OneVector(),
+                    budget=budget or Budget(),
+                    documents=documents,
+                ),
             )
         )
 

@@ -10,7 +10,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph_rag.contracts import Strategy
+from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.types import OPEN_KIND, Budget, Node, Relation, Segment, Step, StopReason
@@ -48,13 +48,15 @@ def read(
     steps: list[Step] = []
     passes = strategy.read(
         QUESTION,
-        graph=graph or world(),
-        search=search or HandMadeSearch(shelf(6), named=["Ann", "Ben", "Cay", "Dan", "Eve"]),
-        session=session,
-        embedder=OneVector(),
-        budget=budget or Budget(),
-        documents=documents,
-        extract=extract,
+        ReadingContext(
+            graph=graph or world(),
+            search=search or HandMadeSearch(shelf(6), named=["Ann", "Ben", "Cay", "Dan", "Eve"]),
+            session=session,
+            embedder=OneVector(),
+            budget=budget or Budget(),
+            documents=documents,
+            extract=extract,
+        ),
     )
     for of_pass in passes:
         steps += of_pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
 
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies import DEFAULT, STRATEGIES, find_strategy
 from memgraph_rag.strategies.top_k import TopK
@@ -17,12 +18,14 @@ def read(strategy: TopK, *, found=FOUND, window: int = 1_000_000, documents=None
     session = HandMadeSession({"s4": 0.5, "s2": 0.25}, window=window)
     passes = strategy.read(
         "Where is the fox?",
-        graph=HandMadeGraph(found),
-        search=HandMadeSearch(found),
-        session=session,
-        embedder=OneVector(),
-        budget=Budget(),
-        documents=documents,
+        ReadingContext(
+            graph=HandMadeGraph(found),
+            search=HandMadeSearch(found),
+            session=session,
+            embedder=OneVector(),
+            budget=Budget(),
+            documents=documents,
+        ),
     )
     steps = [step for (step,) in passes]
     assert session.read == [step.node.id for step in steps]

@@ -10,6 +10,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, One
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.candidates import Weights
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason, Summarizes
@@ -54,12 +55,14 @@ class World:
         told = {text: [segments[name] for name in found] for text, found in self.told.items()}
         passes = walk.read(
             QUESTION,
-            graph=self.graph,
-            search=HandMadeSearch([segments[name] for name in self.found], told=told),
-            session=self.session,
-            embedder=OneVector(),
-            budget=budget or Budget(),
-            documents=documents,
+            ReadingContext(
+                graph=self.graph,
+                search=HandMadeSearch([segments[name] for name in self.found], told=told),
+                session=self.session,
+                embedder=OneVector(),
+                budget=budget or Budget(),
+                documents=documents,
+            ),
         )
         taken = []
         for steps in passes:
