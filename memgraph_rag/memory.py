@@ -285,7 +285,7 @@ class Memory:
             StoreError: the database failed, or was opened for reading only.
         """
         with telemetry.span("add") as told:
-            (outcome,) = self._ingestion(self._layers).run([Request(source, key, title, metadata)])
+            (outcome,) = self._ingestion(self._layers).add([Request(source, key, title, metadata)])
             if isinstance(outcome, Failure):
                 raise outcome.error
             told |= telemetry.of_receipt(outcome)
@@ -313,7 +313,7 @@ class Memory:
                 "a list."
             )
         requests = (Request(source) for source in sources)
-        return Outcomes("add_many", telemetry.each("add", self._ingestion(self._layers).run(requests)))
+        return Outcomes("add_many", telemetry.each("add", self._ingestion(self._layers).add(requests)))
 
     def folder(self, path: Path) -> Folder:
         """The files of a folder and of all below it, as sources for ``add_many``; ``left_out`` says what is none.

@@ -112,10 +112,6 @@ class GraphReader(Protocol):
         """
         ...
 
-    def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
-        """The k relations of the largest cosine; ties by relation id."""
-        ...
-
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:

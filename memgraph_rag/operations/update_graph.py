@@ -17,7 +17,7 @@ import numpy as np
 from memgraph_rag.contracts import GraphStore, Models, SplitDocument
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.operations.ingest import with_relation_vectors
+from memgraph_rag.operations.graph_building import embed_relations
 from memgraph_rag.types import DocumentGraph, Relation, Segment
 
 __all__ = ["Learning"]
@@ -55,7 +55,7 @@ class Learning:
             for record, document, made in zip(records, documents, rows, strict=True)
             if made.mentions or made.relations
         ]
-        with_vectors = with_relation_vectors(graphs, self._store, self._models.embedder)
+        with_vectors = embed_relations(graphs, self._store, self._models.embedder)
         return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
 
     def _is_stored(self, graph: DocumentGraph) -> bool:

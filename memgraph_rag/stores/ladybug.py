@@ -132,14 +132,6 @@ class LadybugStore(graph_writes.WrittenGraph):
         named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)
         return relation_rows.decode_neighbours((row | both for row, both in zip(best, named, strict=True)), k)
 
-    def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
-        """The k relations of the largest cosine, by an exact scan."""
-        query = graph_reads.numbers(vector)
-        if k < 1 or graph_reads.nowhere(documents):
-            return []
-        found = self._run("read/score_relations", vector=query, k=k, **graph_reads.within(documents))
-        return relation_rows.decode_neighbours(found, k)
-
     def _counts(self, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
         with self._file.lock:
             self._require_open()
@@ -292,7 +284,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
             count = len(columns[next(iter(columns))])
             few = queries.shared(name) if count <= FEW_ROWS else None
-            statement = few or queries.statement(name, DIALECT)
+            statement = few or queries.loading(name)
             if count:
                 stored = rows.as_dicts(columns) if few else _arrow(columns)
                 execute(statement.text, statement.bind(self._bound, {"rows": stored, **parameters}))

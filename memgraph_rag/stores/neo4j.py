@@ -130,19 +130,6 @@ class Neo4jStore(graph_writes.WrittenGraph):
             found = self._run("read/find_neighbours", **asked, vector=query)
         return relation_rows.decode_neighbours(found, k)
 
-    def nearest_relations(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Neighbour]:
-        """The k relations of the largest cosine: by the index, or exactly where the index cannot be trusted."""
-        query = graph_reads.numbers(vector)
-        if k < 1 or graph_reads.nowhere(documents):
-            return []
-        if documents is None:
-            width = _width(k)
-            found = self._by_index("read/find_nearest_relations", vector=query, width=width)
-            if trusted := _trusted(relation_rows.decode_neighbours(found or [], width), k):
-                return trusted
-        found = self._run("read/score_relations", vector=query, k=k, **graph_reads.within(documents))
-        return relation_rows.decode_neighbours(found, k)
-
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored."""
         self._require_open()

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["DIALECTS", "Dialect", "Statement", "folder", "migrations", "parse", "shared", "statement"]
+__all__ = ["DIALECTS", "Dialect", "Statement", "folder", "loading", "migrations", "parse", "shared", "statement"]
 
 Dialect = Literal["ladybug", "neo4j_5", "neo4j_2026"]
 
@@ -32,6 +32,8 @@ MADE = re.compile(r"CREATE (?:CONSTRAINT|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 INDEXED = re.compile(r"\b[a-z]\.(\w+)")
 
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
+
+_UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,16 @@ def shared(name: str) -> Statement | None:
     kind, verb = name.split("/")
     path = folder() / kind / f"{verb}.cypher"
     return parse(path) if path.is_file() else None
+
+
+@cache
+def loading(name: str) -> Statement:
+    """Ladybug's text for rows in an arrow table: its own, or that which every engine understands, with another head.
+
+    A list of rows is unwound (``UNWIND $rows AS row`` and ``row.id``), a table is loaded (``LOAD FROM $rows``, ``id``).
+    """
+    own = statement(name, "ladybug")
+    return replace(own, text=_COLUMN.sub("", own.text.replace(_UNWIND, "LOAD FROM $rows")))
 
 
 @cache

@@ -5,26 +5,21 @@ from __future__ import annotations
 import json
 from functools import partial
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 
 from memgraph_rag import Memory
-from memgraph_rag.operations.ingest import Ingestion
+from memgraph_rag.operations.segmenting import cut_segments
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.text.loading import Source, load
 from memgraph_rag.types import Document, DocumentGraph, Message, Receipt, Segment, Turn, entity_id
 
 
 def segments_of(source: Source, *, tokens: int = 20, **arguments: object) -> tuple[Segment, ...]:
-    """What ``Ingestion`` makes of a source, after the promises that hold for every document."""
+    """The segments of a source, after the promises that hold for every document."""
     document = load(source, **arguments)  # type: ignore[arg-type]
-    store, models = SimpleNamespace(namespace="test"), SimpleNamespace(language=FakeLanguageModel())
-    segments = (
-        Ingestion(store, models, [], count_tokens=models.language.count_tokens, segment_tokens=tokens)
-        ._split(document)
-        .segments
-    )  # type: ignore[arg-type]
+    count_tokens = FakeLanguageModel().count_tokens
+    segments = cut_segments(document, "d", namespace="test", count_tokens=count_tokens, max_tokens=tokens)
     cuts = [0, *(segment.end for segment in segments)]
     assert [(segment.start, segment.end) for segment in segments] == list(pairwise(cuts))
     assert cuts[-1] == len(document.text)

@@ -11,7 +11,7 @@ import pytest
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.memory import Memory
-from memgraph_rag.operations.ingest import with_relation_vectors
+from memgraph_rag.operations.graph_building import embed_relations
 from memgraph_rag.operations.update_graph import Learning
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels, FakeRecognizer
 from memgraph_rag.types import DocumentGraph
@@ -99,9 +99,9 @@ def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, cap
 
 
 def test_the_vectors_of_no_relation_are_none(memory):
-    assert with_relation_vectors([], memory._store, FakeEmbedder()) == []
+    assert embed_relations([], memory._store, FakeEmbedder()) == []
     receipt = memory.add(TEXT, key="a")
-    (graph,) = with_relation_vectors(
+    (graph,) = embed_relations(
         [DocumentGraph(memory._store.document(receipt.document_id), (), np.zeros((0, 64), np.float32))],
         memory._store,
         FakeEmbedder(),

@@ -17,7 +17,10 @@ from memgraph_rag.stores import queries
 from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
 
 ROOM = Path(queries.__file__).parent
-SHARED = ("damage.py", "embedding.py", "operations/answer.py", "relating.py", "writing.py", "keeping.py", "whole.py")
+SHARED = (
+    "document_reader.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py", "integrity.py",
+    "kept_questions.py", "relation_writes.py",
+)  # fmt: skip
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
     "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py"),
@@ -146,13 +149,22 @@ def test_the_header_is_read() -> None:
     assert statement.bind({"namespace": "n", "other": 1}, {"node_ids": []}) == {"namespace": "n", "node_ids": []}
 
 
+def test_a_table_is_loaded_by_the_text_that_unwinds_a_list() -> None:
+    statement = queries.loading("write/embed_entities")
+
+    assert statement.text.splitlines()[:2] == ["LOAD FROM $rows", "MATCH (e:Entity {id: id})"]
+    assert statement.params == queries.statement("write/embed_entities", "neo4j_5").params
+    assert queries.loading("write/create_segments") == queries.statement("write/create_segments", "ladybug")
+
+
 def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
     make_store().close()
     if engine == "ladybug":
         with ladybug.Database(str(place["address"])) as database, ladybug.Connection(database) as connection:
             own = [queries.statement(name, "ladybug") for name in names_used("ladybug")]
             for_few = [statement for name in names_used("ladybug") if (statement := queries.shared(name))]
-            for statement in dict.fromkeys((*own, *for_few)):
+            for_many = [queries.loading(statement.name) for statement in for_few if "UNWIND $rows" in statement.text]
+            for statement in dict.fromkeys((*own, *for_few, *for_many)):
                 result = connection.execute(f"EXPLAIN {statement.text}", parameters(statement, "ladybug"))
                 assert isinstance(result, ladybug.QueryResult)
                 assert result.get_num_tuples()

@@ -81,7 +81,8 @@ def test_an_expansion_finds_the_nearest_relations_of_entities(store: GraphStore)
     assert [(one.source, one.target, one.score) for one in first if one.target == "Name3"] == [("Alice", "Name3", 0)]
     by_id = {relation.id: relation for relation in graph.relations}
     assert all(one.relation == by_id[one.relation.id] for one in found)
-    assert [round(one.score, 5) for one in store.nearest_relations(vector, k=5)] == [
+    everywhere = store.expand(list(graph.ends), vector=vector, k=5)
+    assert [round(neighbour.score, 5) for neighbour in everywhere] == [
         round(score, 5) for _, score in near(graph, vector, set(graph.ends))[:5]
     ]
 
@@ -107,7 +108,7 @@ def test_ties_go_by_id(store: GraphStore) -> None:
 
     assert told(store.expand(ids(store, "alice"), vector=unit(1), k=6)) == expected
     assert told(store.expand(ids(store, "alice"), vector=None, k=6)) == expected
-    assert told(store.nearest_relations(unit(1), k=6)) == expected
+    assert told(store.expand(list(graph.ends), vector=unit(1), k=6)) == expected
 
 
 def test_reads_within_documents(store: GraphStore) -> None:
@@ -118,12 +119,12 @@ def test_reads_within_documents(store: GraphStore) -> None:
 
     assert set(told(store.expand(alice, vector=unit(1), k=99, documents=documents))) < own
     assert set(told(store.expand(alice, vector=None, k=99, documents=documents))) < own
-    assert set(told(store.nearest_relations(unit(1), k=99, documents=documents))) == own
+    ends = sorted({end for graph in graphs for end in graph.ends})
+    assert set(told(store.expand(ends, vector=unit(1), k=99, documents=documents))) == own
     naming = store.segments_naming(alice, vector=unit(1), k=99, documents=documents)
     assert {hit.node_id for hit in naming} == {graph.segments[n].id for graph in (graphs[0], graphs[2]) for n in (0, 2)}
-    assert (
-        store.expand(alice, vector=None, k=9, documents=[]) == store.nearest_relations(unit(1), k=9, documents=[]) == []
-    )
+    assert store.expand(alice, vector=None, k=9, documents=[]) == []
+    assert store.expand(ends, vector=unit(1), k=9, documents=[]) == []
     assert store.segments_naming(alice, vector=unit(1), k=9, documents=[]) == []
 
 
@@ -146,7 +147,7 @@ def test_where_nothing_is_related(store: GraphStore) -> None:
     for entities in ([], ["x"], ids(store, "alice")):
         assert store.expand(entities, vector=None, k=3) == store.expand(entities, vector=unit(1), k=3) == []
         assert store.similar(entities) == []
-    assert store.nearest_relations(unit(1), k=3) == store.relations_of("x") == []
+    assert store.relations_of("x") == []
     assert store.entities_of([]) == store.entities_of(["x"]) == {}
     assert store.segments_naming([], vector=unit(1), k=3) == []
     with pytest.raises(StoreError, match="finite"):
@@ -445,13 +446,15 @@ def test_two_namespaces_never_see_each_others_relations(make_store: MakeStore, p
     before = whole_graph(yours, place)
     foreign, document = list(graphs[1].ends), graphs[1].document.id
 
-    assert mine.nearest_relations(unit(1), k=99) == mine.nearest_relations(unit(1), k=99, documents=[document]) == []
+    assert mine.expand(foreign, vector=unit(1), k=99) == []
+    assert mine.expand(foreign, vector=unit(1), k=99, documents=[document]) == []
     mine.write(graphs[0])
     own = {relation.id for relation in graphs[0].relations}
-    assert set(told(mine.nearest_relations(unit(1), k=99))) == own
+    assert set(told(mine.expand([*foreign, *graphs[0].ends], vector=unit(1), k=99))) == own
     assert mine.expand(foreign, vector=unit(1), k=99) == mine.expand(foreign, vector=None, k=99) == []
     assert mine.segments_naming(foreign, vector=unit(1), k=99) == mine.similar(foreign) == []
-    assert mine.relations_of(document) == mine.nearest_relations(unit(1), k=9, documents=[document]) == []
+    assert mine.relations_of(document) == []
+    assert mine.expand(list(graphs[0].ends), vector=unit(1), k=9, documents=[document]) == []
     assert mine.entities_of([graphs[1].segments[0].id]) == {}
     assert mine.statistics()["SIMILAR_TO"] == yours.statistics()["SIMILAR_TO"]
     mine.forget(graphs[0].document.id)

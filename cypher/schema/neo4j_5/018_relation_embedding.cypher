@@ -1,14 +1,5 @@
-// Nearest relations, over all namespaces. Unquantised, so that a score is the cosine.
-// params: dimension
+// What stood here, an index of relations by embedding, serves nothing in Neo4j 5; step 31 drops it where it was made.
+// params: -
 // returns: -
-// needs: Neo4j 5.23
-CREATE VECTOR INDEX relation_embedding IF NOT EXISTS
-FOR ()-[r:RELATES_TO]-()
-ON (r.embedding)
-OPTIONS {
-  indexConfig: {
-    `vector.dimensions`: toInteger($dimension),
-    `vector.similarity_function`: 'cosine',
-    `vector.quantization.enabled`: false
-  }
-}
+// needs: -
+DROP INDEX relation_embedding IF EXISTS

@@ -1,9 +1,0 @@
-// Tie information points to the lower points they sum up.
-// params: namespace, rows
-// returns: -
-// needs: InformationPoint.id
-LOAD FROM $rows
-MATCH (a:InformationPoint {id: source_id})
-MATCH (b:InformationPoint {id: target_id})
-WHERE a.namespace = $namespace AND b.namespace = $namespace
-CREATE (a)-[:SUMMARIZES {weight: weight}]->(b)

@@ -1,0 +1,133 @@
+"""The graphs of documents: layers are built and everything is embedded, the documents of a group together.
+
+All model work of ingestion is here; nothing is written. Invariant: the rows and graphs are in the order of the
+documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, GraphReader, Layer, Models, Progress
+from memgraph_rag.lexical.names import normalise
+from memgraph_rag.operations.planning import PendingDocument
+from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.text.context import in_context
+from memgraph_rag.types import DocumentGraph, LayerRows, Matrix
+
+__all__ = ["BuiltDocument", "GraphBuilder", "embed_relations"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltDocument:
+    """A document whose layers are built: its plan, what they made, and the graph that is to be stored."""
+
+    pending: PendingDocument
+    rows: LayerRows
+    graph: DocumentGraph
+
+
+class GraphBuilder:
+    """Builds the graphs of documents.
+
+    Args:
+        reader: knows the names of entities that another layer stored earlier.
+        layers: in the order in which they are built.
+    """
+
+    def __init__(
+        self, reader: GraphReader, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
+    ) -> None:
+        self._reader = reader
+        self._models = models
+        self._layers = layers
+        self._progress = progress
+
+    def build(self, documents: Sequence[PendingDocument]) -> list[BuiltDocument]:
+        """The documents with their graphs; segments are embedded while their names are looked for.
+
+        Not while the language model writes: the two would only take each other's cores.
+        """
+        rows = [LayerRows() for _ in documents]
+        with ThreadPoolExecutor(1) as beside:
+            texts = [
+                in_context(document.record.title, document.segments) if document.is_new else []
+                for document in documents
+            ]
+            total = sum(map(len, texts))
+            self._report("embedding", 0, total)
+            embedding = beside.submit(embed_grouped, texts, self._models.embedder)
+            self._build_layers(documents, rows, [layer for layer in self._layers if not layer.needs_language])
+            segment_vectors = embedding.result()
+            self._report("embedding", total, total)
+        self._build_layers(documents, rows, [layer for layer in self._layers if layer.needs_language])
+        points = [[point.text for point in document_rows.points] for document_rows in rows]
+        point_vectors = embed_grouped(points, self._models.embedder)
+        graphs = [
+            DocumentGraph(
+                document=document.record,
+                segments=document.segments,
+                segment_embeddings=of_segments,
+                points=document_rows.points,
+                point_embeddings=of_points,
+                summarizes=document_rows.summarizes,
+                mentions=document_rows.mentions,
+                titles=document_rows.titles,
+                relations=document_rows.relations,
+            )
+            for document, document_rows, of_segments, of_points in zip(
+                documents, rows, segment_vectors, point_vectors, strict=True
+            )
+        ]
+        with_vectors = embed_relations(graphs, self._reader, self._models.embedder)
+        return [BuiltDocument(*parts) for parts in zip(documents, rows, with_vectors, strict=True)]
+
+    def _build_layers(
+        self, documents: Sequence[PendingDocument], rows: list[LayerRows], layers: Sequence[Layer]
+    ) -> None:
+        """Build those of these layers that documents lack; what each makes is added to the document's rows."""
+        for layer in layers:
+            places = [place for place, document in enumerate(documents) if layer in document.missing_layers]
+            if not places:
+                continue
+            built = layer.build(
+                [documents[place].evidence for place in places],
+                namespace=self._reader.namespace,
+                models=self._models,
+                progress=self._progress,
+            )
+            for place, layer_rows in zip(places, built, strict=True):
+                rows[place] += layer_rows
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self._progress is not None and total:
+            self._progress(what, done, total)
+
+
+def embed_relations(graphs: Sequence[DocumentGraph], reader: GraphReader, embedder: Embedder) -> list[DocumentGraph]:
+    """These graphs with the vectors of their relations' descriptions and of the normalised names of their ends.
+
+    The name of an end that another layer stored earlier is read from the graph.
+    """
+    descriptions = [[relation.description for relation in graph.relations] for graph in graphs]
+    relation_vectors = embed_grouped(descriptions, embedder)
+    names = {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
+    unnamed = sorted({end for graph in graphs for end in graph.ends} - names.keys())
+    names |= {entity.id: normalise(entity.name) for entity in (reader.entities(unnamed) if unnamed else ())}
+    end_vectors = embed_grouped([[names[end] for end in graph.ends] for graph in graphs], embedder)
+    return [
+        replace(graph, relation_embeddings=of_relations, end_embeddings=of_ends)
+        for graph, of_relations, of_ends in zip(graphs, relation_vectors, end_vectors, strict=True)
+    ]
+
+
+def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
+    """The vectors of each document's texts; all are embedded in one call."""
+    vectors = units(embedder.embed(list(chain.from_iterable(texts))))
+    ends = np.cumsum([len(document_texts) for document_texts in texts])
+    return np.split(vectors, ends[:-1]) if len(ends) else []

@@ -1,0 +1,240 @@
+"""What is to be done for each document of a group: compared with what is stored, cut into segments, echoes marked.
+
+It builds nothing, and writes metadata only. Invariants: the same content is never built twice; one document that cannot
+be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store, and one more for
+each document that is stored already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.lexical import timestamps
+from memgraph_rag.operations.segmenting import cut_segments
+from memgraph_rag.operations.sources import Item, Loaded, hash_with, is_elsewhere
+from memgraph_rag.text import echoes
+from memgraph_rag.types import Action, Document, DocumentRecord, Failure, Receipt, Segment, make_id
+
+__all__ = ["ECHO", "PendingDocument", "Plan", "Planner"]
+
+ECHO = "echo"
+"""In a document's metadata: whether all of it, or none, is something that the memory answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDocument:
+    """A document that waits for layers.
+
+    Attributes:
+        record: as it will be stored.
+        missing_layers: the layers to be built.
+        is_new: whether its segments are to be stored too; else they are stored already.
+        same_as: keys of other documents with its text.
+    """
+
+    record: DocumentRecord
+    segments: tuple[Segment, ...]
+    missing_layers: tuple[Layer, ...]
+    is_new: bool
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> SplitDocument:
+        """What layers may see of it: without what the memory said itself."""
+        segments = tuple(segment for segment in self.segments if not segment.echo)
+        return SplitDocument(self.record.id, self.record.title if segments else "", segments)
+
+    def with_segments(self, segments: tuple[Segment, ...]) -> PendingDocument:
+        """The document with these segments in place of its own, and its number of echoes."""
+        record = replace(self.record, echoes=sum(segment.echo for segment in segments))
+        return replace(self, record=record, segments=segments)
+
+
+Plan = PendingDocument | Receipt | Failure
+"""What is to be done for a document; a receipt where nothing is."""
+
+
+class Planner:
+    """Plans what is to be done for documents.
+
+    Args:
+        layers: what a document is to have beyond segments.
+        count_tokens: of the texts of segments.
+        segment_tokens: most tokens of one segment.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        models: Models,
+        layers: Sequence[Layer],
+        *,
+        count_tokens: TokenCounter,
+        segment_tokens: int,
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._layers = layers
+        self._count_tokens = count_tokens
+        self._segment_tokens = segment_tokens
+
+    def plan(self, group: Sequence[Item]) -> list[Plan]:
+        """What is to be done for each of these documents, in order. Other metadata are stored here."""
+        stored = self._stored_records(group)
+        items = [self._with_stored_parts(item, stored) for item in group]
+        described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
+        plans = [self._plan_document(item, stored | described) for item in items]
+        plans = [_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans]
+        return self._mark_echoes(plans, stored) if self._store.has_answers() else plans
+
+    def _document_id(self, key: str) -> str:
+        return make_id(self._store.namespace, "document", key)
+
+    def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
+        """What is stored under the keys of the documents to be added, by document id."""
+        ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded)]
+        return {record.id: record for record in self._store.documents(ids)}
+
+    def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
+        """The document with what the user did not give as it is stored."""
+        record = stored.get(self._document_id(item.key)) if isinstance(item, Loaded) else None
+        return item if record is None else replace(item, document=item.over(record))
+
+    def _store_metadata(
+        self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]
+    ) -> dict[str, DocumentRecord]:
+        """Store the metadata of documents that differ in nothing else; their new records, by id."""
+        pairs = [(item, stored[self._document_id(item.key)]) for item in items if self._document_id(item.key) in stored]
+        new_records = {
+            record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
+            for item, record in pairs
+            if _differ_in_metadata_only(item.document, record) and not is_elsewhere(record, item.files)
+        }
+        if not new_records:
+            return {}
+        hashes_before = [stored[document_id].sha256 for document_id in new_records]
+        written_ids = self._store.describe(list(new_records.values()), before=hashes_before)
+        return {document_id: new_records[document_id] for document_id in written_ids}
+
+    def _plan_document(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Plan:
+        if isinstance(item, Failure):
+            return item
+        try:
+            if isinstance(item, DocumentRecord):
+                return self._plan_stored(item)
+            record = stored.get(self._document_id(item.key))
+            if record is not None and record.sha256 == item.document.sha256:
+                return replace(self._plan_stored(record), same_as=item.same_as)
+            if record is not None:
+                _check_same_source(record, item)
+            return replace(self._plan_new(item.document), same_as=item.same_as)
+        except MemgraphRagError as error:
+            return Failure(item.key, error)
+
+    def _plan_stored(self, record: DocumentRecord) -> PendingDocument | Receipt:
+        """The layers that a stored document lacks."""
+        missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
+        if not missing:
+            counts = self._store.counts(record.id)
+            return Receipt(record.id, record.key, Action.UNCHANGED, counts, echoes=record.echoes)
+        segments = tuple(self._store.segments_of(record.id))
+        return PendingDocument(self._with_layers(record, missing), segments, missing, is_new=False)
+
+    def _plan_new(self, document: Document) -> PendingDocument:
+        """A new document, cut into segments, with all layers to be built."""
+        document_id = self._document_id(document.key)
+        segments = cut_segments(
+            document,
+            document_id,
+            namespace=self._store.namespace,
+            count_tokens=self._count_tokens,
+            max_tokens=self._segment_tokens,
+        )
+        record = DocumentRecord(
+            id=document_id,
+            key=document.key,
+            title=document.title,
+            source=document.source,
+            sha256=document.sha256,
+            added_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            characters=len(document.text),
+            segments=len(segments),
+            layers=(),
+            model="",
+            metadata=document.metadata,
+        )
+        pending = PendingDocument(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
+        if document.metadata.get(ECHO) is True:
+            return pending.with_segments(tuple(replace(segment, echo=True) for segment in segments))
+        return pending
+
+    def _with_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
+        """The record of a document that has these layers too, and of what built them."""
+        names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # whatever came first
+        model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
+        recognizer = self._models.recognizer.name if "entities" in names else record.recognizer
+        return replace(record, layers=names, model=model, recognizer=recognizer)
+
+    def _mark_echoes(self, plans: Sequence[Plan], stored: Mapping[str, DocumentRecord]) -> list[Plan]:
+        """The plans, with those segments of new documents marked that say again what the memory answered."""
+        namespace = self._store.namespace
+        new = [plan for plan in plans if isinstance(plan, PendingDocument) and plan.is_new]
+        sentence_ids = {plan.record.id: echoes.sentence_ids(namespace, plan.segments) for plan in new}
+        origins = self._store.answered(sorted(set().union(*sentence_ids.values())))
+        return [
+            self._with_echoes(
+                plan, {key: origins[key] for key in sentence_ids[plan.record.id] & origins.keys()}, stored
+            )
+            if isinstance(plan, PendingDocument) and plan.is_new
+            else plan
+            for plan in plans
+        ]
+
+    def _with_echoes(
+        self,
+        pending: PendingDocument,
+        origins: Mapping[str, tuple[str, ...]],
+        stored: Mapping[str, DocumentRecord],
+    ) -> PendingDocument:
+        """The document with its echoes marked.
+
+        Args:
+            origins: ids of its sentences that were answered before, with the ids of where they came from.
+        """
+        if not origins or ECHO in pending.record.metadata:
+            return pending
+        document_id = pending.record.id
+        segments_before = self._store.segments_of(document_id) if document_id in stored else ()
+        return pending.with_segments(echoes.marked(self._store.namespace, pending.segments, origins, segments_before))
+
+
+def _is_receipt_of(plan: Plan, records: Mapping[str, DocumentRecord]) -> bool:
+    return isinstance(plan, Receipt) and plan.document_id in records
+
+
+def _as_described(plan: Plan) -> Plan:
+    return replace(plan, action=Action.DESCRIBED) if isinstance(plan, Receipt) else plan
+
+
+def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool:
+    """Whether they differ in metadata, and in none of those that segments are made with."""
+    return (
+        document.sha256 != record.sha256
+        and timestamps.named_in(document.metadata) == timestamps.named_in(record.metadata)
+        and document.metadata.get(ECHO) == record.metadata.get(ECHO)
+        and hash_with(document, document.title, record.metadata) == record.sha256
+    )
+
+
+def _check_same_source(record: DocumentRecord, item: Loaded) -> None:
+    """Two files of one name in two folders must not replace each other unnoticed."""
+    if is_elsewhere(record, item.files):
+        raise DocumentError(
+            f"The key {item.key!r} is taken by another file: expected {record.source}, got {item.document.source}. "
+            "Give this one a key of its own, add(path, key=…) or --key; or forget the other one first.",
+            key=item.key,
+        )

@@ -1,0 +1,45 @@
+"""A document cut into segments: at most so many tokens each, none across the turns of a conversation.
+
+It knows no store. Invariant: the segments tile the document's text, and the same text gives the same segments.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from memgraph_rag.contracts import TokenCounter
+from memgraph_rag.lexical import timestamps
+from memgraph_rag.text.splitting import split
+from memgraph_rag.types import Document, Segment, Turn, make_id
+
+__all__ = ["cut_segments"]
+
+
+def cut_segments(
+    document: Document, document_id: str, *, namespace: str, count_tokens: TokenCounter, max_tokens: int
+) -> tuple[Segment, ...]:
+    """The segments of a document, each with its turn's speaker and time; without a turn's time, the document's.
+
+    Raises:
+        DocumentError: there is nothing to cut.
+    """
+    turns = document.turns or (Turn(0, len(document.text), speaker=""),)
+    turn_starts = [turn.start for turn in turns]
+    spans = split(document.text, count_tokens=count_tokens, max_tokens=max_tokens, cuts=turn_starts)
+    # No span reaches across the start of a turn, so the last turn that starts at or before a span holds all of it.
+    span_turns = [turns[bisect_right(turn_starts, span.start) - 1] for span in spans]
+    document_time = timestamps.named_in(document.metadata)
+    return tuple(
+        Segment(
+            id=make_id(namespace, "segment", document_id, index),
+            document_id=document_id,
+            index=index,
+            text=document.text[span.start : span.end],
+            start=span.start,
+            end=span.end,
+            tokens=span.tokens,
+            speaker=turn.speaker,
+            time=turn.time or document_time,
+        )
+        for index, (span, turn) in enumerate(zip(spans, span_turns, strict=True))
+    )
