@@ -34,8 +34,10 @@ help: ## This list
 demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 	@$(BIN)/memgraph-rag demo
 
+WORKERS ?= 2
+
 test: lint ## Lint, types and all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 fault-tests: $(VENV)/.has-test ## Kills, lost servers, full disks, crowds and fuzzers at length: about half a day
 	@$(BIN)/python tests/faults/long.py --share $(SHARE) $(if $(ONLY),--only $(ONLY)) \

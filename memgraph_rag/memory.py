@@ -1,105 +1,49 @@
-"""``Memory``: the whole library behind one object. Wiring only.
+"""``Memory``: the whole library behind one object.
 
-It checks what the user gives, opens the store and the models, and hands documents to ``ingestion`` and questions
-to ``reading``. Invariant: nothing heavy is loaded before it is needed; a wrong argument is refused before that.
+It checks what the user gives and hands it to ``operations``. Invariant: nothing heavy is loaded before it is needed; a
+wrong argument is refused before that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from datetime import date, datetime, timezone
-from functools import cached_property
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import Any
 
-from typing_extensions import Self
-
-from memgraph_rag.contracts import (
-    Embedder,
-    EntityRecognizer,
-    GraphStore,
-    LanguageModel,
-    Layer,
-    Progress,
-    SearchMode,
-    Strategy,
+from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore, LanguageModel, Progress, SearchMode, Strategy
+from memgraph_rag.errors import SettingsError, StrategyError
+from memgraph_rag.operations import (
+    archive,
+    archive_import,
+    kept_questions,
+    neighbourhood,
+    reembed,
+    repair,
+    telemetry,
+    validation,
 )
-from memgraph_rag.errors import (
-    DocumentError,
-    QuestionNotFound,
-    SettingsError,
-    StoreError,
-    StoreReadOnly,
-    StrategyError,
-)
-from memgraph_rag.layers.entities import EntitiesLayer
-from memgraph_rag.layers.points import PointsLayer
-from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.models.journal import Journal
-from memgraph_rag.operations import archive, neighbourhood, reembed, repair, telemetry
-from memgraph_rag.operations.answer import Reading
-from memgraph_rag.operations.archive_check import check_as_added
-from memgraph_rag.operations.document_lookup import checked_names, find_documents
-from memgraph_rag.operations.ingest import Ingestion
-from memgraph_rag.operations.model_loader import FoundModels, open_embedder
+from memgraph_rag.operations.document_lookup import find_documents, matching_metadata
+from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers
+from memgraph_rag.operations.model_loader import open_embedder
+from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.sources import Request
-from memgraph_rag.operations.update_graph import Learning
-from memgraph_rag.operations.validation import (
-    as_object,
-    as_text,
-    check_count,
-    check_namespace,
-    check_part,
-    check_relevance,
-    checked_budget,
-    checked_question,
-    checked_time,
-    may_name,
-    readable,
-    with_known_arguments,
-)
-from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
 from memgraph_rag.settings import Settings
-from memgraph_rag.stores import OpeningProcess, open_place, open_store, write_checks
 from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
-from memgraph_rag.types import (
-    Action,
-    Answer,
-    Damage,
-    DocumentGraph,
-    DocumentRecord,
-    Evidence,
-    Failure,
-    MetadataValue,
-    Neighbourhood,
-    Node,
-    Question,
-    Receipt,
-    Step,
-    make_id,
-    question_id,
-)
+from memgraph_rag.types import Answer, DocumentRecord, Evidence, MetadataValue, Node, Question, Step
+from memgraph_rag.types.inspection import Damage, Neighbourhood
+from memgraph_rag.types.receipts import Failure, Receipt
 
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "Memory"]
 
-LAYERS = ("entities", "points", "relations")
-"""The layers that exist, in the order in which they are built, the cheap ones first."""
-
-DEFAULT_LAYERS = ("entities", "points")
-"""What is built where nothing else is asked for: relations cost the model as much again (docs/decisions.md)."""
-
-_IMPORTED_TOGETHER = 64
-
 
 @with_known_arguments
-class Memory:
+class Memory(OpenMemory):
     """Long-term memory in a graph.
 
     Args:
@@ -118,10 +62,9 @@ class Memory:
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
-    May be used from several threads, in the process that opened it: in a child that is forked from it every call is a
-    ``StoreError``. Closing it closes the store that it opened. Beside what is said of a method, each
-    may raise ``StoreError`` where the database fails, each that writes ``StoreReadOnly``, and each that needs a model
-    ``ModelNotFound``, for models are looked for when they are first needed.
+    May be used from several threads, in the process that opened it: in a forked child every call is a ``StoreError``.
+    Closing it closes the store that it opened. Every method may raise ``StoreError`` where the database fails, one that
+    writes ``StoreReadOnly``, and one that needs a model ``ModelNotFound``: models are looked for when they are needed.
 
     Raises:
         SettingsError: a setting cannot work.
@@ -142,114 +85,20 @@ class Memory:
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
-        check_part("store", store, "write")
-        check_part("model", model, "generate")
-        check_part("embedder", embedder, "embed")
-        check_part("recognizer", recognizer, "recognize")
-        self.settings = Settings.load(
-            store=as_text(store),
-            namespace=namespace,
-            model=as_text(model),
-            embedder=as_text(embedder),
-            recognizer=as_text(recognizer),
-            **settings,
-        )
-        self._layers = _checked_layers(layers, self.settings)
+        parts = {"store": store, "model": model, "embedder": embedder, "recognizer": recognizer}
+        check_parts(parts)
+        names = {name: as_text(part) for name, part in parts.items()}
+        self.settings = Settings.load(namespace=namespace, **names, **settings)
+        self._layers = choose_layers(layers, self.settings)
         self._strategy = find_strategy(strategy)
-        self._progress = progress
-        self._process = OpeningProcess("this memory")
-        given = as_object(store)
-        self._owns_store = given is None
-        self._store = self._open_store() if given is None else given
-        check_namespace(namespace, self._store)
-        owner = make_id(self._store.namespace, "journal")
-        self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
-        self._models = FoundModels(
-            self.settings,
+        self._open(
+            store=as_object(store),
+            namespace=namespace,
             language=as_object(model),
             embedder=as_object(embedder),
             recognizer=as_object(recognizer),
-            stored_recognizer=self._store.recognizer,
-            journal=self._journal,
             progress=progress,
         )
-        try:
-            self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
-            self._search = self._new_search()
-        except BaseException:
-            self.close()
-            raise
-
-    def _new_search(self) -> SegmentSearch:
-        return SegmentSearch(
-            self._store,
-            self.embedder,
-            self.recognizer,
-            stemming=self.settings.stemming,
-            most_bytes=self.settings.search_memory_mib * 2**20,
-        )
-
-    def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
-        self._require_writable()
-        return Ingestion(
-            self._store,
-            self._models,
-            layers,
-            count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
-            segment_tokens=self.settings.segment_tokens,
-            progress=self._progress,
-        )
-
-    @cached_property
-    def _reading(self) -> Reading:
-        relations = next((layer for layer in self._layers if isinstance(layer, RelationsLayer)), None)
-        return Reading(
-            self._store,
-            self._models,
-            self._search,
-            answer_tokens=self.settings.answer_tokens,
-            checks_speaker=self.settings.checks_speaker,
-            checks_names=self.settings.checks_names,
-            extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
-        )
-
-    # ── what it is made of ───────────────────────────────────────────────────────────────────────────────
-
-    @property
-    def language_model(self) -> LanguageModel:
-        """The language model; its weights load when they are first needed."""
-        return self._models.language
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedding model."""
-        return self._models.embedder
-
-    @property
-    def recognizer(self) -> EntityRecognizer:
-        """What finds names in documents and questions.
-
-        Raises:
-            SettingsError: another one than the namespace was built with.
-            ModelNotFound: the one that the namespace was built with is not installed.
-        """
-        return self._models.recognizer
-
-    def _open_store(self) -> GraphStore:
-        settings = self.settings
-        return open_store(
-            settings.store,
-            namespace=settings.namespace,
-            user=settings.neo4j_user,
-            password=settings.neo4j_password,
-            database=settings.neo4j_database,
-            read_only=settings.read_only,
-        )
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that this memory reads and writes."""
-        return self._store.namespace
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -284,11 +133,11 @@ class Memory:
             DocumentError: it cannot be read as text, or another file is stored under this key.
             StoreError: the database failed, or was opened for reading only.
         """
-        with telemetry.span("add") as told:
+        with telemetry.span("add") as event_fields:
             (outcome,) = self._ingestion(self._layers).add([Request(source, key, title, metadata)])
             if isinstance(outcome, Failure):
                 raise outcome.error
-            told |= telemetry.of_receipt(outcome)
+            event_fields |= telemetry.of_receipt(outcome)
         return outcome
 
     def add_many(self, sources: Iterable[Source] | Path) -> Iterator[Receipt | Failure]:
@@ -345,7 +194,7 @@ class Memory:
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        chosen = _checked_layers(DEFAULT_LAYERS if layers is None else layers, self.settings)
+        chosen = choose_layers(DEFAULT_LAYERS if layers is None else layers, self.settings)
         ids = self._ids(documents)
         return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
 
@@ -367,18 +216,16 @@ class Memory:
         Args:
             strategy: another than this memory's own.
             documents: keys, ids or paths of files of the documents to read; all by default.
-            max_seconds: reading ends with the step in which this time is reached.
-            max_tokens: likewise, for tokens that the model reads.
-            max_nodes: likewise, for nodes.
+            max_seconds: reading ends with the step that reaches it; so with ``max_tokens`` read and ``max_nodes``.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
                 Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
                 goes with the first such document that is forgotten.
 
         Raises:
             QuestionError: the question is empty or too long.
-            DocumentNotFound: a document is not in this memory.
+            DocumentNotFound: a document is not in this memory, or, with ``keep_trace``, was replaced or forgotten
+                while it was read.
             StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
-            DocumentNotFound: with ``keep_trace``, also where what was read was replaced or forgotten meanwhile.
             SettingsError: a budget that is none.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
@@ -410,7 +257,7 @@ class Memory:
         Arguments and errors as for ``ask``; they are checked here, before the first item is asked for.
         """
         self._process.require()
-        question = checked_question(question)
+        question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         if keep_trace and chosen.name in QUOTE_UNREAD:
             raise StrategyError(
@@ -420,20 +267,15 @@ class Memory:
             )
         ids = self._ids(documents)
         given = {"max_seconds": max_seconds, "max_tokens": max_tokens, "max_nodes": max_nodes}
-        budget = checked_budget(
+        budget = validation.checked_budget(
             **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
         )
         items = self._reading.run(question, chosen, budget, ids)
-        return telemetry.over("ask", self._kept(items) if keep_trace else items, strategy=chosen.name)
-
-    def _kept(self, items: Generator[Step | str | Answer, None, None]) -> Generator[Step | str | Answer, None, None]:
-        """The same items; the answer is stored before it is told."""
-        with closing(items):
-            for item in items:
-                if isinstance(item, Answer):
-                    asked_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-                    self._store.keep(Question(question_id(self.namespace, item.question), asked_at, item))
-                yield item
+        return telemetry.over(
+            "ask",
+            kept_questions.keep_answers(items, self._store, self.namespace) if keep_trace else items,
+            strategy=chosen.name,
+        )
 
     def search(
         self,
@@ -471,37 +313,28 @@ class Memory:
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         self._process.require()
-        query = checked_question(query)
-        check_count("k", k)
-        check_relevance(min_relevance, mode=mode, embedder=self.embedder)
-        with telemetry.span("search", k=k) as told:
-            found = self._search.find(
+        query = validation.checked_question(query)
+        validation.check_count("k", k)
+        validation.check_relevance(min_relevance, mode=mode, embedder=self.embedder)
+        with telemetry.span("search", k=k) as event_fields:
+            evidence = self._search.find(
                 query,
                 k=k,
                 mode=mode,
-                documents=self._holding(where, self._ids(documents)),
-                since=checked_time("since", since),
-                until=checked_time("until", until),
+                documents=matching_metadata(self._store, self._ids(documents), where),
+                since=validation.checked_time("since", since),
+                until=validation.checked_time("until", until),
             )
             if min_relevance is not None:
-                found = [one for one in found if one.relevance is not None and one.relevance >= min_relevance]
-            told |= {"mode": mode, "found": len(found)}
-        return found
-
-    def _holding(self, where: Mapping[str, MetadataValue] | None, ids: list[str] | None) -> list[str] | None:
-        """The ids of those documents whose metadata hold all of ``where``."""
-        if where is None:
-            return ids
-        if not isinstance(where, Mapping):
-            raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
-        records = self._store.documents(ids)
-        return [record.id for record in records if where.items() <= record.metadata.items()]
+                evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
+            event_fields |= {"mode": mode, "found": len(evidence)}
+        return evidence
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
     def get(self, node_id: str) -> Node | None:
         """The segment or information point of that id; None where there is none."""
-        return next(iter(self._store.nodes([node_id])), None) if may_name(node_id) else None
+        return next(iter(self._store.nodes([node_id])), None) if validation.may_name(node_id) else None
 
     def documents(self) -> list[DocumentRecord]:
         """All documents of this namespace, by key."""
@@ -520,12 +353,7 @@ class Memory:
             DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
             SettingsError: no such kind, or ``most`` below 1 or above 1,000,000.
         """
-        if kind is not None and kind not in neighbourhood.KINDS:
-            raise SettingsError(f"Expected kind out of {neighbourhood.KINDS}, got {kind!r}.", kind=kind)
-        check_count("most", most)
-        if not isinstance(name, str):
-            raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
-        return neighbourhood.look(self._store, neighbourhood.find(self._store, readable(name), kind=kind), most=most)
+        return neighbourhood.around(self._store, name, kind=kind, most=most)
 
     def questions(self) -> list[Question]:
         """All questions that were kept (``ask(…, keep_trace=True)``), the newest first; stale ones say what changed."""
@@ -537,14 +365,8 @@ class Memory:
         Where a document that it rests on was replaced since, it is stale (``is_stale``, ``changes``): the answer and
         what it cites are of that time, and of the walk only the nodes that are still there are left.
         """
-        ids = self._question_ids(question)
+        ids = kept_questions.question_ids(question, self.namespace)
         return next(iter(self._store.questions(ids)), None) if ids else None
-
-    def _question_ids(self, question: str) -> list[str]:
-        """What the kept question of that text, or id, may have as its id."""
-        if not isinstance(question, str) or not question.strip():
-            return []
-        return [question_id(self.namespace, readable(question)), *([question] if may_name(question) else [])]
 
     def forget_question(self, question: str) -> None:
         """Remove a kept question, by its text or id.
@@ -554,14 +376,7 @@ class Memory:
         """
         self._require_writable()
         with telemetry.span("forget_question"):
-            for one in self._question_ids(question):  # not looked at before: one that is damaged goes too
-                with suppress(QuestionNotFound):
-                    return self._store.forget_question(one)
-            raise QuestionNotFound(
-                f"Expected the text or id of a kept question in namespace {self.namespace!r}, got {question!r}. "
-                "List them with questions(), or 'memgraph-rag questions'.",
-                question=question,
-            )
+            kept_questions.forget(self._store, question)
 
     def forget(self, document: str | Path) -> Receipt:
         """Remove a document and everything that rests on it alone; kept questions that rest on it too.
@@ -573,11 +388,11 @@ class Memory:
             DocumentNotFound: there is none, or the path is that of several documents.
         """
         self._require_writable()
-        with telemetry.span("forget") as told:
+        with telemetry.span("forget") as event_fields:
             receipt = self._store.forget(find_documents(self._store, [document])[0].id)
             self._journal.clear()
             reembed.forget_kept(self._reembedding_dir)
-            told |= telemetry.of_receipt(receipt)
+            event_fields |= telemetry.of_receipt(receipt)
         return receipt
 
     def purge(self) -> None:
@@ -609,30 +424,28 @@ class Memory:
             ModelNotFound: there is no such embedder.
         """
         self._require_writable()
-        check_part("embedder", embedder, "embed")
+        check_parts({"embedder": embedder})
         given = as_object(embedder)
         new = open_embedder(str(embedder), self.settings) if given is None else given
-        with telemetry.span("reembed") as told:
-            told["documents"] = reembed.reembed(self._store, new, folder=self._reembedding_dir, progress=self._progress)
+        with telemetry.span("reembed") as event_fields:
+            event_fields["documents"] = reembed.reembed(
+                self._store, new, folder=self._reembedding_dir, progress=self._progress
+            )
             self._models.embedder = new
             self.__dict__.pop("_reading", None)
             self._search = self._new_search()
             self._store.migrate(embedder=new.name, dimension=new.dimension)
-        return told["documents"]
-
-    @property
-    def _reembedding_dir(self) -> Path:
-        return self.settings.cache_dir / "reembedding"
+        return event_fields["documents"]
 
     def examine(self) -> list[Damage]:
         """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
 
         Nothing is, where only this library wrote: it is for files that were damaged and databases that others changed.
         """
-        with telemetry.span("examine") as told:
-            found = repair.examine(self._store)
-            told["found"] = sum(damage.number for damage in found)
-        return found
+        with telemetry.span("examine") as event_fields:
+            damages = repair.examine(self._store)
+            event_fields["found"] = sum(damage.number for damage in damages)
+        return damages
 
     def repair(self) -> list[Damage]:
         """Put right what ``examine`` finds, in one transaction; what was found, with what cannot be mended.
@@ -642,10 +455,10 @@ class Memory:
         segments are missing cannot be mended: forget it, and add it again.
         """
         self._require_writable()
-        with telemetry.span("repair") as told:
-            found = repair.repair(self._store, self.embedder)
-            told["found"] = sum(damage.number for damage in found)
-        return found
+        with telemetry.span("repair") as event_fields:
+            damages = repair.repair(self._store, self.embedder)
+            event_fields["found"] = sum(damage.number for damage in damages)
+        return damages
 
     def export_to(self, path: str | Path) -> int:
         """Write all documents of this namespace, with all that was built of them, into one file; how many.
@@ -657,111 +470,25 @@ class Memory:
             DocumentError: the file cannot be written, or something else is there.
         """
         self._process.require()
-        if (place := open_place(path)) is not None:
-            raise DocumentError(
-                f"Expected a new file, or an archive to replace; {path} holds something else: it belongs to the open "
-                f"store {place}. Name another file.",
-                path=path,
-            )
-        store, embedder = self._store, self.embedder
-        graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
-        with telemetry.span("export") as told:
-            told["documents"] = archive.write(
-                Path(path), graphs, embedder=embedder.name, dimension=embedder.dimension
-            )  # fmt: skip
-        return told["documents"]
+        with telemetry.span("export") as event_fields:
+            event_fields["documents"] = archive.export_documents(self._store, Path(path), self.embedder)
+        return event_fields["documents"]
 
     def import_from(self, path: str | Path) -> Iterator[Receipt]:
         """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
 
         The whole file is checked before the first is stored, as ``examine`` would and further; what comes through a
         pipe is copied into a private file first. Another document of the same key is replaced; one that is stored just
-        so stays as it is, and makes no kept question stale (``Action.UNCHANGED``). Each group of
-        some dozens is one transaction; after an interruption the same call goes through them again.
+        so stays as it is (``Action.UNCHANGED``). After an interruption the same call goes through them again.
 
         Raises:
             DocumentError: the file is no such file, is cut off or damaged, or holds what ``add`` could not have made.
             SchemaMismatch: it was written with another embedder.
         """
         self._require_writable()
-        embedder = self.embedder
-        file = archive.Archive(Path(path))
-        file.verify(embedder=embedder.name, dimension=embedder.dimension, check=self._check_archived)
-        found = file.read(namespace=self.namespace)
-        groups = iter(lambda: list(islice(found, _IMPORTED_TOGETHER)), [])
-        receipts = (receipt for group in groups for receipt in self._imported(group))
+        receipts = archive_import.import_documents(self._store, Path(path), self.embedder, self.recognizer)
         return Outcomes("import_from", telemetry.each("import", receipts))
-
-    def _check_archived(self, graph: DocumentGraph) -> None:
-        """Refuse a document of an archive that cannot be stored whole, or that this memory could not have made."""
-        write_checks.check(graph, self.embedder.dimension, namespace="")
-        check_as_added(graph)
-        if graph.document.recognizer not in ("", self.recognizer.name):
-            raise SettingsError(
-                f"Expected entities that {self.recognizer.name} found, got some of {graph.document.recognizer!r}. Open "
-                "another namespace with that recognizer, or add the documents themselves.",
-                setting="recognizer",
-            )
-
-    def _imported(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
-        """Store those of these documents that are not stored just so; what became of each."""
-        try:
-            held = self._store.documents([graph.document.id for graph in graphs])
-            same = {graph.document.id for graph in graphs if graph.document in held and self._holds(graph)}
-        except StoreError:  # what is damaged is replaced
-            same = set()
-        written = iter(self._store.write_many([graph for graph in graphs if graph.document.id not in same]))
-        return [self._unchanged(graph.document) if graph.document.id in same else next(written) for graph in graphs]
-
-    def _holds(self, graph: DocumentGraph) -> bool:
-        stored = self._store.graph_of(graph.document.id)
-        return stored is not None and archive.same(stored, graph)
-
-    def _unchanged(self, held: DocumentRecord) -> Receipt:
-        return Receipt(held.id, held.key, Action.UNCHANGED, self._store.counts(held.id), echoes=held.echoes)
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
         return {"counts": dict(self._store.statistics()), "schema": dict(self._store.schema)}
-
-    def _require_writable(self) -> None:
-        """Refuse before any model works for what cannot be stored."""
-        self._process.require()
-        if self._store.read_only:
-            raise StoreReadOnly(
-                f"Expected a memory that may be changed; {self.settings.store} was opened for reading only. Open it "
-                "again without read_only."
-            )
-
-    def _ids(self, documents: Sequence[str | Path] | None) -> list[str] | None:
-        """The ids of the documents of these names, each once, in the order given."""
-        if documents is None:
-            return None
-        records = find_documents(self._store, checked_names(documents))
-        return list(dict.fromkeys(record.id for record in records))
-
-    def close(self) -> None:
-        """Let go of the store, if this memory opened it; a second call does nothing."""
-        if self._owns_store:
-            self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _checked_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
-    """The layers of these names, in the order in which they are built; relations bring the entities that they join."""
-    known: dict[str, Callable[[], Layer]] = {
-        "entities": EntitiesLayer,
-        "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
-        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
-    }
-    if isinstance(names, str) or not isinstance(names, Iterable) or not all(name in (*known,) for name in names):
-        raise SettingsError(f"Expected layers out of {', '.join(known)}, got {names!r}.", layers=names)
-    wanted = {*names, *(["entities"] if "relations" in names else [])}
-    return [make() for name, make in known.items() if name in wanted]

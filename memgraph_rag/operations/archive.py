@@ -28,8 +28,10 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
+from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.operations.file_replacement import replacement
+from memgraph_rag.stores import open_place
 from memgraph_rag.types import (
     DocumentGraph,
     DocumentRecord,
@@ -46,7 +48,7 @@ from memgraph_rag.types import (
     relation_id,
 )
 
-__all__ = ["MAX_LINE_BYTES", "Archive", "same", "write"]
+__all__ = ["MAX_LINE_BYTES", "Archive", "export_documents", "same", "write"]
 
 MAX_LINE_BYTES = 2**30
 """Of a document with all that was built of it."""
@@ -103,6 +105,22 @@ class _Encoded(TypedDict):
 
 
 _FORM = TypeAdapter(_Encoded)
+
+
+def export_documents(store: GraphStore, path: Path, embedder: Embedder) -> int:
+    """Write all documents of a namespace into an archive; how many. Raises as ``write`` does.
+
+    Raises:
+        DocumentError: the file belongs to an open store.
+    """
+    if (place := open_place(path)) is not None:
+        raise DocumentError(
+            f"Expected a new file, or an archive to replace; {path} holds something else: it belongs to the open "
+            f"store {place}. Name another file.",
+            path=path,
+        )
+    graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
+    return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension)
 
 
 def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:

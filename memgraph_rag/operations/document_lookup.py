@@ -5,16 +5,16 @@ It changes nothing. Invariant: a key or an id comes before a path; a path that n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.validation import may_name
 from memgraph_rag.text.paths import default_key, may_be_path, spellings
-from memgraph_rag.types import DocumentRecord, Fingerprint
+from memgraph_rag.types import DocumentRecord, Fingerprint, MetadataValue
 
-__all__ = ["checked_names", "find_documents"]
+__all__ = ["checked_names", "find_documents", "matching_metadata"]
 
 
 def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
@@ -51,6 +51,21 @@ def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[Docum
     return [records[key] for key in keys]
 
 
+def matching_metadata(
+    store: GraphStore, ids: list[str] | None, where: Mapping[str, MetadataValue] | None
+) -> list[str] | None:
+    """The ids of those documents whose metadata hold all of ``where``; None is all documents.
+
+    Raises:
+        SettingsError: ``where`` is no mapping.
+    """
+    if where is None:
+        return ids
+    if not isinstance(where, Mapping):
+        raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
+    return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
+
+
 def _of_files(store: GraphStore, names: dict[str, str | Path]) -> dict[str, DocumentRecord]:
     """The documents that were read from the files of these paths, by key of ``names``."""
     files = {key: spellings(Path(name)) for key, name in names.items() if may_be_path(key)}
@@ -65,11 +80,11 @@ def _of_files(store: GraphStore, names: dict[str, str | Path]) -> dict[str, Docu
 def _single(name: str, files: Sequence[str], stored: Sequence[Fingerprint]) -> str | None:
     """The id of the one document of a file; the spelling that it is stored under first counts most."""
     for file in files:
-        matches = [one for one in stored if one.source == file]
+        matches = [fingerprint for fingerprint in stored if fingerprint.source == file]
         if len(matches) > 1:
             raise DocumentNotFound(
                 f"Expected the path of one document, got one of several: {name!r} is stored as "
-                f"{', '.join(repr(one.key) for one in matches)}. Name one of these keys.",
+                f"{', '.join(repr(match.key) for match in matches)}. Name one of these keys.",
                 key=name,
             )
         if matches:

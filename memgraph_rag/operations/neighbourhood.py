@@ -12,8 +12,9 @@ from difflib import get_close_matches
 from typing import Literal
 
 from memgraph_rag.contracts import GraphView
-from memgraph_rag.errors import DocumentNotFound
+from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.lexical.names import normalise
+from memgraph_rag.operations.validation import check_count, readable
 from memgraph_rag.types import (
     DocumentRecord,
     Entity,
@@ -28,7 +29,7 @@ from memgraph_rag.types import (
     question_id,
 )
 
-__all__ = ["KINDS", "Kind", "find", "look"]
+__all__ = ["KINDS", "Kind", "around", "find", "look"]
 
 Kind = Literal["document", "entity", "question"]
 
@@ -52,6 +53,21 @@ def look(graph: GraphView, centre: DocumentRecord | Entity | Question, *, most: 
 
 
 # ── by name ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neighbourhood:
+    """What surrounds the document, question or entity of that name; see ``Memory.around``.
+
+    Raises:
+        DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
+        SettingsError: no such kind, no name, or ``most`` below 1 or above 1,000,000.
+    """
+    if kind is not None and kind not in KINDS:
+        raise SettingsError(f"Expected kind out of {KINDS}, got {kind!r}.", kind=kind)
+    check_count("most", most)
+    if not isinstance(name, str):
+        raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
+    return look(graph, find(graph, readable(name), kind=kind), most=most)
 
 
 def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRecord | Entity | Question:

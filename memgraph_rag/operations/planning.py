@@ -101,8 +101,9 @@ class Planner:
 
     def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
         """The document with what the user did not give as it is stored."""
-        record = stored.get(self._document_id(item.key)) if isinstance(item, Loaded) else None
-        return item if record is None else replace(item, document=item.over(record))
+        if not isinstance(item, Loaded) or (record := stored.get(self._document_id(item.key))) is None:
+            return item
+        return replace(item, document=item.over(record))
 
     def _store_metadata(
         self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]

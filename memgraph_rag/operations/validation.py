@@ -6,7 +6,7 @@ what came; what is returned can be stored and asked for as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from difflib import get_close_matches
 from functools import wraps
@@ -27,7 +27,7 @@ __all__ = [
     "as_text",
     "check_count",
     "check_namespace",
-    "check_part",
+    "check_parts",
     "check_relevance",
     "checked_budget",
     "checked_question",
@@ -61,12 +61,17 @@ def as_object(part: T | str | Path | None) -> T | None:
     return None if part is None or isinstance(part, (str, Path)) else part
 
 
-def check_part(name: str, part: object, method: str) -> None:
+_METHODS = {"store": "write", "model": "generate", "embedder": "embed", "recognizer": "recognize"}  # of each part
+
+
+def check_parts(parts: Mapping[str, object]) -> None:
     """A store or a model is given by its name, or as an object that can do its work."""
-    if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
-        raise SettingsError(
-            f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
-        )
+    for name, part in parts.items():
+        method = _METHODS[name]
+        if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
+            raise SettingsError(
+                f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
+            )
 
 
 def check_count(name: str, count: object) -> None:

@@ -1,0 +1,77 @@
+"""The documents of an archive into a store, some dozens in one transaction.
+
+It uses no model. Invariant: nothing is stored of an archive that could not have been written by this library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
+from memgraph_rag.errors import SettingsError, StoreError
+from memgraph_rag.operations import archive
+from memgraph_rag.operations.archive_check import check_as_added
+from memgraph_rag.stores import write_checks
+from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, Receipt
+
+__all__ = ["import_documents"]
+
+_WRITTEN_TOGETHER = 64
+
+
+def import_documents(
+    store: GraphStore, path: Path, embedder: Embedder, recognizer: EntityRecognizer
+) -> Iterator[Receipt]:
+    """Check the whole archive, then store its documents, each as it is asked for; what became of each.
+
+    Raises:
+        DocumentError: the file is no archive, is cut off or damaged, or holds what ``add`` could not have made.
+        SchemaMismatch: it was written with another embedder.
+    """
+    file = archive.Archive(path)
+    check = partial(_check_document, dimension=embedder.dimension, recognizer=recognizer)
+    file.verify(embedder=embedder.name, dimension=embedder.dimension, check=check)
+    graphs = file.read(namespace=store.namespace)
+    groups = iter(lambda: list(islice(graphs, _WRITTEN_TOGETHER)), [])
+    return (receipt for group in groups for receipt in _store_group(store, group))
+
+
+def _check_document(graph: DocumentGraph, *, dimension: int, recognizer: EntityRecognizer) -> None:
+    """Refuse a document that cannot be stored whole, or that this memory could not have made."""
+    write_checks.check(graph, dimension, namespace="")
+    check_as_added(graph)
+    if graph.document.recognizer not in ("", recognizer.name):
+        raise SettingsError(
+            f"Expected entities that {recognizer.name} found, got some of {graph.document.recognizer!r}. Open "
+            "another namespace with that recognizer, or add the documents themselves.",
+            setting="recognizer",
+        )
+
+
+def _store_group(store: GraphStore, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+    """Store those of these documents that are not stored just so; what became of each."""
+    unchanged = _unchanged_ids(store, graphs)
+    receipts = iter(store.write_many([graph for graph in graphs if graph.document.id not in unchanged]))
+    return [_unchanged(store, graph.document) if graph.document.id in unchanged else next(receipts) for graph in graphs]
+
+
+def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[str]:
+    """The ids of those documents that are stored number for number; none where what is stored is damaged."""
+    try:
+        records = store.documents([graph.document.id for graph in graphs])
+        return {graph.document.id for graph in graphs if graph.document in records and _is_stored(store, graph)}
+    except StoreError:  # what is damaged is replaced
+        return set()
+
+
+def _is_stored(store: GraphStore, graph: DocumentGraph) -> bool:
+    stored = store.graph_of(graph.document.id)
+    return stored is not None and archive.same(stored, graph)
+
+
+def _unchanged(store: GraphStore, record: DocumentRecord) -> Receipt:
+    counts = store.counts(record.id)
+    return Receipt(record.id, record.key, Action.UNCHANGED, counts, echoes=record.echoes)

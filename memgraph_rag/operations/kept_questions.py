@@ -1,0 +1,49 @@
+"""Kept questions: the ids by which they are found, and storing them with their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing, suppress
+from datetime import datetime, timezone
+
+from memgraph_rag.contracts import GraphStore, GraphWriter
+from memgraph_rag.errors import QuestionNotFound
+from memgraph_rag.operations.validation import may_name, readable
+from memgraph_rag.types import Answer, Question, Step, question_id
+
+__all__ = ["forget", "keep_answers", "question_ids"]
+
+
+def question_ids(question: str, namespace: str) -> list[str]:
+    """What the kept question of that text, or id, may have as its id; none of what can be neither."""
+    if not isinstance(question, str) or not question.strip():
+        return []
+    return [question_id(namespace, readable(question)), *([question] if may_name(question) else [])]
+
+
+def keep_answers(
+    items: Generator[Step | str | Answer, None, None], store: GraphWriter, namespace: str
+) -> Generator[Step | str | Answer, None, None]:
+    """The same items; the answer is stored before it is given."""
+    with closing(items):
+        for item in items:
+            if isinstance(item, Answer):
+                asked_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+                store.keep(Question(question_id(namespace, item.question), asked_at, item))
+            yield item
+
+
+def forget(store: GraphStore, question: str) -> None:
+    """Remove a kept question, by its text or id. It is not looked at before: a damaged one goes too.
+
+    Raises:
+        QuestionNotFound: there is none.
+    """
+    for kept_id in question_ids(question, store.namespace):
+        with suppress(QuestionNotFound):
+            return store.forget_question(kept_id)
+    raise QuestionNotFound(
+        f"Expected the text or id of a kept question in namespace {store.namespace!r}, got {question!r}. "
+        "List them with questions(), or 'memgraph-rag questions'.",
+        question=question,
+    )

@@ -1,0 +1,179 @@
+"""A memory that is open: its settings, store, models and search, put together. What it does is in ``Memory``.
+
+It knows every room, and no algorithm. Invariant: no weights are loaded before they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+from typing_extensions import Self
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore, LanguageModel, Layer, Progress
+from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.models.journal import Journal
+from memgraph_rag.operations.answer import Reading
+from memgraph_rag.operations.document_lookup import checked_names, find_documents
+from memgraph_rag.operations.ingest import Ingestion
+from memgraph_rag.operations.model_loader import FoundModels
+from memgraph_rag.operations.update_graph import Learning
+from memgraph_rag.operations.validation import check_namespace
+from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.settings import Settings
+from memgraph_rag.stores import OpeningProcess, open_store
+from memgraph_rag.types import make_id
+
+__all__ = ["OpenMemory"]
+
+
+class OpenMemory:
+    """The parts of a memory. A context manager: leaving it closes the store that it opened."""
+
+    settings: Settings
+    _layers: Sequence[Layer]
+
+    def _open(
+        self,
+        *,
+        store: GraphStore | None,
+        namespace: str | None,
+        language: LanguageModel | None,
+        embedder: Embedder | None,
+        recognizer: EntityRecognizer | None,
+        progress: Progress | None,
+    ) -> None:
+        """Open the store and look for the models of the settings, where these are not given as objects.
+
+        Raises:
+            SettingsError: the store is bound to another namespace.
+            StoreError: the store cannot be opened, or was built with another embedder.
+            ModelNotFound: there is no such model.
+        """
+        self._progress = progress
+        self._process = OpeningProcess("this memory")
+        self._owns_store = store is None
+        self._store = self._open_store() if store is None else store
+        check_namespace(namespace, self._store)
+        owner = make_id(self._store.namespace, "journal")
+        self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
+        self._models = FoundModels(
+            self.settings,
+            language=language,
+            embedder=embedder,
+            recognizer=recognizer,
+            stored_recognizer=self._store.recognizer,
+            journal=self._journal,
+            progress=progress,
+        )
+        try:
+            self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
+            self._search = self._new_search()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def language_model(self) -> LanguageModel:
+        """The language model; its weights load when they are first needed."""
+        return self._models.language
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        return self._models.embedder
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        """What finds names in documents and questions.
+
+        Raises:
+            SettingsError: another one than the namespace was built with.
+            ModelNotFound: the one that the namespace was built with is not installed.
+        """
+        return self._models.recognizer
+
+    def _open_store(self) -> GraphStore:
+        settings = self.settings
+        return open_store(
+            settings.store,
+            namespace=settings.namespace,
+            user=settings.neo4j_user,
+            password=settings.neo4j_password,
+            database=settings.neo4j_database,
+            read_only=settings.read_only,
+        )
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this memory reads and writes."""
+        return self._store.namespace
+
+    def _new_search(self) -> SegmentSearch:
+        return SegmentSearch(
+            self._store,
+            self.embedder,
+            self.recognizer,
+            stemming=self.settings.stemming,
+            most_bytes=self.settings.search_memory_mib * 2**20,
+        )
+
+    def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
+        self._require_writable()
+        return Ingestion(
+            self._store,
+            self._models,
+            layers,
+            count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
+            segment_tokens=self.settings.segment_tokens,
+            progress=self._progress,
+        )
+
+    @cached_property
+    def _reading(self) -> Reading:
+        relations = next((layer for layer in self._layers if isinstance(layer, RelationsLayer)), None)
+        return Reading(
+            self._store,
+            self._models,
+            self._search,
+            answer_tokens=self.settings.answer_tokens,
+            checks_speaker=self.settings.checks_speaker,
+            checks_names=self.settings.checks_names,
+            extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
+        )
+
+    @property
+    def _reembedding_dir(self) -> Path:
+        return self.settings.cache_dir / "reembedding"
+
+    def _require_writable(self) -> None:
+        """Refuse before any model works for what cannot be stored."""
+        self._process.require()
+        if self._store.read_only:
+            raise StoreReadOnly(
+                f"Expected a memory that may be changed; {self.settings.store} was opened for reading only. Open it "
+                "again without read_only."
+            )
+
+    def _ids(self, documents: Sequence[str | Path] | None) -> list[str] | None:
+        """The ids of the documents of these names, each once, in the order given."""
+        if documents is None:
+            return None
+        records = find_documents(self._store, checked_names(documents))
+        return list(dict.fromkeys(record.id for record in records))
+
+    def close(self) -> None:
+        """Let go of the store, if this memory opened it; a second call does nothing."""
+        if self._owns_store:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
