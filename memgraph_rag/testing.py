@@ -349,9 +349,9 @@ class FakeRecognizer:
     def __init__(self, names: Mapping[str, str] | None = None, *, name: str = "fake-recognizer") -> None:
         self.name = name
         self._kinds = dict(names) if names else None
-        longest_first = sorted(names or (), key=lambda one: (-len(one), one))
-        told = "|".join(map(re.escape, longest_first))
-        self._pattern = re.compile(rf"(?<!\w)(?:{told})(?!\w)") if names else _CAPITALS
+        longest_first = sorted(names or (), key=lambda word: (-len(word), word))
+        alternatives = "|".join(map(re.escape, longest_first))
+        self._pattern = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)") if names else _CAPITALS
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """The names in each text, by start."""

@@ -97,14 +97,14 @@ def _labelled(path: Path, documents: Path | None) -> LabelledSet:
     from memgraph_rag.models.labelled_questions import LabelledSet
 
     folder = read_folder(path, documents=documents)
-    asked = [(one.text, tuple(sorted(one.units))) for one in folder.questions if one.units]
+    asked = [(item.text, tuple(sorted(item.units))) for item in folder.questions if item.units]
     if folder.kind != "document" or not asked:
         raise DocumentError(
             f"Expected questions in {path} that name the documents which answer them, in evidence_doc_ids, got "
             f"{len(folder.questions)} without.",
             path=path,
         )
-    texts = {one.key: f"{one.title}: {one.text}" if one.title else one.text for one in folder.documents}
+    texts = {item.key: f"{item.title}: {item.text}" if item.title else item.text for item in folder.documents}
     return LabelledSet(folder.name, texts, asked)
 
 

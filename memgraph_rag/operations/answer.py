@@ -3,67 +3,29 @@
 It holds no algorithm; it drives the strategy, checks the budget after every forward pass, and records the trace.
 Invariants: the trace holds exactly what the session read, in that order (what was let go again is named by the step
 before which it went); a question that what was read does not support gets no answer, but what was looked for or who
-said it instead.
+said it instead (``refusal``).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, ReadingSession, Search, Strategy
-from memgraph_rag.errors import SearchMemoryExceeded, StoreError
-from memgraph_rag.strategies.support import segments_under
-from memgraph_rag.text.citations import Quotes
+from memgraph_rag.errors import StoreError
+from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
+from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.text.injection import addresses_model, unsupported_links
-from memgraph_rag.types import (
-    Answer,
-    AnswerWarning,
-    Budget,
-    Citation,
-    Node,
-    Segment,
-    Step,
-    StopReason,
-    Usage,
-    WarningKind,
-    as_line,
-)
+from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason, Usage
 
-__all__ = ["ENOUGH_TO_TELL", "NOTHING_FOUND", "Reading"]
+__all__ = ["ENOUGH_TO_TELL", "Reading"]
 
 logger = logging.getLogger(__name__)
 
-NOTHING_FOUND = "Nothing in memory bears on this question."
-
 ENOUGH_TO_TELL = 5
 """Nodes: where nothing in them is about the question, no more are read."""
-
-_MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
-_LONGEST_QUOTE = 200  # characters of what another speaker said
-_MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
-
-
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """Why no answer is asked for, where that is told without the model, and what is said instead."""
-
-    stop: StopReason
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """What an answer may rest on: segments, heaviest first, keys and titles by document id, and quotable sentences."""
-
-    segments: list[Segment]
-    keys: Mapping[str, str]
-    titles: Mapping[str, str]
-    quotes: Quotes
 
 
 class Reading:
@@ -90,8 +52,7 @@ class Reading:
         self._models = models
         self._search = search
         self._answer_tokens = answer_tokens
-        self._checks_speaker = checks_speaker
-        self._checks_names = checks_names
+        self._rules = RefusalRules(search, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
 
     def run(
@@ -104,8 +65,8 @@ class Reading:
         started = time.perf_counter()
         trace: list[Step] = []
         stop: StopReason | None = None
-        refusal: _Refusal | None = None
-        was_told = False
+        refusal: Refusal | None = None
+        was_checked = False
         with self._models.language.open_session(question) as session:
             context = ReadingContext(
                 graph=self._store,
@@ -120,16 +81,16 @@ class Reading:
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
-                if stop is None and not was_told and len(trace) >= ENOUGH_TO_TELL:
-                    was_told, refusal = True, self._refusal(question, self._evidence(trace), documents)
+                if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
+                    was_checked, refusal = True, self._rules.apply(question, self._evidence(trace), documents)
                 if stop is not None or refusal is not None:
                     break
             text = ""
             if not trace:
-                refusal = _Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
+                refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace)
-            if refusal is None and not was_told:
-                refusal = self._refusal(question, evidence, documents)
+            if refusal is None and not was_checked:
+                refusal = self._rules.apply(question, evidence, documents)
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 for piece in session.answer(max_tokens=self._answer_tokens):
                     text += piece
@@ -140,7 +101,7 @@ class Reading:
             citations = evidence.quotes.cite(question, text) if text else ()
             yield Answer(
                 question=question,
-                text=text or (refusal.text if refusal else self._looked_for(question, trace)),
+                text=text or (refusal.text if refusal else self._what_was_looked_for(question, trace)),
                 abstained=not text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=citations,
@@ -148,102 +109,41 @@ class Reading:
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
-                warnings=tuple(_warnings(text, citations, evidence)),
+                warnings=tuple(warnings_of(text, citations, evidence)),
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
         """How near what was read comes to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
-        return self._bearing(question, self._evidence(trace))[0]
+        return self._rules.bearing(question, self._evidence(trace))[0]
 
-    def _refusal(self, question: str, evidence: _Evidence, documents: Sequence[str] | None) -> _Refusal | None:
-        """Why what was read gives no answer, whatever the model's Yes.
+    def _evidence(self, trace: Sequence[Step]) -> ReadEvidence:
+        return gather_evidence(trace, self._store, self._models.embedder)
 
-        Where nothing is about the question, a Yes is from what the model knew before. Where what was read is about
-        another of the same kind, or said by another than who is asked about, text and question are too near to one
-        another for it.
-        """
-        bearing, unnamed = self._bearing(question, evidence)
-        if bearing < 0:
-            near = self._search.names_meant(unnamed, [one.text for one in evidence.segments]) if unnamed else []
-            return _Refusal(StopReason.NOTHING_FOUND, _not_named(unnamed, near) if unnamed else NOTHING_FOUND)
-        speakers = {one.speaker for one in evidence.segments}  # none where what was read was forgotten meanwhile
-        if not self._checks_speaker or not speakers or "" in speakers:
-            return None
-        with suppress(SearchMemoryExceeded):
-            if found := self._search.said_by_another(question, documents=documents):
-                return _Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*found, evidence.segments))
-        return None
+    def _what_was_looked_for(self, question: str, trace: Sequence[Step]) -> str:
+        return what_was_looked_for(question, trace, self._store, self._search)
 
-    def _bearing(self, question: str, evidence: _Evidence) -> tuple[float, list[str]]:
-        """How near the evidence comes to a question, and the question's names that do not stand in it.
-
-        A title counts as read with its document's segments.
-        """
-        quotes, titles = evidence.quotes, evidence.titles
-        if not self._checks_names or not quotes.can_tell:
-            return quotes.bearing(question), []
-        texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment in evidence.segments]
-        held = self._search.names_held(question, texts)
-        unnamed = [name for name, is_held in held.items() if not is_held]
-        return quotes.bearing(question, unnamed=len(unnamed) / len(held) if held else 0.0), unnamed
-
-    def _looked_for(self, question: str, trace: Sequence[Step]) -> str:
-        """One sentence: what was read about, and what the model looked for next."""
-        named: list[str] = []
-        with suppress(SearchMemoryExceeded):  # of a namespace too large for a graph search the names are not told
-            named = self._search.named_in(question)
-        entities = self._store.entities(named) if named else []
-        about = f" about {_listed([entity.name for entity in entities])}" if entities else ""
-        reasons = list(dict.fromkeys(step.reason.rstrip(".") for step in trace if step.reason))
-        further = f"; looked for: {'; '.join(reasons)}" if reasons else ""
-        nodes = "node" if len(trace) == 1 else "nodes"
-        return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{further}."
-
-    def _remember(self, text: str, support: Sequence[Segment], trace: Sequence[Step]) -> None:
-        """Have the store know the answer's sentences again; an answer is worth telling where it cannot."""
+    def _remember(self, text: str, segments: Sequence[Segment], trace: Sequence[Step]) -> None:
+        """Have the store know the answer's sentences again; an answer is worth giving where it cannot."""
         if self._store.read_only:
             return
         try:
-            read = [*support, *self._own(trace)]
-            fingerprints = self._store.fingerprints([node.document_id for node in read])
-            texts = {one.document_id: one.text_sha256 for one in fingerprints}
-            self._store.remember(answered(self._store.namespace, text, read, texts))
+            nodes = [*segments, *self._nodes_of_own(trace)]
+            fingerprints = self._store.fingerprints([node.document_id for node in nodes])
+            text_hashes = {fingerprint.document_id: fingerprint.text_sha256 for fingerprint in fingerprints}
+            self._store.remember(answered(self._store.namespace, text, nodes, text_hashes))
         except StoreError as error:
             logger.warning("an answer will not be recognised when it is added: %s", type(error).__name__)
 
-    def _own(self, trace: Sequence[Step]) -> list[Node]:
+    def _nodes_of_own(self, trace: Sequence[Step]) -> list[Node]:
         """What speaks for itself of what was read: segments, and points that are gone, with all below them.
 
         A point is the model's words as long as its segments are there to tell whose the sentence is. Of one whose
         document went while it was read nothing else is left that could.
         """
         points = {step.node.id: step.node for step in trace if step.node.level}
-        there = {node.id: node for node in self._store.nodes(sorted(points))}
-        gone = (node for one, node in points.items() if there.get(one) != node)
+        stored = {node.id: node for node in self._store.nodes(sorted(points))}
+        gone = (node for node_id, node in points.items() if stored.get(node_id) != node)
         return [*(step.node for step in trace if not step.node.level), *gone]
-
-    def _evidence(self, trace: Sequence[Step]) -> _Evidence:
-        """The segments under what was read, and what is told of their documents."""
-        support = segments_under(trace, self._store, most=_MOST_SUPPORT) if trace else []
-        segments = [segment for segment, _ in support]
-        records = self._store.documents(sorted({segment.document_id for segment in segments})) if segments else []
-        keys = {record.id: record.key for record in records}
-        quotes = Quotes(support[:_MOST_CITED], keys=keys, embedder=self._models.embedder)
-        return _Evidence(segments, keys, {record.id: record.title for record in records}, quotes)
-
-
-def _warnings(text: str, citations: Sequence[Citation], evidence: _Evidence) -> Iterator[AnswerWarning]:
-    """What speaks against trusting an answer: links that no source holds, documents that address the model.
-
-    Of each document the first such line is named.
-    """
-    for link in unsupported_links(text, [cited.quote for cited in citations]):
-        yield AnswerWarning(WarningKind.UNSUPPORTED_LINK, link)
-    named: set[str] = set()
-    for segment in evidence.segments:
-        if segment.document_id in evidence.keys.keys() - named and (line := addresses_model(segment.text)):
-            named.add(segment.document_id)
-            yield AnswerWarning(WarningKind.ADDRESSES_MODEL, line, evidence.keys[segment.document_id])
 
 
 def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
@@ -257,30 +157,11 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
 
     The largest of all its answers counts: P(Yes) falls with the number of texts that surround the evidence.
     """
-    known = session.calibration
-    if known is None or not known.unsupported_below:
+    calibration = session.calibration
+    if calibration is None or not calibration.unsupported_below:
         return True
-    told = [step.p_yes for step in trace if step.p_yes is not None]
-    return max(told or [session.probability_of_yes()]) >= known.unsupported_below
-
-
-def _not_named(names: Sequence[str], near: Sequence[str]) -> str:
-    """One sentence, and what may have been meant."""
-    told = f"Nothing in memory answers this: nothing that was read names {_listed(names, 'or')}."
-    return f"{told} Did you mean {_listed(near, 'or')}?" if near else told
-
-
-def _said_instead(wanted: str, other: str, segments: Sequence[Segment]) -> str:
-    """One sentence; it quotes nothing but what was read, with whose documents a kept question goes."""
-    nearest = next((segment.text for segment in segments if segment.speaker == other), "")
-    said = as_line(nearest)
-    told = f': "{said if len(said) <= _LONGEST_QUOTE else said[: _LONGEST_QUOTE - 1] + "…"}"' if said else "."
-    return f"Nothing that {wanted} said answers this; what comes nearest was said by another{told}"
-
-
-def _listed(names: Sequence[str], last: str = "and") -> str:
-    """Names as a list in words."""
-    return f" {last} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    probabilities = [step.p_yes for step in trace if step.p_yes is not None]
+    return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
 
 
 def _exceeded(budget: Budget, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:

@@ -255,19 +255,19 @@ def _readable(path: Path) -> Iterator[None]:
         raise DocumentError(f"Expected an archive that can be read, got {exc}: {path}.", path=path) from exc
 
 
-def same(one: DocumentGraph, other: DocumentGraph) -> bool:
+def same(graph: DocumentGraph, other: DocumentGraph) -> bool:
     """Whether two documents of one namespace are the same, number for number."""
-    return _encoded(one) == _encoded(other)
+    return _encoded(graph) == _encoded(other)
 
 
 def _parsed(path: Path, place: int, line: bytes) -> dict[str, Any]:
     try:
-        found = from_json(line, allow_inf_nan=False)  # refuses what is nested too deep
+        parsed = from_json(line, allow_inf_nan=False)  # refuses what is nested too deep
     except ValueError as exc:
         raise _damaged(path, place, "it is no JSON") from exc
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise _damaged(path, place, "it is no JSON object")
-    return found
+    return parsed
 
 
 def _document(path: Path, place: int, text: bytes, namespace: str) -> DocumentGraph:
@@ -328,25 +328,26 @@ def _encoded(graph: DocumentGraph) -> dict[str, Any]:
     segments = {segment.id: segment.index for segment in graph.segments}
     places = {point.id: [point.level, point.index] for point in graph.points}
     nodes = places | {node_id: [0, index] for node_id, index in segments.items()}
-    normals = {one.entity_id: one.normal for one in graph.mentions}
+    normals = {item.entity_id: item.normal for item in graph.mentions}
     record = {name: value for name, value in asdict(graph.document).items() if name != "id"}
     return {
         "record": record,
-        "segments": [[getattr(one, name) for name in _SEGMENT] for one in graph.segments],
+        "segments": [[getattr(item, name) for name in _SEGMENT] for item in graph.segments],
         "segment_embeddings": _packed(graph.segment_embeddings),
-        "points": [[one.level, one.index, one.text, one.tokens] for one in graph.points],
+        "points": [[item.level, item.index, item.text, item.tokens] for item in graph.points],
         "point_embeddings": _packed(graph.point_embeddings),
-        "summarizes": [[nodes[one.source_id], nodes[one.target_id], one.weight] for one in graph.summarizes],
+        "summarizes": [[nodes[item.source_id], nodes[item.target_id], item.weight] for item in graph.summarizes],
         "mentions": [
-            [segments[one.segment_id], one.start, one.end, one.surface, one.normal, one.kind] for one in graph.mentions
+            [segments[item.segment_id], item.start, item.end, item.surface, item.normal, item.kind]
+            for item in graph.mentions
         ],
-        "titles": [[one.normal, one.surface] for one in graph.titles],
+        "titles": [[item.normal, item.surface] for item in graph.titles],
         "relations": [
-            [segments[one.segment_id], normals[one.source_id], normals[one.target_id], one.description]
-            for one in graph.relations
+            [segments[item.segment_id], normals[item.source_id], normals[item.target_id], item.description]
+            for item in graph.relations
         ],
         "relation_embeddings": _packed(graph.relation_embeddings),
-        "ends": [normals[one] for one in graph.ends],
+        "ends": [normals[item] for item in graph.ends],
         "end_embeddings": _packed(graph.end_embeddings),
     }
 
@@ -354,8 +355,8 @@ def _encoded(graph: DocumentGraph) -> dict[str, Any]:
 _SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("id", "document_id"))
 
 
-def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
-    record: dict[str, Any] = {**found["record"], "layers": tuple(found["record"]["layers"])}
+def _decoded(encoded: _Encoded, namespace: str) -> DocumentGraph:
+    record: dict[str, Any] = {**encoded["record"], "layers": tuple(encoded["record"]["layers"])}
     document_id = make_id(namespace, "document", record["key"])
 
     def node_id(level: int, index: int) -> str:
@@ -367,32 +368,35 @@ def _decoded(found: _Encoded, namespace: str) -> DocumentGraph:
         ends = entity_id(namespace, source), entity_id(namespace, target)
         return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
 
-    segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in found["segments"]]
-    end_ids = [entity_id(namespace, normal) for normal in found["ends"]]
+    segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in encoded["segments"]]
+    end_ids = [entity_id(namespace, normal) for normal in encoded["ends"]]
     in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
-    relations = tuple(relation(*row) for row in found["relations"])
+    relations = tuple(relation(*row) for row in encoded["relations"])
     if [end_ids[place] for place in in_order] != list(ends_of(relations)):
         raise ValueError("the embedded names are not those of the relations' ends")
     return DocumentGraph(
         document=DocumentRecord(id=document_id, **record),
-        segments=tuple(Segment(id=node_id(0, one["index"]), document_id=document_id, **one) for one in segments),
-        segment_embeddings=_unpacked(found["segment_embeddings"]),
+        segments=tuple(
+            Segment(id=node_id(0, segment_fields["index"]), document_id=document_id, **segment_fields)
+            for segment_fields in segments
+        ),
+        segment_embeddings=_unpacked(encoded["segment_embeddings"]),
         points=tuple(
             InformationPoint(node_id(level, index), document_id, level, index, text, tokens)
-            for level, index, text, tokens in found["points"]
+            for level, index, text, tokens in encoded["points"]
         ),
-        point_embeddings=_unpacked(found["point_embeddings"]),
+        point_embeddings=_unpacked(encoded["point_embeddings"]),
         summarizes=tuple(
-            Summarizes(node_id(*source), node_id(*target), weight) for source, target, weight in found["summarizes"]
+            Summarizes(node_id(*source), node_id(*target), weight) for source, target, weight in encoded["summarizes"]
         ),
         mentions=tuple(
             Mention(entity_id(namespace, normal), normal, kind, surface, node_id(0, segment), start, end)
-            for segment, start, end, surface, normal, kind in found["mentions"]
+            for segment, start, end, surface, normal, kind in encoded["mentions"]
         ),
-        titles=tuple(Title(entity_id(namespace, normal), normal, surface) for normal, surface in found["titles"]),
+        titles=tuple(Title(entity_id(namespace, normal), normal, surface) for normal, surface in encoded["titles"]),
         relations=relations,
-        relation_embeddings=_unpacked(found["relation_embeddings"]),
-        end_embeddings=_unpacked(found["end_embeddings"])[in_order],
+        relation_embeddings=_unpacked(encoded["relation_embeddings"]),
+        end_embeddings=_unpacked(encoded["end_embeddings"])[in_order],
     )
 
 

@@ -40,8 +40,8 @@ def check_as_added(graph: DocumentGraph) -> None:
 def _document(graph: DocumentGraph) -> Document:
     """What the user gave, as far as that is stored; each segment as a turn, for its speaker and its time."""
     record = graph.document
-    turns = tuple(Turn(one.start, one.end, one.speaker, one.time) for one in graph.segments)
-    text = "".join(one.text for one in graph.segments)
+    turns = tuple(Turn(segment.start, segment.end, segment.speaker, segment.time) for segment in graph.segments)
+    text = "".join(segment.text for segment in graph.segments)
     return Document(text, record.key, record.title, record.source, dict(record.metadata), turns)
 
 
@@ -56,18 +56,18 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     echo = record.metadata.get(_ECHO)
     yield "a time of adding in UTC", timestamps.read(record.added_at) == record.added_at[:-6] + "+00:00"
     yield "a SHA-256", len(record.sha256) == 64 and set(record.sha256) <= set("0123456789abcdef")
-    yield "short names of models, recognizers and layers", all(len(one) <= _NAME_CHARACTERS for one in names)
-    yield "names of models, recognizers and layers that can be printed", all(one.isprintable() for one in names)
+    yield "short names of models, recognizers and layers", all(len(item) <= _NAME_CHARACTERS for item in names)
+    yield "names of models, recognizers and layers that can be printed", all(item.isprintable() for item in names)
     yield "text without NUL", all(map(is_storable, texts))
     yield "the layer entities, where there are names", "entities" in record.layers or not (mentions or graph.titles)
     yield "the layer points, where there are points", "points" in record.layers or not graph.points
     yield "each mention once", len(set(mentions)) == len(mentions)
     yield (
         "segments of no more tokens than bytes",
-        all(one.tokens <= len(one.text.encode()) + _SPECIAL_TOKENS for one in graph.segments),
+        all(item.tokens <= len(item.text.encode()) + _SPECIAL_TOKENS for item in graph.segments),
     )
     yield "weights of a point that sum to 1", all(math.isclose(sum_, 1, abs_tol=_ROUNDING) for sum_ in weights.values())
-    yield "echoes as the metadata say", not isinstance(echo, bool) or all(one.echo is echo for one in graph.segments)
+    yield "echoes as the metadata say", not isinstance(echo, bool) or all(item.echo is echo for item in graph.segments)
 
 
 def _refused(graph: DocumentGraph, expected: str) -> DocumentError:

@@ -78,15 +78,15 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRe
     Raises:
         DocumentNotFound: nothing is; the message lists what is near, or the several that it could be.
     """
-    for one in KINDS if kind is None else (kind,):
-        if one == "document":
-            found: DocumentRecord | Entity | Question | None = graph.document(name)
-        elif one == "question":
-            found = next(iter(graph.questions([question_id(graph.namespace, name.strip()), name])), None)
+    for wanted_kind in KINDS if kind is None else (kind,):
+        if wanted_kind == "document":
+            thing: DocumentRecord | Entity | Question | None = graph.document(name)
+        elif wanted_kind == "question":
+            thing = next(iter(graph.questions([question_id(graph.namespace, name.strip()), name])), None)
         else:
-            found = next(iter(graph.entities([name, entity_id(graph.namespace, normalise(name))])), None)
-        if found is not None:
-            return found
+            thing = next(iter(graph.entities([name, entity_id(graph.namespace, normalise(name))])), None)
+        if thing is not None:
+            return thing
     normal = normalise(name)
     with_part = graph.names_with(normal, k=_LISTED + 1) if normal and kind in (None, "entity") else []
     if len(with_part) == 1:
@@ -97,8 +97,10 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRe
 def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
     if with_part:
         more = " and more" if len(with_part) > _LISTED else ""
-        advice = f"Several names hold it: {_quoted(one.name for one in with_part[:_LISTED])}{more}. Name one of them."
-        near = [one.name for one in with_part]
+        advice = (
+            f"Several names hold it: {_quoted(entity.name for entity in with_part[:_LISTED])}{more}. Name one of them."
+        )
+        near = [entity.name for entity in with_part]
     else:
         near = _near(graph, name)
         advice = f"Near to it: {_quoted(near)}." if near else "'memgraph-rag documents' and 'questions' list what is."
@@ -113,19 +115,19 @@ def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> Docu
 def _near(graph: GraphView, name: str) -> list[str]:
     """Names that stand in it; keys, questions and names that are spelt nearly so."""
     normal = normalise(name)
-    entities = [one for length in _BEGINNINGS if normal for one in graph.names_with(normal[:length], k=_NEAR)]
+    entities = [entity for length in _BEGINNINGS if normal for entity in graph.names_with(normal[:length], k=_NEAR)]
     texts = [record.key for record in graph.documents()] + [question.text for question in graph.questions()]
-    known = {normalise(text) or text: text for text in texts} | {one.normal: one.name for one in entities}
-    alike = [known[one] for one in get_close_matches(normal or name, known, n=_LISTED)]
-    return list(dict.fromkeys([*(one.name for one in _within(graph, normal)), *alike]))[:_LISTED]
+    known = {normalise(text) or text: text for text in texts} | {entity.normal: entity.name for entity in entities}
+    alike = [known[entity] for entity in get_close_matches(normal or name, known, n=_LISTED)]
+    return list(dict.fromkeys([*(entity.name for entity in _within(graph, normal)), *alike]))[:_LISTED]
 
 
 def _within(graph: GraphView, normal: str) -> list[Entity]:
     """The entities whose whole names stand in this one, the longest first: "McGregor" in "Mr. McGregor"."""
     words = normal.split()[:_MOST_WORDS]
     runs = {" ".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
-    found = graph.entities([entity_id(graph.namespace, run) for run in sorted(runs)])
-    return sorted(found, key=lambda one: (-len(one.normal), one.normal))
+    entities = graph.entities([entity_id(graph.namespace, run) for run in sorted(runs)])
+    return sorted(entities, key=lambda entity: (-len(entity.normal), entity.normal))
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -144,11 +146,11 @@ class _Drawn:
         self._ties: dict[Tie, None] = {}
         self._left_out: Counter[str] = Counter()
 
-    def some(self, kind: str, found: Sequence[Thing], most: int, *, total: int | None = None) -> list[Thing]:
+    def some(self, kind: str, things: Sequence[Thing], most: int, *, total: int | None = None) -> list[Thing]:
         """The first of these; how many there are beyond is left out."""
-        self.leave_out(kind, (len(found) if total is None else total) - len(found[:most]))
-        self._things.update((one.id, one) for one in found[:most])
-        return list(found[:most])
+        self.leave_out(kind, (len(things) if total is None else total) - len(things[:most]))
+        self._things.update((thing.id, thing) for thing in things[:most])
+        return list(things[:most])
 
     def leave_out(self, kind: str, number: int) -> None:
         """There are so many more."""
@@ -194,13 +196,13 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
         below = [node for node in graph.nodes(list(dict.fromkeys(edge.target_id for edge in edges))) if node.level]
     named = Counter(mention.entity_id for mention in mentions)
     titled = graph.titles(record.id)
-    in_order = list(dict.fromkeys([*(one.entity_id for one in titled), *(one for one, _ in named.most_common())]))
+    in_order = list(dict.fromkeys([*(item.entity_id for item in titled), *(item for item, _ in named.most_common())]))
     drawn.some("entities", graph.entities(in_order[:most]), most, total=len(in_order))
     relations = graph.relations_of(record.id)
     ties += [Tie("HAS_SEGMENT", record.id, segment.id) for segment in segments]
-    ties += [Tie("TITLED", record.id, one.entity_id, text=one.surface) for one in titled]
+    ties += [Tie("TITLED", record.id, item.entity_id, text=item.surface) for item in titled]
     ties += _mentioned(mentions)
-    ties += [Tie("RELATES_TO", one.source_id, one.target_id, text=one.description) for one in relations[:most]]
+    ties += [Tie("RELATES_TO", item.source_id, item.target_id, text=item.description) for item in relations[:most]]
     drawn.leave_out("relations", len(relations) - most)
     drawn.tie(ties)
     return drawn.done(segments, mentions)
@@ -217,22 +219,22 @@ def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
     relations = graph.relations_at(entity.id, k=most)
     drawn.leave_out("relations", held.get("RELATES_TO", 0) - len(relations))
     similar = sorted(graph.similar([entity.id]), key=lambda pair: (-pair.score, pair.source_id, pair.target_id))
-    others = [end for one in relations for end in (one.source_id, one.target_id)]
+    others = [end for item in relations for end in (item.source_id, item.target_id)]
     near = [end for pair in similar for end in (pair.source_id, pair.target_id)]
     drawn.some("near-synonyms", _others(graph, near, entity), most)
     drawn.some("entities", _others(graph, others, entity), most)
-    in_order = list(dict.fromkeys([*(one.segment_id for one in mentions), *(one.segment_id for one in relations)]))
+    in_order = list(dict.fromkeys([*(item.segment_id for item in mentions), *(item.segment_id for item in relations)]))
     segments = [node for node in graph.nodes(in_order) if isinstance(node, Segment)]
     drawn.some("segments", segments, 2 * most)
-    owners = [*(one for one, _ in titled), *(segment.document_id for segment in segments)]
+    owners = [*(item for item, _ in titled), *(segment.document_id for segment in segments)]
     documents = graph.documents(list(dict.fromkeys(owners)))
     drawn.some("documents", documents, 3 * most)
-    drawn.tie(Tie("TITLED", one, entity.id, text=surface) for one, surface in titled)
-    drawn.tie(Tie("RELATES_TO", one.source_id, one.target_id, text=one.description) for one in relations)
+    drawn.tie(Tie("TITLED", item, entity.id, text=surface) for item, surface in titled)
+    drawn.tie(Tie("RELATES_TO", item.source_id, item.target_id, text=item.description) for item in relations)
     drawn.tie(Tie("SIMILAR_TO", pair.source_id, pair.target_id, pair.score) for pair in similar)
     drawn.tie(Tie("HAS_SEGMENT", segment.document_id, segment.id) for segment in segments)
     drawn.tie(_mentioned(mentions))
-    return drawn.done(sorted(segments, key=lambda one: (one.document_id, one.index)), mentions)
+    return drawn.done(sorted(segments, key=lambda item: (item.document_id, item.index)), mentions)
 
 
 def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
@@ -245,7 +247,7 @@ def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
     shown = [node for place, node in enumerate(read.values()) if place < most or node.id in cited_ids]
     drawn.some("nodes read", shown, len(shown), total=len(read))
     drawn.some("segments cited", cited, most)
-    passages = [node for node in {one.id: one for one in [*shown, *cited]}.values() if isinstance(node, Segment)]
+    passages = [node for node in {node.id: node for node in [*shown, *cited]}.values() if isinstance(node, Segment)]
     documents = list(dict.fromkeys(node.document_id for node in [*read.values(), *cited]))
     drawn.some("documents", graph.documents(documents), most)
     points = [node.id for node in shown if not isinstance(node, Segment)]
@@ -257,14 +259,14 @@ def _question(graph: GraphView, question: Question, most: int) -> Neighbourhood:
 
 
 def _others(graph: GraphView, entity_ids: Iterable[str], entity: Entity) -> list[Entity]:
-    return graph.entities([one for one in dict.fromkeys(entity_ids) if one != entity.id])
+    return graph.entities([entity_id for entity_id in dict.fromkeys(entity_ids) if entity_id != entity.id])
 
 
 def _mentioned(mentions: Iterable[Mention]) -> list[Tie]:
     """One tie for each segment and entity."""
     surfaces: dict[tuple[str, str], list[str]] = {}
-    for one in mentions:
-        surfaces.setdefault((one.segment_id, one.entity_id), []).append(one.surface)
+    for mention in mentions:
+        surfaces.setdefault((mention.segment_id, mention.entity_id), []).append(mention.surface)
     return [
         Tie("MENTIONS", segment, entity, float(len(written)), written[0])
         for (segment, entity), written in surfaces.items()

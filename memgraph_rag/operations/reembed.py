@@ -39,16 +39,18 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
     """
     kept = _Kept(embedder, folder)
     namespaces = [store.beside(namespace) for namespace in store.namespaces()]
-    found = [(of_namespace, one) for of_namespace in namespaces for one in of_namespace.document_ids()]
-    for done, (of_namespace, document_id) in enumerate(found, 1):
+    waiting = [
+        (of_namespace, document_id) for of_namespace in namespaces for document_id in of_namespace.document_ids()
+    ]
+    for done, (of_namespace, document_id) in enumerate(waiting, 1):
         graph = of_namespace.graph_of(document_id)
         if graph is not None:
             _again(graph, kept)
         if progress is not None:
-            progress("embedding", done, len(found))
+            progress("embedding", done, len(waiting))
     store.reembed(embedder=embedder.name, dimension=embedder.dimension, again=lambda graph: _again(graph, kept))
     kept.path.unlink(missing_ok=True)
-    return len(found)
+    return len(waiting)
 
 
 def forget_kept(folder: Path) -> None:
@@ -59,7 +61,7 @@ def forget_kept(folder: Path) -> None:
 
 def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
     """The document with new embeddings, of the same texts as when it was added."""
-    normals = {one.entity_id: one.normal for one in graph.mentions}
+    normals = {mention.entity_id: mention.normal for mention in graph.mentions}
     return replace(
         graph,
         segment_embeddings=kept.embed(in_context(graph.document.title, graph.segments)),

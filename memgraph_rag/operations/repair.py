@@ -51,13 +51,13 @@ def examine(store: GraphStore) -> list[Damage]:
 
 def repair(store: GraphStore, embedder: Embedder) -> list[Damage]:
     """Put right what can be put right; what was wrong, kind by kind, with what cannot be mended."""
-    found = store.flaws()
-    if not found:
+    flaws = store.flaws()
+    if not flaws:
         return []
-    told = _told(store, found)
-    vectors = _vectors(store, embedder, found)
+    damages = _told(store, flaws)
+    vectors = _vectors(store, embedder, flaws)
     mended = store.mend(vectors)
-    return told if mended == found else _told(store, mended)
+    return damages if mended == flaws else _told(store, mended)
 
 
 def _told(store: GraphStore, flaws: Flaws) -> list[Damage]:
@@ -66,7 +66,7 @@ def _told(store: GraphStore, flaws: Flaws) -> list[Damage]:
         Damage(
             what,
             len(ids),
-            tuple(sorted(keys[one] for one in ids if one in keys)) if name in _OF_DOCUMENTS else (),
+            tuple(sorted(keys[node_id] for node_id in ids if node_id in keys)) if name in _OF_DOCUMENTS else (),
             remedy,
             is_mendable=name not in _UNMENDABLE,
         )

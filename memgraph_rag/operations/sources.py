@@ -146,13 +146,17 @@ class _Keys:
 
 def _stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
     """The key under which a file is stored: its own spelling's if that is one of several, else the first."""
-    keys = [(one.key != item.key, item.files.index(one.source), one.key) for one in stored if one.source in item.files]
+    keys = [
+        (fingerprint.key != item.key, item.files.index(fingerprint.source), fingerprint.key)
+        for fingerprint in stored
+        if fingerprint.source in item.files
+    ]
     return min(keys)[-1] if keys else None
 
 
 def _keys_by_text(stored: Iterable[Fingerprint], recent: dict[str, str]) -> dict[str, set[str]]:
     """The keys of documents by the hash of their text; what is about to be stored counts as stored."""
-    texts = {one.key: one.text_sha256 for one in stored} | recent
+    texts = {fingerprint.key: fingerprint.text_sha256 for fingerprint in stored} | recent
     keys: dict[str, set[str]] = {}
     for key, text_sha256 in texts.items():
         keys.setdefault(text_sha256, set()).add(key)

@@ -31,18 +31,18 @@ logger = logging.getLogger(_PREFIX)
 def span(event: str, **facts: Any) -> Iterator[Facts]:
     """One call: when it ends, the facts that were put in are told, or by which error it failed."""
     began = time.perf_counter()
-    told: Facts = dict(facts)
+    event_fields: Facts = dict(facts)
     traced = _tracer().start_span(f"{_PREFIX}.{event}") if _tracer() else None
     try:
-        yield told
+        yield event_fields
     except BaseException as error:
-        told["error"] = type(error).__name__
+        event_fields["error"] = type(error).__name__
         raise
     finally:
-        told["seconds"] = round(time.perf_counter() - began, 6)
-        _log(event, told)
+        event_fields["seconds"] = round(time.perf_counter() - began, 6)
+        _log(event, event_fields)
         if traced is not None:
-            traced.set_attributes({f"{_PREFIX}.{name}": value for name, value in told.items()})
+            traced.set_attributes({f"{_PREFIX}.{name}": value for name, value in event_fields.items()})
             traced.end()
 
 
@@ -57,10 +57,10 @@ def over(
     event: str, items: Generator[Step | str | Answer, None, None], **facts: Any
 ) -> Generator[Step | str | Answer, None, None]:
     """The items of an answer as it comes about; told of when it is there, or left ("GeneratorExit")."""
-    with span(event, **facts) as told, closing(items):
+    with span(event, **facts) as event_fields, closing(items):
         for item in items:
             if isinstance(item, Answer):
-                told |= {
+                event_fields |= {
                     "stop": item.stop_reason.value,
                     "abstained": item.abstained,
                     "nodes": len(item.trace),

@@ -43,9 +43,10 @@ class Learning:
             StoreError: the store cannot be read.
         """
         in_order = sorted(
-            {segment.id: segment for segment in segments}.values(), key=lambda one: (one.document_id, one.index)
+            {segment.id: segment for segment in segments}.values(),
+            key=lambda segment: (segment.document_id, segment.index),
         )
-        of_each = {key: tuple(some) for key, some in groupby(in_order, key=lambda one: one.document_id)}
+        of_each = {key: tuple(some) for key, some in groupby(in_order, key=lambda segment: segment.document_id)}
         records = [record for record in self._store.documents(list(of_each)) if "entities" in record.layers]
         documents = [SplitDocument(record.id, record.title, of_each[record.id]) for record in records]
         rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)

@@ -30,11 +30,11 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
             embedding of it is missing.
     """
     for _ in range(_TRIES):
-        found = run("read/find_documents", document_ids=[document_id])
-        if not found:
+        document_rows = run("read/find_documents", document_ids=[document_id])
+        if not document_rows:
             return None
-        graph, held = _read(run, rows.decode_document(found[0])), counts(run, document_id)
-        if run("read/find_documents", document_ids=[document_id]) == found:  # else it was written meanwhile
+        graph, held = _read(run, rows.decode_document(document_rows[0])), counts(run, document_id)
+        if run("read/find_documents", document_ids=[document_id]) == document_rows:  # else it was written meanwhile
             return _checked(graph, held)
     raise StoreError(
         f"expected document {document_id} to stay as it is while it is read; it was written {_TRIES} times meanwhile. "
@@ -82,7 +82,9 @@ def _read(run: Run, record: DocumentRecord) -> DocumentGraph:
         points=tuple(rows.decode_point(_without_embedding(row)) for row in points),
         point_embeddings=_matrix(points),
         summarizes=tuple(rows.decode_summarizes(row) for row in edges),
-        mentions=tuple(sorted(mentions, key=lambda one: (one.start, one.end, one.entity_id, one.kind))),
+        mentions=tuple(
+            sorted(mentions, key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
+        ),
         titles=tuple(Title(**row) for row in run("read/list_titles", document_id=record.id)),
         relations=tuple(relations),
         relation_embeddings=_matrix(run("read/list_relation_embeddings", document_id=record.id)),
@@ -94,9 +96,9 @@ def _without_embedding(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "embedding"}
 
 
-def _matrix(found: Sequence[Mapping[str, Any]]) -> Matrix:
+def _matrix(embedding_rows: Sequence[Mapping[str, Any]]) -> Matrix:
     """The embeddings that there are."""
-    vectors = [row["embedding"] for row in found if row["embedding"] is not None]
+    vectors = [row["embedding"] for row in embedding_rows if row["embedding"] is not None]
     return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
 
 

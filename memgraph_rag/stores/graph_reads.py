@@ -85,8 +85,8 @@ class StoredGraph(ABC):
         if ids is None:
             return [rows.decode_document(row) for row in self._run("read/list_documents")]
         wanted = list(dict.fromkeys(ids))
-        found = self._run("read/find_documents", document_ids=wanted) if wanted else []
-        return [rows.decode_document(row) for row in found]
+        document_rows = self._run("read/find_documents", document_ids=wanted) if wanted else []
+        return [rows.decode_document(row) for row in document_rows]
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """The document with that id, or else that key; None where there is none."""
@@ -94,8 +94,8 @@ class StoredGraph(ABC):
 
     def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         """For each name the document with that id, or else that key; None where there is none."""
-        found = self._run("read/find_named_documents", names=list(dict.fromkeys(names))) if names else []
-        records = [rows.decode_document(row) for row in found]
+        document_rows = self._run("read/find_named_documents", names=list(dict.fromkeys(names))) if names else []
+        records = [rows.decode_document(row) for row in document_rows]
         by_key = {record.key: record for record in records}
         by_id = {record.id: record for record in records}
         return [by_id.get(name) or by_key.get(name) for name in names]
@@ -115,7 +115,10 @@ class StoredGraph(ABC):
         if not files and not texts:
             return []
         rows_found = self._run("read/match_fingerprints", sources=files, text_hashes=texts, k=_MOST_MATCHES)
-        return sorted({Fingerprint(**row) for row in rows_found}, key=lambda one: (one.key, one.document_id))
+        return sorted(
+            {Fingerprint(**row) for row in rows_found},
+            key=lambda fingerprint: (fingerprint.key, fingerprint.document_id),
+        )
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""
@@ -140,8 +143,8 @@ class StoredGraph(ABC):
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
         wanted = list(dict.fromkeys(node_ids))
-        found = self._run("read/list_successors", node_ids=wanted) if wanted else []
-        return [rows.decode_summarizes(row) for row in found]
+        edge_rows = self._run("read/list_successors", node_ids=wanted) if wanted else []
+        return [rows.decode_summarizes(row) for row in edge_rows]
 
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         """The exact cosine of every segment and point of these documents, best first."""
@@ -152,8 +155,8 @@ class StoredGraph(ABC):
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
         """The entities of these ids that exist, in the order of ``entity_ids``."""
         wanted = list(dict.fromkeys(entity_ids))
-        found = self._run("read/find_entities", entity_ids=wanted) if wanted else []
-        known = {row["id"]: rows.decode_entity(row) for row in found}
+        entity_rows = self._run("read/find_entities", entity_ids=wanted) if wanted else []
+        known = {row["id"]: rows.decode_entity(row) for row in entity_rows}
         return [known[entity_id] for entity_id in entity_ids if entity_id in known]
 
     @abstractmethod
@@ -170,8 +173,8 @@ class StoredGraph(ABC):
         if not entity_ids or k < 1 or nowhere(documents):
             return []
         asked = {"entity_ids": list(dict.fromkeys(entity_ids)), "vector": query, **within(documents)}
-        found = self._run("read/score_naming", **asked, k=k + 1)  # one row may say that there is none
-        return rows.decode_hits(row for row in found if row["id"] is not None)[:k]
+        hit_rows = self._run("read/score_naming", **asked, k=k + 1)  # one row may say that there is none
+        return rows.decode_hits(row for row in hit_rows if row["id"] is not None)[:k]
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
@@ -198,8 +201,8 @@ class StoredGraph(ABC):
 
     def mentions(self, document_id: str) -> list[Mention]:
         """All mentions of a document, by place."""
-        found = map(rows.decode_mention, self._run("read/list_mentions", document_id=document_id))
-        return sorted(found, key=lambda one: (one.start, one.end, one.entity_id, one.kind))
+        mentions = map(rows.decode_mention, self._run("read/list_mentions", document_id=document_id))
+        return sorted(mentions, key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
 
     def titles(self, document_id: str) -> list[Title]:
         """What a document's title names, by entity."""
@@ -211,13 +214,13 @@ class StoredGraph(ABC):
 
     def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
         """(document id, surface) of the first k documents whose titles name an entity, by key."""
-        found = self._run("read/list_titled", entity_id=entity_id, k=k)
-        return [(row["document_id"], row["surface"]) for row in found]
+        title_rows = self._run("read/list_titled", entity_id=entity_id, k=k)
+        return [(row["document_id"], row["surface"]) for row in title_rows]
 
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
         """The first k relations of an entity, by id."""
-        found = self._run("read/list_relations_at", entity_id=entity_id, k=k)
-        return sorted(map(relation_rows.decode_relation, found), key=lambda one: one.id)[:k]
+        relations = map(relation_rows.decode_relation, self._run("read/list_relations_at", entity_id=entity_id, k=k))
+        return sorted(relations, key=lambda relation: relation.id)[:k]
 
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
         """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
@@ -260,8 +263,8 @@ class StoredGraph(ABC):
     def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Of these sentences those that were answered, with their origins."""
         wanted = list(dict.fromkeys(answer_ids))
-        found = self._run("read/find_answers", answer_ids=wanted) if wanted else []
-        return {row["id"]: tuple(row["origins"]) for row in found}
+        answer_rows = self._run("read/find_answers", answer_ids=wanted) if wanted else []
+        return {row["id"]: tuple(row["origins"]) for row in answer_rows}
 
     def namespaces(self) -> list[str]:
         """All namespaces of the store."""
@@ -317,11 +320,11 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     """The nodes of these ids that exist, in the order of ``node_ids``."""
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
-    found: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
-    missing = [node_id for node_id in wanted if node_id not in found]
+    nodes_by_id: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
+    missing = [node_id for node_id in wanted if node_id not in nodes_by_id]
     points = run("read/find_points", node_ids=missing) if missing else []
-    found |= {row["id"]: rows.decode_point(row) for row in points}
-    return [found[node_id] for node_id in node_ids if node_id in found]
+    nodes_by_id |= {row["id"]: rows.decode_point(row) for row in points}
+    return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
 
 
 def counts(run: Run, document_id: str) -> Mapping[str, int]:
@@ -339,12 +342,12 @@ def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, i
 def _scored(run: Run, name: str, vector: Vector, documents: Sequence[str], k: int) -> list[Hit]:
     if not documents:
         return []
-    found = run(name, vector=numbers(vector), document_ids=list(documents), k=k)
-    return rows.decode_hits(found)
+    hit_rows = run(name, vector=numbers(vector), document_ids=list(documents), k=k)
+    return rows.decode_hits(hit_rows)
 
 
-def _by_document(found: Iterable[Node]) -> dict[str, list[Node]]:
+def _by_document(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     grouped: dict[str, list[Node]] = {}
-    for node in found:
+    for node in nodes:
         grouped.setdefault(node.document_id, []).append(node)
     return grouped

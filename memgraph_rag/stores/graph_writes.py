@@ -120,8 +120,8 @@ class WrittenGraph(StoredGraph):
         changes = rows.as_dicts(rows.description_columns(records, before))
         if not changes:
             return []
-        told = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
-        return sorted(row["id"] for row in told)
+        written_rows = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
+        return sorted(row["id"] for row in written_rows)
 
     def learn(self, graph: DocumentGraph) -> None:
         """Store mentions and relations beside all that a stored document has, in one transaction."""
@@ -168,9 +168,9 @@ class WrittenGraph(StoredGraph):
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Put right what can be put right, in one transaction; what was wrong."""
-        found = self._examined()  # before: where there are none, no write is counted
-        if not found:
-            return found
+        flaws = self._examined()  # before: where there are none, no write is counted
+        if not flaws:
+            return flaws
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
 
     def graph_of(self, document_id: str) -> DocumentGraph | None:
@@ -182,9 +182,9 @@ def size(graph: DocumentGraph) -> int:
     """About how many bytes a document takes."""
     texts = sum(len(node.text) for node in (*graph.segments, *graph.points))
     names = sum(len(named.surface) + len(named.normal) for named in (*graph.mentions, *graph.titles))
-    told = sum(len(relation.description) for relation in graph.relations)
+    descriptions = sum(len(relation.description) for relation in graph.relations)
     matrices = (graph.segment_embeddings, graph.point_embeddings, graph.relation_embeddings, graph.end_embeddings)
-    return 4 * (texts + names + told) + sum(matrix.nbytes for matrix in matrices)
+    return 4 * (texts + names + descriptions) + sum(matrix.nbytes for matrix in matrices)
 
 
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
@@ -204,7 +204,9 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     lone = _create_names(run, create, graphs, gone)
     relation_writes.settle(run, create, find_near, graphs, parted)
     _delete_entities(run, lone)
-    return [(Action.REPLACED if one in stored else Action.ADDED, stale[one]) for one in document_ids]
+    return [
+        (Action.REPLACED if document_id in stored else Action.ADDED, stale[document_id]) for document_id in document_ids
+    ]
 
 
 def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> int:
@@ -319,11 +321,16 @@ def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
 
     Only their own nodes are waited for: who asks while a document is written does not wait for it.
     """
-    listed = sorted(answers, key=lambda one: one.id)  # in one order: so nobody waits for who waits for them
+    listed = sorted(answers, key=lambda answer: answer.id)  # in one order: so nobody waits for who waits for them
     create("write/save_answers", rows.answer_columns(listed), answered_at=time.time_ns() // 1000)
-    stored = {row["id"]: row["origins"] for row in run("read/find_answers", answer_ids=[one.id for one in listed])}
-    wider = [Answered(one.id, tuple(sorted({*one.origins, *stored[one.id]}))) for one in listed]
-    create("write/save_origins", rows.answer_columns([one for one in wider if [*one.origins] != stored[one.id]]))
+    stored = {
+        row["id"]: row["origins"] for row in run("read/find_answers", answer_ids=[answer.id for answer in listed])
+    }
+    wider = [Answered(answer.id, tuple(sorted({*answer.origins, *stored[answer.id]}))) for answer in listed]
+    create(
+        "write/save_origins",
+        rows.answer_columns([answer for answer in wider if [*answer.origins] != stored[answer.id]]),
+    )
     surplus = run("read/count_answers")[0]["count"] - MOST_ANSWERS
     if surplus > 0:
         oldest = run("read/list_oldest_answers", k=surplus)
@@ -357,8 +364,8 @@ def _delete_named(run: Run, document_id: str) -> rows.Writings:
 
 def _written(run: Run, document_id: str, wanted: Callable[[str], bool]) -> rows.Writings:
     """How a document writes the entities that it names as something of the wanted kinds."""
-    found = run("read/count_surfaces", document_id=document_id)
-    return rows.decode_writings(row for row in found if wanted(row["kind"]))
+    surface_rows = run("read/count_surfaces", document_id=document_id)
+    return rows.decode_writings(row for row in surface_rows if wanted(row["kind"]))
 
 
 def _take_away_unnamed(run: Run, graph: DocumentGraph) -> set[str]:
@@ -366,7 +373,11 @@ def _take_away_unnamed(run: Run, graph: DocumentGraph) -> set[str]:
     named = _named(run, graph.document.id)
     relation_writes.check_named(graph, named)
     held = [relation_rows.decode_relation(row) for row in run("read/list_relations", document_id=graph.document.id)]
-    unnamed = [one for one in held if not {(one.segment_id, one.source_id), (one.segment_id, one.target_id)} <= named]
+    unnamed = [
+        relation
+        for relation in held
+        if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
+    ]
     return relation_writes.take_away(run, graph.document.id, unnamed)
 
 
@@ -403,16 +414,16 @@ def _create_names(run: Run, create: Create, graphs: Sequence[DocumentGraph], gon
         gone: how documents wrote entities whose mentions and titles were removed.
     """
     came = rows.writings(graphs)
-    touched = sorted(one for one in came.keys() | gone.keys() if came.get(one) != gone.get(one))
-    found = run("read/find_surfaces", entity_ids=touched) if touched else []
+    touched = sorted(entity for entity in came.keys() | gone.keys() if came.get(entity) != gone.get(entity))
+    surface_rows = run("read/find_surfaces", entity_ids=touched) if touched else []
     normals = {named.entity_id: named.normal for graph in graphs for named in (*graph.mentions, *graph.titles)}
-    normals |= {row["id"]: row["normal"] for row in found}
-    held = {row["id"]: rows.decode_surfaces(row) for row in found}
+    normals |= {row["id"]: row["normal"] for row in surface_rows}
+    held = {row["id"]: rows.decode_surfaces(row) for row in surface_rows}
     none: Counter[tuple[str, str]] = Counter()
-    now = {one: held.get(one, none) - gone.get(one, none) + came.get(one, none) for one in touched}
-    new = {one: writing for one, writing in now.items() if writing and one not in held}
-    known = {one: writing for one, writing in now.items() if writing and one in held}
-    lone = [one for one, writing in now.items() if not writing]
+    now = {entity: held.get(entity, none) - gone.get(entity, none) + came.get(entity, none) for entity in touched}
+    new = {entity: writing for entity, writing in now.items() if writing and entity not in held}
+    known = {entity: writing for entity, writing in now.items() if writing and entity in held}
+    lone = [entity for entity, writing in now.items() if not writing]
     create("write/create_entities", rows.entity_columns(new, normals))
     create("write/save_entities", rows.entity_columns(known, normals))
     create("write/link_mentions", rows.mention_columns(graphs))

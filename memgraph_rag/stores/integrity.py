@@ -59,7 +59,11 @@ class _Survey:
 
     def chain(self, of_document: Sequence[Row]) -> Pairs:
         """The edges from each segment to the next that must be there."""
-        return [(one["id"], two["id"]) for one, two in pairwise(of_document) if two["index"] == one["index"] + 1]
+        return [
+            (row["id"], next_row["id"])
+            for row, next_row in pairwise(of_document)
+            if next_row["index"] == row["index"] + 1
+        ]
 
 
 def find(run: Run) -> Flaws:
@@ -94,14 +98,14 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
         vectors: embeddings of nodes and relations that had none, by their ids; what has none here stays without.
     """
     survey = _survey(run)
-    found = _flaws(survey)
-    if found:
-        _mend_structure(run, create, survey, found)
-        embed(run, create, find_near, _known(survey, found, vectors))
+    flaws = _flaws(survey)
+    if flaws:
+        _mend_structure(run, create, survey, flaws)
+        embed(run, create, find_near, _known(survey, flaws, vectors))
         _mend_entities(run, create)
         if torn := _torn(run("read/survey_questions"), survey.documents):  # by what was taken away just now, too
             run("write/delete_questions", question_ids=list(torn))
-    return found
+    return flaws
 
 
 def _survey(run: Run) -> _Survey:
@@ -123,26 +127,30 @@ def _survey(run: Run) -> _Survey:
 def _flaws(survey: _Survey) -> Flaws:
     segments, documents = survey.segments, survey.documents
     of_each = survey.segments_of()
-    chained = {document_id: Counter(survey.chain(found)) for document_id, found in of_each.items()}
+    chained = {
+        document_id: Counter(survey.chain(document_segments)) for document_id, document_segments in of_each.items()
+    }
     held = {document_id: Counter[tuple[str, str]]() for document_id in documents}
     for pair, number in survey.next.items():
         if (owner := segments[pair[0]]["document_id"]) in held:
             held[owner][pair] = number
     lone = survey.entities.keys() - survey.writings.keys()
-    kept = {one for one, row in segments.items() if row["document_id"] in documents}
+    kept = {node_id for node_id, row in segments.items() if row["document_id"] in documents}
     lost_relations = {
         row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_ends([row]))
     }
     sound = [row for row in survey.relations if row["id"] not in lost_relations]
     joined, embedded = _ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
-    tied = {one for pair in survey.similar for one in pair}
+    tied = {node_id for pair in survey.similar for node_id in pair}
     return Flaws(
         lost_segments=_sorted(segments.keys() - kept),
-        parted_segments=_sorted(one for one in kept if (segments[one]["document_id"], one) not in survey.owned),
+        parted_segments=_sorted(
+            node_id for node_id in kept if (segments[node_id]["document_id"], node_id) not in survey.owned
+        ),
         incomplete=_sorted(
             document_id
-            for document_id, found in of_each.items()
-            if [row["index"] for row in found] != list(range(documents[document_id]["segments"]))
+            for document_id, document_segments in of_each.items()
+            if [row["index"] for row in document_segments] != list(range(documents[document_id]["segments"]))
         ),
         unchained=_sorted(document_id for document_id in documents if held[document_id] != chained[document_id]),
         lost_points=_sorted(row["id"] for row in survey.points if row["document_id"] not in documents),
@@ -152,21 +160,21 @@ def _flaws(survey: _Survey) -> Flaws:
         lost_relations=_sorted(lost_relations),
         lone_entities=_sorted(lone),
         miswritten=_sorted(
-            one
-            for one, writing in survey.writings.items()
-            if _said(survey.entities[one]) != writing
+            node_id
+            for node_id, writing in survey.writings.items()
+            if _said(survey.entities[node_id]) != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
         torn_questions=_torn(survey.questions, documents),
-        unembedded_segments=_sorted(one for one in kept if not survey.is_embedded(segments[one])),
+        unembedded_segments=_sorted(node_id for node_id in kept if not survey.is_embedded(segments[node_id])),
         unembedded_points=_sorted(
             row["id"] for row in survey.points if row["document_id"] in documents and not survey.is_embedded(row)
         ),
         unembedded_relations=_sorted(row["id"] for row in sound if not survey.is_embedded(row)),
         unembedded_entities=_sorted(
-            one
-            for one in joined
-            if one not in survey.entities or not survey.is_embedded(survey.entities[one])
+            node_id
+            for node_id in joined
+            if node_id not in survey.entities or not survey.is_embedded(survey.entities[node_id])
         ),
     )  # fmt: skip
 
@@ -183,7 +191,7 @@ def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...
     return _sorted(
         row["id"]
         for row in questions
-        if row["reads"] != row["nodes"] or any(one not in documents for one in row["documents"] or ())
+        if row["reads"] != row["nodes"] or any(document_id not in documents for document_id in row["documents"] or ())
     )
 
 
@@ -195,22 +203,25 @@ def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(ids))
 
 
-def _mend_structure(run: Run, create: Create, survey: _Survey, found: Flaws) -> None:
+def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> None:
     """Take away what belongs to nothing, and tie again what belongs to something."""
-    _delete_relations(run, survey, found)
-    if found.lost_segments:
-        run("write/delete_lost_segments", node_ids=list(found.lost_segments))
-    if found.lost_points:
-        run("write/delete_lost_points", node_ids=list(found.lost_points))
-    owners = [survey.segments[one]["document_id"] for one in found.parted_segments]
-    create("write/own_segments", {"document_id": owners, "segment_id": list(found.parted_segments)})
-    if found.unchained:
-        run("write/delete_chains", document_ids=list(found.unchained))
+    _delete_relations(run, survey, flaws)
+    if flaws.lost_segments:
+        run("write/delete_lost_segments", node_ids=list(flaws.lost_segments))
+    if flaws.lost_points:
+        run("write/delete_lost_points", node_ids=list(flaws.lost_points))
+    owners = [survey.segments[source_id]["document_id"] for source_id in flaws.parted_segments]
+    create("write/own_segments", {"document_id": owners, "segment_id": list(flaws.parted_segments)})
+    if flaws.unchained:
+        run("write/delete_chains", document_ids=list(flaws.unchained))
         of_each = survey.segments_of()
-        pairs = [pair for one in found.unchained for pair in survey.chain(of_each[one])]
-        columns: rows.Columns = {"source_id": [one for one, _ in pairs], "target_id": [two for _, two in pairs]}
+        pairs = [pair for source_id in flaws.unchained for pair in survey.chain(of_each[source_id])]
+        columns: rows.Columns = {
+            "source_id": [source_id for source_id, _ in pairs],
+            "target_id": [target_id for _, target_id in pairs],
+        }
         create("write/link_segments", columns)
-    for document_id in found.loose_points:
+    for document_id in flaws.loose_points:
         _shed_points(run, create, survey.documents[document_id])
 
 
@@ -239,20 +250,20 @@ def _shed_points(run: Run, create: Create, document: Row) -> None:
     )
 
 
-def _known(survey: _Survey, found: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
+def _known(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
     """The vectors of what had none, as far as they are given."""
 
     def of(ids: Iterable[str]) -> dict[str, Vector]:
-        return {one: vectors[one] for one in ids if one in vectors}
+        return {node_id: vectors[node_id] for node_id in ids if node_id in vectors}
 
     source = {row["id"]: row["source_id"] for row in survey.relations}
-    relations = of(found.unembedded_relations)
+    relations = of(flaws.unembedded_relations)
     return Vectors(
         documents=sorted(survey.documents),
-        segments=of(found.unembedded_segments),
-        points=of(found.unembedded_points),
-        relations={one: (source[one], vector) for one, vector in relations.items()},
-        names=of(found.unembedded_entities),
+        segments=of(flaws.unembedded_segments),
+        points=of(flaws.unembedded_points),
+        relations={node_id: (source[node_id], vector) for node_id, vector in relations.items()},
+        names=of(flaws.unembedded_entities),
     )
 
 
@@ -264,8 +275,8 @@ def _mend_entities(run: Run, create: Create) -> None:
     if flaws.loose_similar:
         run("write/delete_similar", entity_ids=list(flaws.loose_similar))
         run("write/clear_entities", entity_ids=list(flaws.loose_similar))
-    normals = {one: row["normal"] for one, row in survey.entities.items()}
-    written = {one: survey.writings[one] for one in flaws.miswritten}
+    normals = {entity_id: row["normal"] for entity_id, row in survey.entities.items()}
+    written = {entity_id: survey.writings[entity_id] for entity_id in flaws.miswritten}
     create("write/save_entities", rows.entity_columns(written, normals))
     if flaws.lone_entities:
         run("write/delete_similar", entity_ids=list(flaws.lone_entities))

@@ -114,5 +114,8 @@ def mark_stale(run: Run, create: Create, keys: Mapping[str, str], action: Action
         known[document_id] = Change(document_id, keys[document_id], action, changed_at, reads_before + reads)
         lost[question] += reads
         readers[document_id] += 1
-    create("write/mark_questions", question_rows.change_columns({one: changes[one].values() for one in lost}, lost))
+    create(
+        "write/mark_questions",
+        question_rows.change_columns({question_id: changes[question_id].values() for question_id in lost}, lost),
+    )
     return readers

@@ -116,18 +116,18 @@ class LadybugStore(graph_writes.WrittenGraph):
         with self._file.lock:  # no write between the two
             self._require_open()
             near = run("read/find_places", entity_ids=list(dict.fromkeys(entity_ids)))
-            places = {one for row in near for one in (row["place"], row["near_place"]) if one is not None}
+            places = {value for row in near for value in (row["place"], row["near_place"]) if value is not None}
             if not places:
                 return []
             asked = {"places": sorted(places), "k": 2 * k}
             if vector is None:
-                found = run("read/list_neighbours", **asked, **graph_reads.within(documents))
+                neighbour_rows = run("read/list_neighbours", **asked, **graph_reads.within(documents))
             elif documents is None:
-                found = run("read/find_neighbours", **asked, vector=vector)
+                neighbour_rows = run("read/find_neighbours", **asked, vector=vector)
             else:
-                found = run("read/find_neighbours_of", **asked, vector=vector, document_ids=list(documents))
-            best = list({row["id"]: row for row in found}.values())[:k]
-            joined = {one for row in best for one in (row["source_id"], row["target_id"])}
+                neighbour_rows = run("read/find_neighbours_of", **asked, vector=vector, document_ids=list(documents))
+            best = list({row["id"]: row for row in neighbour_rows}.values())[:k]
+            joined = {value for row in best for value in (row["source_id"], row["target_id"])}
             names = {row["id"]: row["name"] for row in run("read/find_entities", entity_ids=sorted(joined))}
         named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)
         return relation_rows.decode_neighbours((row | both for row, both in zip(best, named, strict=True)), k)
@@ -148,7 +148,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             entities.setdefault(node_id, []).append(entity_id)
         vectors = _matrix(table["embedding"]) if table.num_rows else ()
         listed = table.drop_columns("embedding").to_pylist()
-        found = (
+        segments = (
             rows.decode_indexed(
                 row
                 | {"embedding": vector}
@@ -156,7 +156,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             )
             for row, vector in zip(listed, vectors, strict=True)
         )
-        return sorted(found, key=lambda segment: (segment.document_id, segment.index))
+        return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -207,7 +207,9 @@ class LadybugStore(graph_writes.WrittenGraph):
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace)
             new._dimension = dimension
-            graphs = (again(graph) for one in old.document_ids() if (graph := old.graph_of(one)) is not None)
+            graphs = (
+                again(graph) for document_id in old.document_ids() if (graph := old.graph_of(document_id)) is not None
+            )
             for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
                 new.write_many(some)
             if _contributed(new.statistics()) != _contributed(old.statistics()):
@@ -277,8 +279,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """By an exact scan of the embedded names, once for all rows."""
-        found = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
-        return [Similar(**row) for row in found]
+        similar_rows = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
+        return [Similar(**row) for row in similar_rows]
 
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:

@@ -37,7 +37,7 @@ class FileLock:
     def __init__(self, place: str, *descriptors: int | None, lock: int | None) -> None:
         self._place = place
         self._lock = lock
-        self._descriptors = [one for one in (lock, *descriptors) if one is not None]
+        self._descriptors = [descriptor for descriptor in (lock, *descriptors) if descriptor is not None]
 
     def release(self) -> None:
         """Give the file up; the lock file goes with its last holder."""

@@ -120,13 +120,13 @@ def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
     if _COMMITTED in content[committed:]:
         aside = name_log_aside(place)
         _write_private(aside, content)
-        told = f"damaged at byte {committed}; all that was written after it is dropped, and kept in {aside}"
+        damage = f"damaged at byte {committed}; all that was written after it is dropped, and kept in {aside}"
     else:
-        told = "cut off within the last write, which was not finished and is dropped"
+        damage = "cut off within the last write, which was not finished and is dropped"
     with log.open("rb+") as file:
         file.truncate(committed)
         os.fsync(file.fileno())
-    logger.warning("%s: its log was %s", place, told)
+    logger.warning("%s: its log was %s", place, damage)
 
 
 def _write_private(path: Path, content: bytes) -> None:

@@ -86,8 +86,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
         if documents is not None:
             return graph_reads.score(self._run, vector, documents=documents, k=k)
         query = graph_reads.numbers(vector)
-        found = self._by_index("read/find_nearest_segments", vector=query, width=_width(k))
-        return _trusted(rows.decode_hits(found or []), k) or self._hits("read/score_namespace", vector=query, k=k)
+        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=_width(k))
+        return _trusted(rows.decode_hits(hit_rows or []), k) or self._hits("read/score_namespace", vector=query, k=k)
 
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
@@ -119,25 +119,27 @@ class Neo4jStore(graph_writes.WrittenGraph):
             return []
         asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
-            found = self._by_index("read/find_near_neighbours", **asked, vector=query, k=k + 1, width=_width(k))
-            near = relation_rows.decode_neighbours(found or [], k + 1)
-            if found is not None and (len(near) <= k or _trusted(near, k)):
+            neighbour_rows = self._by_index(
+                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=_width(k)
+            )
+            near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
+            if neighbour_rows is not None and (len(near) <= k or _trusted(near, k)):
                 return near[:k]
         asked |= {"k": k} | graph_reads.within(documents)
         if query is None:
-            found = self._run("read/list_neighbours", **asked)
+            neighbour_rows = self._run("read/list_neighbours", **asked)
         else:
-            found = self._run("read/find_neighbours", **asked, vector=query)
-        return relation_rows.decode_neighbours(found, k)
+            neighbour_rows = self._run("read/find_neighbours", **asked, vector=query)
+        return relation_rows.decode_neighbours(neighbour_rows, k)
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored."""
         self._require_open()
         statement = queries.statement("read/list_indexed_segments", self._dialect)
-        found = self._connection.stream(
+        segments = self._connection.stream(
             statement.name, statement.text, statement.bind(self._bound, {"since": since}), self._indexed
         )
-        return sorted(found, key=lambda segment: (segment.document_id, segment.index))
+        return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
     def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:
         """An embedding that is missing is 0, so that words still find the segment."""
@@ -263,9 +265,9 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def _find_dialect(self) -> queries.Dialect:
         """By the index that is there, for a database may be older than its server; else by the server."""
         statement = queries.statement("read/list_indexes", "neo4j_5")
-        found = self._connection.read(statement.name, lambda execute: execute(statement.text, {}))
-        if found:
-            return "neo4j_2026" if "namespace" in found[0]["properties"] else "neo4j_5"
+        index_rows = self._connection.read(statement.name, lambda execute: execute(statement.text, {}))
+        if index_rows:
+            return "neo4j_2026" if "namespace" in index_rows[0]["properties"] else "neo4j_5"
         return "neo4j_2026" if int(self._connection.version.split(".")[0]) >= 2026 else "neo4j_5"
 
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
@@ -351,7 +353,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
         starts = range(0, len(ends), ROWS_PER_STATEMENT)
         scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
-        return [Similar(**row) for found in scored for row in found]
+        return [Similar(**row) for batch in scored for row in batch]
 
     def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
         return rows.decode_hits(self._run(name, **parameters))
@@ -394,9 +396,9 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def _misfits(self, dimension: int) -> tuple[str, ...]:
         """The indexes of embeddings that are for vectors of another length, or on other properties."""
         made = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
-        found = [row for row in self._run("read/list_vector_indexes") if row["name"] in made]
+        index_rows = [row for row in self._run("read/list_vector_indexes") if row["name"] in made]
         return tuple(
-            row["name"] for row in found if (row["dimension"], row["properties"]) != (dimension, made[row["name"]])
+            row["name"] for row in index_rows if (row["dimension"], row["properties"]) != (dimension, made[row["name"]])
         )
 
     def _remake(self, broken: Sequence[str], dimension: int) -> None:

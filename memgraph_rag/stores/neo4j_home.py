@@ -191,12 +191,12 @@ class Home:
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads((self.path / name).read_text(encoding="utf-8"))
+            content = json.loads((self.path / name).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError, RecursionError):  # absent, damaged, or being written this moment
             return {}
         except OSError as exc:
             raise _unusable(self.path, exc) from exc
-        return found if isinstance(found, dict) else {}
+        return content if isinstance(content, dict) else {}
 
 
 def _unusable(path: Path, exc: OSError) -> SettingsError:

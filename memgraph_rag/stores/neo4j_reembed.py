@@ -22,29 +22,29 @@ ROWS_AT_ONCE = 1000
 
 def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
     """Those of all documents, one after another."""
-    found = Vectors()
+    vectors = Vectors()
     for document_id in store.document_ids():
         stored = store.graph_of(document_id)
         if stored is None:
             continue
         graph = again(stored)
-        found.documents.append(document_id)
-        found.segments.update(zip((one.id for one in graph.segments), graph.segment_embeddings, strict=True))
-        found.points.update(zip((one.id for one in graph.points), graph.point_embeddings, strict=False))
+        vectors.documents.append(document_id)
+        vectors.segments.update(zip((segment.id for segment in graph.segments), graph.segment_embeddings, strict=True))
+        vectors.points.update(zip((segment.id for segment in graph.points), graph.point_embeddings, strict=False))
         for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=False):
-            found.relations[relation.id] = relation.source_id, vector
-        found.names.update(zip(graph.ends, graph.end_embeddings, strict=False))
-    return found
+            vectors.relations[relation.id] = relation.source_id, vector
+        vectors.names.update(zip(graph.ends, graph.end_embeddings, strict=False))
+    return vectors
 
 
 def pairs_among(columns: Columns) -> set[tuple[str, str]]:
     """The pairs of rows with a cosine that near-synonyms may have, some rows at a time."""
-    matrix, ids = np.asarray(columns["embedding"]), [str(one) for one in columns["id"]]
+    matrix, ids = np.asarray(columns["embedding"]), [str(row) for row in columns["id"]]
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True) if len(ids) else matrix
     pairs: set[tuple[str, str]] = set()
     for start in range(0, len(ids), ROWS_AT_ONCE):
         cosines = unit[start : start + ROWS_AT_ONCE] @ unit.T
-        for one, other in zip(*np.nonzero(cosines >= relation_writes.LOWEST_COSINE), strict=True):
-            if start + one < other:
-                pairs.add((ids[start + one], ids[other]))
+        for row, other in zip(*np.nonzero(cosines >= relation_writes.LOWEST_COSINE), strict=True):
+            if start + row < other:
+                pairs.add((ids[start + row], ids[other]))
     return pairs

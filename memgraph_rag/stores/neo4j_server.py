@@ -256,12 +256,12 @@ def _spawn(home: Home, neo4j: Distribution, lock: int) -> int:
 
 def _inheritable() -> list[int]:
     """The open descriptors that a child would get."""
-    found = []
+    descriptors = []
     for name in os.listdir("/dev/fd"):  # noqa: PTH208 - these are numbers, no paths
         with suppress(OSError):  # the one by which they were listed is closed
             if os.get_inheritable(int(name)):
-                found.append(int(name))
-    return found
+                descriptors.append(int(name))
+    return descriptors
 
 
 def _java(neo4j: Distribution) -> list[str]:

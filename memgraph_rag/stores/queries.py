@@ -50,8 +50,8 @@ class Statement:
     @property
     def made(self) -> str:
         """The name of the index or constraint that it makes; empty where it makes none."""
-        found = MADE.search(self.text)
-        return found[1] if found else ""
+        match = MADE.search(self.text)
+        return match[1] if match else ""
 
     @property
     def indexed(self) -> list[str]:

@@ -111,7 +111,9 @@ def read_columns(question: Question, kind: str) -> Columns:
     }
 
 
-def decode_questions(found: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]) -> Iterator[Question]:
+def decode_questions(
+    question_rows: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]
+) -> Iterator[Question]:
     """The questions of these rows.
 
     Args:
@@ -127,7 +129,7 @@ def decode_questions(found: Iterable[Row], reads: Iterable[Row], nodes: Mapping[
             with _damage_told(row["question_id"]):
                 step = _decode_step(row, nodes[row["node_id"]])
             traces.setdefault(row["question_id"], []).append(step)
-    for row in found:
+    for row in question_rows:
         trace = traces.get(row["id"], [])
         if len(trace) == row["nodes"]:  # else it went, with what was read, while it was read
             with _damage_told(row["id"]):

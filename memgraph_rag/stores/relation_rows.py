@@ -73,7 +73,7 @@ def decode_relation(row: Row) -> Relation:
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
     """The k best, ties by id."""
-    found = [
+    neighbours = [
         Neighbour(
             Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),
             row["source"],
@@ -82,17 +82,17 @@ def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
         )
         for row in rows
     ]
-    return sorted(found, key=lambda one: (-one.score, one.relation.id))[:k]
+    return sorted(neighbours, key=lambda neighbour: (-neighbour.score, neighbour.relation.id))[:k]
 
 
 def decode_similar(rows: Iterable[Row]) -> list[Similar]:
     """SIMILAR_TO edges, from rows of the one end, ``id``, and the other, None where it has none; each edge once."""
-    found = {
+    pairs = {
         Similar(min(row["id"], row["other_id"]), max(row["id"], row["other_id"]), row["score"])
         for row in rows
         if row["other_id"] is not None
     }
-    return sorted(found, key=lambda pair: (pair.source_id, pair.target_id))
+    return sorted(pairs, key=lambda pair: (pair.source_id, pair.target_id))
 
 
 def _stacked(vectors: Sequence[Vector]) -> Matrix:

@@ -31,8 +31,8 @@ LOWEST_COSINE = LEAST_COSINE - 0.001
 def take_away(run: Run, document_id: str, relations: Sequence[Relation] | None = None) -> set[str]:
     """Remove relations of a document, by default all; the entities that they joined, for ``settle``."""
     if relations is None:
-        found = run("read/list_relations", document_id=document_id)
-        relations = [relation_rows.decode_relation(row) for row in found]
+        stored_rows = run("read/list_relations", document_id=document_id)
+        relations = [relation_rows.decode_relation(row) for row in stored_rows]
     if relations:
         run("write/delete_relations", document_id=document_id, relation_ids=[relation.id for relation in relations])
     return set(ends_of(relations))
@@ -47,12 +47,12 @@ def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docum
     vectors = {end: row for graph in graphs for end, row in zip(graph.ends, graph.end_embeddings, strict=False)}
     create("write/link_relations", relation_rows.relation_columns(graphs))
     touched = sorted(gone | vectors.keys())
-    found = run("read/count_relations", entity_ids=touched) if touched else []
-    idle = sorted(row["id"] for row in found if row["is_embedded"] and not row["count"])
+    count_rows = run("read/count_relations", entity_ids=touched) if touched else []
+    idle = sorted(row["id"] for row in count_rows if row["is_embedded"] and not row["count"])
     if idle:
         run("write/delete_similar", entity_ids=idle)
         run("write/clear_entities", entity_ids=idle)
-    joined = sorted(row["id"] for row in found if row["count"] and not row["is_embedded"])
+    joined = sorted(row["id"] for row in count_rows if row["count"] and not row["is_embedded"])
     if joined:
         embed_names(run, create, find_near, joined, vectors)
 
@@ -61,7 +61,7 @@ def embed_names(
     run: Run, create: Create, find_near: FindNear, entity_ids: Sequence[str], vectors: Mapping[str, Vector]
 ) -> None:
     """Give entities the embeddings of their names, and tie them to their near-synonyms."""
-    rows = relation_rows.embedded_columns(entity_ids, [vectors[one] for one in entity_ids])
+    rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
     create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
 
@@ -69,9 +69,9 @@ def embed_names(
 def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
     """Of these pairs those of near-synonymous names, each once, from the smaller id to the larger."""
     both = {(min(pair.source_id, pair.target_id), max(pair.source_id, pair.target_id)): pair.score for pair in pairs}
-    ids = sorted({one for pair in both for one in pair})
-    found = run("read/find_entities", entity_ids=ids) if ids else []
-    normal = {row["id"]: row["normal"] for row in found}
+    ids = sorted({entity_id for pair in both for entity_id in pair})
+    entity_rows = run("read/find_entities", entity_ids=ids) if ids else []
+    normal = {row["id"]: row["normal"] for row in entity_rows}
     return [
         Similar(source, target, score)
         for (source, target), score in sorted(both.items())

@@ -210,7 +210,7 @@ def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 def answer_columns(answers: Sequence[Answered]) -> Columns:
     """Sentences that were answered."""
-    return {"id": [one.id for one in answers], "origins": [list(one.origins) for one in answers]}
+    return {"id": [answer.id for answer in answers], "origins": [list(answer.origins) for answer in answers]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:
@@ -312,12 +312,12 @@ def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
     ids = sorted(written)
     return {
         "id": ids,
-        "normal": [normals[one] for one in ids],
-        "name": [_most_frequent(written[one]) for one in ids],
-        "kinds": [sorted({kind for _, kind in written[one]}) for one in ids],
+        "normal": [normals[entity_id] for entity_id in ids],
+        "name": [_most_frequent(written[entity_id]) for entity_id in ids],
+        "kinds": [sorted({kind for _, kind in written[entity_id]}) for entity_id in ids],
         "surfaces": [
-            json.dumps([[*pair, count] for pair, count in sorted(written[one].items())], ensure_ascii=False)
-            for one in ids
+            json.dumps([[*pair, count] for pair, count in sorted(written[entity_id].items())], ensure_ascii=False)
+            for entity_id in ids
         ],
     }
 
@@ -408,8 +408,8 @@ def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
 
     Of one that comes while its parts are counted, Neo4j counts those that came later only: it was not there.
     """
-    found = counts(rows)
-    return found if "Document" in found else {}
+    document_counts = counts(rows)
+    return document_counts if "Document" in document_counts else {}
 
 
 def counts_by_document(rows: Iterable[Row]) -> dict[str, Mapping[str, int]]:
@@ -417,4 +417,8 @@ def counts_by_document(rows: Iterable[Row]) -> dict[str, Mapping[str, int]]:
     of_each: dict[str, list[Row]] = {}
     for row in rows:
         of_each.setdefault(row["document_id"], []).append(row)
-    return {one: found for one, of_one in of_each.items() if (found := counts_of_document(of_one))}
+    return {
+        document_id: document_counts
+        for document_id, of_one in of_each.items()
+        if (document_counts := counts_of_document(of_one))
+    }

@@ -25,12 +25,14 @@ def check_tiling(graph: DocumentGraph) -> None:
     segments, record = graph.segments, graph.document
     bounds = [0, *(segment.end for segment in segments)]
     rules = {
-        "segments that are numbered from 0": [one.index for one in segments] == list(range(len(segments))),
-        "segments that begin where the one before ends": [one.start for one in segments] == bounds[:-1],
-        "segments as long as their texts": all(one.text and one.end - one.start == len(one.text) for one in segments),
+        "segments that are numbered from 0": [segment.index for segment in segments] == list(range(len(segments))),
+        "segments that begin where the one before ends": [segment.start for segment in segments] == bounds[:-1],
+        "segments as long as their texts": all(
+            segment.text and segment.end - segment.start == len(segment.text) for segment in segments
+        ),
         "a record that counts its segments": record.segments == len(segments),
         "a record that counts its characters": record.characters == bounds[-1],
-        "a record that counts its echoes": record.echoes == sum(one.echo for one in segments),
+        "a record that counts its echoes": record.echoes == sum(segment.echo for segment in segments),
     }
     _require(graph, rules)
 
@@ -44,16 +46,16 @@ def check_nodes(graph: DocumentGraph) -> None:
     sources = {edge.source_id for edge in graph.summarizes}
     named = (*graph.mentions, *graph.titles)
     rules = {
-        "each node once": _are_distinct(one.id for one in (*graph.segments, *graph.points)),
-        "one point at each place": _are_distinct((one.level, one.index) for one in graph.points),
+        "each node once": _are_distinct(item.id for item in (*graph.segments, *graph.points)),
+        "one point at each place": _are_distinct((item.level, item.index) for item in graph.points),
         "points that say something": all(point.text.strip() for point in graph.points),
         "points that sum up a node": all(point.id in sources for point in graph.points),
         "one SUMMARIZES edge between two nodes": _are_distinct(
             (edge.source_id, edge.target_id) for edge in graph.summarizes
         ),
         "weights from 0 to 1": all(0 <= edge.weight <= 1 + _ROUNDING for edge in graph.summarizes),
-        "names of at least one character": all(one.normal.strip() and one.surface.strip() for one in named),
-        "each entity once in the title": _are_distinct(one.entity_id for one in graph.titles),
+        "names of at least one character": all(item.normal.strip() and item.surface.strip() for item in named),
+        "each entity once in the title": _are_distinct(item.entity_id for item in graph.titles),
     }
     _require(graph, rules)
 

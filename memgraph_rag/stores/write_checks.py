@@ -105,8 +105,8 @@ def _check_relations(graph: DocumentGraph) -> None:
 def _check_echoes(graph: DocumentGraph) -> None:
     """Refuse what is derived from an echo: by it, what is no evidence would be found after all."""
     echoes = {segment.id for segment in graph.segments if segment.echo}
-    derived = [one.target_id for one in graph.summarizes]
-    derived += [one.segment_id for one in (*graph.mentions, *graph.relations)]
+    derived = [item.target_id for item in graph.summarizes]
+    derived += [item.segment_id for item in (*graph.mentions, *graph.relations)]
     if any(segment_id in echoes for segment_id in derived):
         raise StoreError(
             f"expected points, mentions and relations of evidence only in document {graph.document.key!r}; came some "

@@ -151,12 +151,12 @@ def _why_not_content(file: Path) -> str:
 
 def _rules_above(folder: Path) -> _Rules:
     """The rules of the folders around this one, up to the root of its Git repository; none that leave it out itself."""
-    root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    root = next((item for item in (folder, *folder.parents) if (item / ".git").exists()), folder)
     rules: _Rules = ()
     for outer in reversed(folder.parents):
         if root == outer or root in outer.parents:
             rules = _with_rules_of(outer, rules)
-    return tuple(one for one in rules if _why_not_named(folder, (one,), is_folder=True) != "ignored")
+    return tuple(item for item in rules if _why_not_named(folder, (item,), is_folder=True) != "ignored")
 
 
 def _with_rules_of(folder: Path, rules: _Rules) -> _Rules:

@@ -12,7 +12,7 @@ from memories import FOX, RACES, RIVER, embedder
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import QuestionError
-from memgraph_rag.operations.answer import NOTHING_FOUND
+from memgraph_rag.operations.refusal import NOTHING_FOUND
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import AnswerWarning, StopReason, WarningKind
 
