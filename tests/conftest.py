@@ -166,14 +166,16 @@ def server_line(item: pytest.Item) -> str:
     return min(lines, default="2026" if "neo4j_servers" in getattr(item, "fixturenames", ()) else "")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Each server has one worker: a server changes under whoever else would work on it. Other files stay together."""
+    line = server_line(item)
+    if line:
+        item.add_marker("server")
+    item.add_marker(pytest.mark.xdist_group(f"neo4j-{line}" if line else item.location[0]))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Servers first, one worker each: a server changes under who else would work on it. Other files stay together."""
-    for item in items:
-        line = server_line(item)
-        if line:
-            item.add_marker("server")
-        item.add_marker(pytest.mark.xdist_group(f"neo4j-{line}" if line else item.location[0]))
+    """Tests that need a server come first, because they take longest."""
     items.sort(key=lambda item: item.get_closest_marker("server") is None)
 
 
