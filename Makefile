@@ -25,7 +25,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: help demo test coverage fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
 .PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
@@ -38,6 +38,9 @@ WORKERS ?= 2
 
 test: lint ## Lint, types and all tests
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+coverage: $(VENV)/.has-test ## All tests, with the lines and branches that they reach; fails below the floor in pyproject.toml
+	@$(BIN)/python -m pytest --cov --cov-report=term
 
 fault-tests: $(VENV)/.has-test ## Kills, lost servers, full disks, crowds and fuzzers at length: about half a day
 	@$(BIN)/python tests/faults/long.py --share $(SHARE) $(if $(ONLY),--only $(ONLY)) \

@@ -78,7 +78,7 @@ def test_a_wheel_names_license_python_and_command(wheel: zipfile.ZipFile) -> Non
     info = f"memgraph_rag-{memgraph_rag.__version__}.dist-info"
     metadata = HeaderParser().parsestr(wheel.read(f"{info}/METADATA").decode())
     assert (metadata["License-Expression"], metadata["Requires-Python"]) == ("Apache-2.0", ">=3.10")
-    extras = {"dev", "neo4j-local", "offline-models", "offline-models-small"}
+    extras = {"dev", "evaluation", "neo4j-local", "offline-models", "offline-models-small", "stanza"}
     assert extras <= set(metadata.get_all("Provides-Extra") or ())
     assert "memgraph-rag = memgraph_rag.cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert f"{info}/licenses/LICENSE" in wheel.namelist()

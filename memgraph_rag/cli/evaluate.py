@@ -61,6 +61,7 @@ def evaluate(
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter("expected corpus or closed", param_hint="--setting")
     _check_methods(modes or (), strategies or ())
+    _check_packages(with_answers=bool(strategies), with_plots=plots)
     folders = [read_folder(path) for path in data]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
@@ -102,6 +103,17 @@ def _check_methods(modes: Sequence[str], strategies: Sequence[str]) -> None:
             raise SettingsError(f"Expected a search mode out of {', '.join(MODES)}, got {mode!r}.", mode=mode)
     for strategy in strategies:
         find_strategy(strategy)
+
+
+def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
+    """Refuse what would only fail after all was asked."""
+    from memgraph_rag.evaluation.plots import require_matplotlib
+    from memgraph_rag.evaluation.scores import require_rouge
+
+    if with_answers:
+        require_rouge()
+    if with_plots:
+        require_matplotlib()
 
 
 def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:

@@ -6,16 +6,31 @@ It knows the rows of the summary only, and needs matplotlib (the extra "evaluati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["draw"]
+__all__ = ["draw", "require_matplotlib"]
 
 _AXES = {"tokens": "model tokens a question", "seconds": "seconds a question"}
 _SHOWN = ("F1", "accuracy of 4", "accuracy of 2")
 """The metric that is drawn: the first of these that a set has, else its first one."""
+
+
+def require_matplotlib() -> None:
+    """Refuse plots before anything is measured for them.
+
+    Raises:
+        SettingsError: matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise SettingsError(
+            "Expected the package matplotlib for the plots, got none. "
+            'Install it: pip install "memgraph_rag[evaluation]", or say --no-plots.',
+            package="matplotlib",
+        )
 
 
 def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
@@ -24,13 +39,10 @@ def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
     Raises:
         SettingsError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise SettingsError(
-            'Expected matplotlib for the plots. Install it: pip install "memgraph_rag[evaluation]", or say --no-plots.'
-        ) from error
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     written = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         asked = [row for row in rows if row["dataset"] == dataset and not row["strategy"].startswith("search ")]

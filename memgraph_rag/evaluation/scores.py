@@ -13,13 +13,15 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares
 
-__all__ = ["Scores", "chosen_option", "containment", "exact_match", "f1", "rouge_l", "scores_of"]
+__all__ = ["Scores", "chosen_option", "containment", "exact_match", "f1", "require_rouge", "rouge_l", "scores_of"]
 
 Scores = Mapping[str, tuple[float, float]]
 
@@ -133,8 +135,23 @@ def _normal(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
+def require_rouge() -> None:
+    """Refuse to score answers before any is asked for.
+
+    Raises:
+        SettingsError: rouge-score is not installed.
+    """
+    if find_spec("rouge_score") is None:
+        raise SettingsError(
+            "Expected the package rouge-score for the scores of answers, got none. "
+            'Install it: pip install "memgraph_rag[evaluation]", or leave out --strategies to score searches.',
+            package="rouge-score",
+        )
+
+
 @cache
 def _rouge() -> Any:
+    require_rouge()
     from rouge_score.rouge_scorer import RougeScorer  # loads nltk, which takes a second
 
     return RougeScorer(["rougeL"])

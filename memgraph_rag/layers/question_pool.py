@@ -11,16 +11,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any
 
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.extraction import Said, about, strings
 from memgraph_rag.types import as_line
 
-__all__ = ["Pool", "pool_schema", "pool_task", "proposed"]
+__all__ = ["Pool", "pool_schema", "pool_task", "proposed", "require_rouge"]
 
 _ALIKE = 0.6
 _LONGEST_QUESTION = 200
 _SHOWN = 8  # of the names and of the relations that were found
+
+
+def require_rouge() -> None:
+    """Refuse a pool that cannot compare its questions, before a model writes any.
+
+    Raises:
+        SettingsError: rouge-score is not installed.
+    """
+    if find_spec("rouge_score") is None:
+        raise SettingsError(
+            "Expected the package rouge-score for pool_questions, got none. "
+            'Install it: pip install "memgraph_rag[evaluation]", or set pool_questions=0.',
+            setting="pool_questions",
+            package="rouge-score",
+        )
 
 
 class Pool:

@@ -24,7 +24,7 @@ from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
 from memgraph_rag.layers.entities import mentions_in
 from memgraph_rag.layers.extraction import SCHEMA, Said, Triple, goes_in_circles, said
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
-from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed
+from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed, require_rouge
 from memgraph_rag.types import LayerRows, Relation, Usage, ends_of, relation_id
 
 __all__ = ["RelationsLayer"]
@@ -67,6 +67,8 @@ class RelationsLayer:
     def __init__(self, *, batch_tokens: int = 8192, pool_questions: int = 0) -> None:
         self._batch_tokens = batch_tokens
         self._pool_questions = pool_questions
+        if pool_questions:
+            require_rouge()
 
     def build(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,13 @@ def test_what_is_no_setting_or_folder_is_refused(cli, story: Path, tmp_path: Pat
     assert not (tmp_path / "out").exists()
     failed = cli("evaluate", "--data", story, "--strategies", "guessing", "--out", tmp_path / "out", status=1)
     assert "full_context" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "options"), [("rouge_score", ("--strategies", "top_k_keywords", "--no-plots")), ("matplotlib", ())]
+)
+def test_missing_packages_are_refused_before_anything_is_asked(cli, story, tmp_path, monkeypatch, package, options):
+    monkeypatch.setitem(sys.modules, package, None)
+    result = cli("evaluate", "--data", story, "--out", tmp_path / "out", *options, status=1)
+    assert 'pip install "memgraph_rag[evaluation]"' in " ".join(result.stderr.split())
+    assert not (tmp_path / "out").exists()

@@ -83,7 +83,8 @@ def _how_to_get(choice: str) -> str:
     kind, _, which = choice.partition("/")
     if kind == "stanza":
         language = which.partition("/")[0] or "en"
-        return f""" (python -c 'import stanza; stanza.download("{language}")')"""
+        download = f"""python -c 'import stanza; stanza.download("{language}")'"""
+        return f" ({download})" if stanza_model.has_stanza() else f' (pip install "memgraph_rag[stanza]"; {download})'
     if which in ("", spacy_model.PACKAGES[-1]):
         return ' (pip install "memgraph_rag[offline-models]")'
     return f" (python -m spacy download {which})"

@@ -24,10 +24,15 @@ from memgraph_rag.models.recognizers.texts import recognized
 if TYPE_CHECKING:
     from stanza.pipeline.core import Pipeline
 
-__all__ = ["StanzaRecognizer", "installed"]
+__all__ = ["StanzaRecognizer", "has_stanza", "installed"]
 
 _BATCH = 256
 _FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one wants a transformer from a hub beside it
+
+
+def has_stanza() -> bool:
+    """Whether the package is there, which the extra ``stanza`` brings; its models come apart."""
+    return find_spec("stanza") is not None
 
 
 def installed(language: str, package: str = "", *, folder: Path | None = None) -> StanzaRecognizer | None:
@@ -36,7 +41,7 @@ def installed(language: str, package: str = "", *, folder: Path | None = None) -
     Args:
         folder: stanza's resource folder; by default each where stanza's releases keep it.
     """
-    if find_spec("stanza") is None:
+    if not has_stanza():
         return None
     for place in (folder,) if folder else _default_folders():
         try:

