@@ -4,7 +4,7 @@
 
 Shows ``add_many`` of a folder with what it left out, metadata, ``search`` with ``where``, ``since`` and
 ``min_relevance``, and the names by which a result was found. Without FOLDER the notes are ``examples/notes``: Markdown,
-plain text and a CSV file. Takes about five seconds, most of it for loading the embedder and spaCy; of notes of your own
+plain text and a CSV file. Takes about ten seconds, most of it for loading the embedder and spaCy; of notes of your own
 about 40 passages of 100 words are added a second.
 """
 

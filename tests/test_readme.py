@@ -1,38 +1,121 @@
-"""The README tells the truth: its Python runs, with real models, and prints what it says it prints."""
+"""README and guides tell the truth: their Python runs, with real models, and prints what they say that it prints."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memgraph_rag.settings import Settings
+from memgraph_rag.strategies import STRATEGIES
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+GUIDES = ("adding", "asking", "command-line", "configuration", "evaluation", "inspecting", "limits")
+WRITTEN_BESIDE = {"docs/architecture.md", "docs/decisions/README.md", "docs/extending.md", "docs/glossary.md"}
+"""Pages of the same issue that come in changes of their own."""
 
 
-def test_there_are_snippets():
-    assert SNIPPETS
+def page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def snippets(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+SNIPPETS = [(name, snippet) for name in GUIDES if name != "asking" for snippet in snippets(page(name))]
+"""Those of the guide of asking have tests of their own."""
+
+
+@pytest.fixture
+def beside_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder like a clone's, the model that the tests install, and less patience than the 1.5B model has."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMGRAPH_RAG_MODEL", "qwen2.5-coder-0.5b-instruct")
+    monkeypatch.setenv("MEMGRAPH_RAG_MAX_NODES", "24")
+
+
+def run(snippet: str, name: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(snippet, name, "exec"), names)
+    return names
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("snippet", SNIPPETS)
-def test_each_snippet_runs(snippet, tmp_path, monkeypatch, capsys):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
-    # The model that the tests install, and less to read than the 1.5B model's patience would allow.
-    monkeypatch.setenv("MEMGRAPH_RAG_MODEL", "qwen2.5-coder-0.5b-instruct")
-    monkeypatch.setenv("MEMGRAPH_RAG_MAX_NODES", "24")
-    names: dict[str, object] = {}
-    exec(compile(snippet, "README.md", "exec"), names)
+def test_readme_snippet_prints_what_readme_says(beside_examples, capsys):
+    (snippet,) = snippets(README)
+    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    names = run(snippet, "README.md")
+    printed = capsys.readouterr().out.splitlines()
+    searched, answer, *cited = shown.splitlines()[:2], shown.splitlines()[2], *shown.splitlines()[3:]
+    assert printed[:2] == searched, "a search needs no language model, so it is the same everywhere"
+    spans = [re.match(r"\[(\d+)–(\d+)\] ", line) for line in printed]
+    assert sum(map(bool, spans)) == len(names["answer"].citations) > 0
+    text = Path("examples/peter_rabbit.txt").read_text("utf-8")
+    for start, end, quote in (re.fullmatch(r"\[(\d+)–(\d+)\] (.*)", line).groups() for line in cited):  # type: ignore[union-attr]
+        assert text[int(start) : int(end)] == quote
+    assert answer in page("how-it-works"), "the answer is that of the documented run"
+    assert not names["memory"]._store._file.users  # closed
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("name", "snippet"), SNIPPETS, ids=[name for name, _ in SNIPPETS])
+def test_snippets_of_guides_run(name, snippet, beside_examples, capsys):
+    assert SNIPPETS
+    run(snippet, name)
+    assert capsys.readouterr().out
+
+
+@pytest.mark.timeout(900)
+def test_asking_prints_citations_and_trace(beside_examples, capsys):
+    names = run(snippets(page("asking"))[0], "asking")
     printed = capsys.readouterr().out
     assert printed.count("examples/peter_rabbit.txt") == len(names["answer"].citations) > 0
     assert "point" in printed
     assert not names["memory"]._store._file.users  # closed
 
 
-def test_linked_files_exist():
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
-        assert (ROOT / target).is_file(), target
+def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):
+    names = run(snippets(page("asking"))[1], "asking")
+    assert {evidence.document_key for evidence in names["of_project"]} == {"monday", "friday"}
+    assert [evidence.document_key for evidence in names["late"]] == ["friday"]
+
+
+def test_readme_is_for_the_first_ten_minutes():
+    assert len(README.splitlines()) <= 150
+    limits = README.partition("## Limits\n")[2].partition("\n## ")[0]
+    assert len(limits.strip().splitlines()) <= 6
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/how-it-works.md", *(f"docs/{name}.md" for name in GUIDES)],
+)
+def test_linked_files_exist(path):
+    source = ROOT / path
+    for target in re.findall(r"\]\((?!http)([^)#]+)(?:#[^)]*)?\)", source.read_text("utf-8")):
+        linked = (source.parent / target).resolve()
+        assert linked.is_file() or linked.relative_to(ROOT).as_posix() in WRITTEN_BESIDE, target
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_readme_links_to_each_guide(name):
+    assert f"](docs/{name}.md)" in README
+
+
+def test_guide_of_configuration_names_each_setting_and_extra():
+    told = page("configuration")
+    assert [name for name in Settings.model_fields if f"`{name}`" not in told] == []
+    extras = re.findall(r"^([a-z-]+) = \[", (ROOT / "pyproject.toml").read_text("utf-8").split("[project.scripts]")[0]
+                        .split("[project.optional-dependencies]")[1], re.MULTILINE)  # fmt: skip
+    assert [extra for extra in extras if f"| `{extra}` |" not in told] == []
+
+
+def test_guide_of_asking_names_each_strategy():
+    told = page("asking")
+    assert [name for name in STRATEGIES if "_without_" not in name and f"`{name}`" not in told] == []
