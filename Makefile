@@ -4,7 +4,8 @@
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
-#   make bench-retrieval DATA=DIR    another folder than the usual ones
+#   make bench-retrieval SETS=DIR    the full question sets in DIR/musique …, not the samples in benchmarks/data
+#   make bench-retrieval DATA=DIR    one folder of questions
 #   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
 #   UV_TORCH_BACKEND=cpu make …      that build of torch, whatever GPU there is (see uv's documentation)
@@ -12,12 +13,15 @@
 PYTHON ?= python3
 SHARE ?= 1.0
 FUZZ_SECONDS ?= 600
-TEXT ?= ../shared/data/books/alice_11.txt
+TEXT ?= benchmarks/data/alice_11.txt
 STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
-DATA ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki 2wiki_hipporag locomo)
-WALKS ?= $(addprefix ../shared/data/,musique hotpotqa 2wiki)
+SETS ?= benchmarks/data
+DATA ?= $(wildcard $(addprefix $(SETS)/,musique hotpotqa 2wiki 2wiki_hipporag locomo))
+WALKS ?= $(addprefix $(SETS)/,musique hotpotqa 2wiki)
 LIMIT ?= 50
-KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks
+# Figures, stores and outcomes of a sample lie apart from those of the full sets.
+apart = $(if $(filter benchmarks/data/%,$(1)),/sample)
+KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks$(call apart,$(WALKS))
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python $$(cat $(VENV)/.torch)
@@ -66,26 +70,28 @@ $(STORE): | $(VENV)/.has-bench
 	@mv $(basename $@)-unfinished.lbug $@
 
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast
-	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results/retrieval.json
+	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results$(call apart,$(DATA))/retrieval.json
 
 bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of two sizes
 	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
 
 bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
-	@$(BIN)/python benchmarks/extraction.py ../shared/data/musique_tune --text $(TEXT) --questions 2 \
-	  --json benchmarks/results/extraction.json
+	@$(BIN)/python benchmarks/extraction.py $(SETS)/musique_tune --text $(TEXT) --questions 2 \
+	  --json benchmarks/results$(call apart,$(SETS)/musique_tune)/extraction.json
 
 bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find that a model leads; on a CPU for hours
+	@mkdir -p $(KEPT)
 	@$(BIN)/python benchmarks/walks.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
-	  --numbers $(KEPT)/numbers.jsonl --json benchmarks/results/walks.json
+	  --numbers $(KEPT)/numbers.jsonl --json benchmarks/results$(call apart,$(WALKS))/walks.json
 	@$(BIN)/python benchmarks/abstention.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
 	  --numbers $(KEPT)/numbers.jsonl
 
 # The settings of both stand in the tables that they write. A second run does only what is missing.
 EVALUATE = $(BIN)/memgraph-rag evaluate
-SETS = ../shared/data
-SCORES = evaluation
-SEARCHED = musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa
+SCORES ?= evaluation$(call apart,$(SETS)/musique)
+# LoCoMo is CC BY-NC: the sample has none of it, a folder of full sets may.
+SEARCHED = $(call there,musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa)
+there = $(notdir $(wildcard $(addprefix $(SETS)/,$(1))))
 BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context longllmlingua memwalker)
 ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity) \
   --strategies qrmem $(addprefix --strategies qrmem_without_,update open_entities reflection navigation)
@@ -99,7 +105,7 @@ scorecard: $(VENV)/.has-evaluation ## Is the memory better than its baselines? T
 
 scorecard-full: $(VENV)/.has-evaluation ## All questions, all baselines and ablations: days without a GPU
 	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --out $(SCORES)/search
-	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa quality qasper locomo) \
+	@$(EVALUATE) $(addprefix --data $(SETS)/,$(call there,fairytaleqa quality qasper locomo)) \
 	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/documents
 	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) \
 	  --strategies walk --strategies pecan $(BASELINES) --out $(SCORES)/corpora

@@ -9,6 +9,8 @@ evidence. Measured is what ``ask`` abstains by: how near the first nodes come to
 that without (AUC, with the bootstrap interval of 95 % over questions), and how often would ``ask`` abstain in either
 case? An AUC counts a question only where all of its evidence was read: with part of it No is right. Without the model
 the five nodes are read that search finds first, which is how a walk begins.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 import numpy as np
 from machine import header
 from numbers_of_models import Numbers
+from take_sample import DATA_HELP
 from walks import add, read_question
 
 from memgraph_rag import Memory
@@ -54,7 +57,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--strategy", choices=list(STRATEGIES), default="walk")
     how.add_argument("--without-model", action="store_true", help="only what search finds first, no P(Yes)")

@@ -5,6 +5,8 @@
 DIR holds ``docs.jsonl`` and ``questions.jsonl``. For each question: does every citation stand verbatim in its
 document, and do the attention scores of the trace differ between nodes and between questions? Also printed: answer,
 reference, what was read, and the cost. Exit status 1 where a check fails.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import torch
+from take_sample import DATA_HELP
 
 from memgraph_rag import Answer, Document, Memory, __version__
 
@@ -51,7 +54,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("directory", type=Path, metavar="DIR", help=DATA_HELP)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--documents", type=int, default=2)
     parser.add_argument("--max-nodes", type=int, default=32)

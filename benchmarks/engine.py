@@ -16,6 +16,7 @@ smallest and the largest, and the target where there is one. Rows:
 - speculative: nodes read ahead, where the session can.
 - memory: of building, as the document grows.
 
+The text is by default Alice's Adventures in Wonderland, whole, from benchmarks/data.
 With --quick all is small and no figure means anything. Peak memory is that of processes of their own.
 """
 
@@ -44,6 +45,7 @@ from engines import ENGINES, find_weights
 from machine import machine_line
 from ratios import COLUMNS, Ratio, table_row, write_json
 from setting import FULL, QUICK, Setting
+from take_sample import TEXT
 
 from memgraph_rag import __version__
 from memgraph_rag.cli.progress import Bars
@@ -52,7 +54,6 @@ from memgraph_rag.models.catalogue import CATALOGUE, find_language_model
 from memgraph_rag.models.hardware import best_dtype
 from memgraph_rag.settings import Settings
 
-TEXT = Path(__file__).parents[2] / "shared" / "data" / "books" / "alice_11.txt"
 MODEL = "qwen2.5-coder-1.5b-instruct"
 ROWS = ("capture", "build", "session", "ask", "adding", "sharing", "speculative", "memory")
 
@@ -94,7 +95,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--model", default=MODEL, help=f"a packaged model ({', '.join(CATALOGUE)}), or as for Memory")
-    parser.add_argument("--text", type=Path, default=TEXT, help="the document; by default Alice in ../shared/data")
+    parser.add_argument("--text", type=Path, default=TEXT, help="the document; by default Alice, in benchmarks/data")
     parser.add_argument("--store", type=Path, help="a Ladybug file that holds the text with its points; it is copied")
     parser.add_argument("--question", nargs="+", default=QUESTIONS, help="asked of the store")
     parser.add_argument("--chapters", type=int, default=FULL.chapters, help="of the text, of which the graph is built")

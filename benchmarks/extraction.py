@@ -14,6 +14,8 @@ passages that have triples go through the entities and the relations layer; noth
 
 Means over passages with their bootstrap interval of 95 %; the tables are Markdown. What the model wrote is kept in the
 journal of the user's cache for a week, so that a run that was cut goes on where it was.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from typing import Any
 
 import numpy as np
 from machine import header
+from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
@@ -77,7 +80,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.add_argument("directory", type=Path, metavar="DIR", help=DATA_HELP)
     parser.add_argument("--passages", type=int, default=50, help="how many (50)")
     parser.add_argument("--text", type=Path, help="a long text, for the tokens against the points layer")
     parser.add_argument("--batches", type=int, default=6, help="so many batches of it (6)")

@@ -8,6 +8,8 @@ Printed: recall of held-out questions (folds of a tenth, and each set or convers
 alone) beside that of the order before, and the weights as they stand in ``memgraph_rag/search/ranking.py``. For
 conversations also how well it is told, by weights from the others, that what is asked of one speaker was said by
 another, where ``ask`` abstains.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
@@ -75,7 +78,7 @@ class Asked:
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--strength", type=float, default=10.0, help="of the pull towards weights of 0")
     options = parser.parse_args(arguments)

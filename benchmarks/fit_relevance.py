@@ -6,6 +6,8 @@ Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with evidence. Of the ten 
 question, which hold evidence is regressed on the cosine of segment and question. Printed: the curve as it stands in
 ``memgraph_rag/models/embedder.py``, and for each set, above all those that took no part, how well it tells (AUC), its
 Brier score beside that of one share for all, and the share of evidence by relevance.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from take_sample import DATA_HELP
 
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.cli.progress import Bars
@@ -40,7 +43,7 @@ Pairs = NDArray[np.float64]
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--held-out", type=Path, nargs="*", default=[], metavar="DIR")
     parser.add_argument("--limit", type=int, help="most questions of each folder, at even distances")
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")

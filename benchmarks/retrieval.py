@@ -14,6 +14,8 @@ that have evidence:
 Printed: each figure with its bootstrap interval of 95 %, the paired differences of graph to the other modes, and what
 adding and searching cost; the tables are Markdown. With --store the documents stay there, in a namespace for each
 folder, and a second run adds nothing; a Neo4j's password comes from NEO4J_PASSWORD or MEMGRAPH_RAG_NEO4J_PASSWORD.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from typing import Any
 
 import numpy as np
 from machine import header, peak_memory
+from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
@@ -131,7 +134,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")

@@ -11,6 +11,8 @@ DIR. Questions name originals and copies alike.
 Measured, in one process and with models loaded: the first search, which reads the namespace into memory; later ones;
 the first one after one more ``add``; memory. With --store the namespaces stay, and a second run only searches; only
 then is the process's memory that of searching.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from machine import header, memory_now, peak_memory
+from take_sample import DATA_HELP
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.cli.progress import Bars
@@ -82,7 +85,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.add_argument("directory", type=Path, metavar="DIR", help=DATA_HELP)
     parser.add_argument("--segments", type=int, nargs="+", default=[6_000, 100_000])
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--questions", type=int, default=100)

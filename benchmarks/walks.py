@@ -12,6 +12,8 @@ alone; tokens read and written, seconds, nodes, and how often the model stopped 
 Printed, as Markdown: each figure with its bootstrap interval of 95 %, and the paired differences to search. With
 --numbers the model's numbers are kept, and what was read once is not read again: an interrupted run goes on, and other
 weights can be tried. Seconds are then those of the pass that gave the numbers.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from typing import Any
 import numpy as np
 from machine import header
 from numbers_of_models import Numbers
+from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
@@ -101,7 +104,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--strategies", nargs="+", choices=list(STRATEGIES), default=["walk", "qrmem", "pecan"])
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--nodes", type=_counted, default=10, help="most nodes that are read for a question")

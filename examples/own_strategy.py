@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag import Memory, Step, StopReason
-from memgraph_rag.contracts import Embedder, Extract, GraphReader, ReadingSession, Search
-from memgraph_rag.types import Budget
+from memgraph_rag.contracts import ReadingContext
 
 STORY = Path(__file__).with_name("peter_rabbit.txt")
 QUESTION = "What did Mrs. Rabbit give Peter at the end of the day?"
@@ -28,28 +27,18 @@ class BestWithNeighbours:
 
     name = "best_with_neighbours"
 
-    def read(
-        self,
-        question: str,
-        *,
-        graph: GraphReader,
-        search: Search,
-        session: ReadingSession,
-        embedder: Embedder,  # noqa: ARG002 - part of the contract
-        budget: Budget,  # noqa: ARG002 - one node a pass: whoever drives the strategy checks it in between
-        documents: Sequence[str] | None = None,
-        extract: Extract | None = None,  # noqa: ARG002 - part of the contract
-    ) -> Iterator[tuple[Step, ...]]:
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step for each segment."""
-        results = search.find(question, k=1, mode="graph", documents=documents)
+        results = context.search.find(question, k=1, mode="graph", documents=context.documents)
         if not results:
             return
         best = results[0].segment
         neighbours = [
             segment
-            for segment in graph.segments_of(best.document_id)
+            for segment in context.graph.segments_of(best.document_id)
             if abs(segment.index - best.index) == 1 and not segment.echo
         ]
+        session = context.session
         for segment in (best, *neighbours):
             if segment.tokens > session.tokens_left:
                 return
