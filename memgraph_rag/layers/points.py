@@ -5,7 +5,7 @@ bullet becomes a point, and what the model looked at while writing it becomes th
 database and no tokenizer. Invariants: the weights of a point's edges sum to 1; whatever odd thing the model
 writes is counted, never raised, and never costs a segment.
 
-Source: PECAN / GARLIC, section 3.1; the decisions that the paper leaves open are in ``docs/decisions.md``.
+Source: PECAN / GARLIC, section 3.1; the decisions that the paper leaves open are in ``docs/decisions``.
 """
 
 from __future__ import annotations

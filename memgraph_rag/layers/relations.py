@@ -6,7 +6,7 @@ or one of its own, and most words of its description stand there too; whatever o
 never raised, never silent; so nothing in a text can make a relation that the text does not hold.
 
 Source: QRMeM, memory construction (entities, open relations, links from entities to segments) and graph update; the
-decisions that the paper leaves open are in ``docs/decisions.md``.
+decisions that the paper leaves open are in ``docs/decisions``.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ __all__ = ["SentenceEmbedder"]
 
 _FEW = 16  # texts up to which float32 costs nothing
 _UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
-"""Measured: docs/decisions.md, part "Text"."""
+"""Measured: docs/decisions, part "Text"."""
 _RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
-"""Fitted: benchmarks/fit_relevance.py; docs/decisions.md, part "Search"."""
+"""Fitted: benchmarks/fit_relevance.py; docs/decisions, part "Search"."""
 _TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
 
 

@@ -17,7 +17,7 @@ LAYERS = ("entities", "points", "relations")
 """The layers that exist, in the order in which they are built, the cheap ones first."""
 
 DEFAULT_LAYERS = ("entities", "points")
-"""What is built where nothing else is asked for: relations cost the model as much again (docs/decisions.md)."""
+"""What is built where nothing else is asked for: relations cost the model as much again (docs/decisions)."""
 
 
 def choose_layers(names: Sequence[str], settings: Settings) -> list[Layer]:

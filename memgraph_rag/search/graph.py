@@ -4,7 +4,7 @@ It knows the namespace through its index, embeddings through the embedder, names
 the same question gives the same order, whatever store holds the graph and however it was read (scores are compared
 to nine digits, ties go by id); a search of some documents is as if there were no others.
 
-The recipe, chosen on the tuning sets (``docs/decisions.md``): reset = exp(3 s) on the segments, where s = z(cosine) +
+The recipe, chosen on the tuning sets (``docs/decisions``): reset = exp(3 s) on the segments, where s = z(cosine) +
 0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
 names; a second step starts from question and best segment together; the two walks and the second step's own list
 are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another. What is

@@ -50,7 +50,7 @@ class View:
         siblings: (n,) how many rows its document has, itself counted.
         incidence: (n, entities) weight of the edge between segment and entity. What is said in a conversation has
             none, and where all rows are of one document there are none: there a walk over names spreads more than it
-            finds (``docs/decisions.md``).
+            finds (``docs/decisions``).
     """
 
     rows: Rows

@@ -8,7 +8,7 @@ figures give equal scores.
 
 The weights are a conditional logistic regression (one choice among a question's candidates), fitted on questions whose
 evidence is known; ``benchmarks/fit_ranking.py`` makes them again. What was tried beside these figures is told in
-``docs/decisions.md``.
+``docs/decisions``.
 
 Source of the form: McFadden, "Conditional logit analysis of qualitative choice behavior", 1974.
 """

@@ -20,7 +20,7 @@ from memgraph_rag.lexical.tokenize import words
 __all__ = ["asked_for", "asked_of", "said_instead"]
 
 ANOTHER = 0.55
-"""From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions.md``)."""
+"""From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions``)."""
 
 WEIGHED = 20
 """How many of the best candidates are weighed: what is far from the question tells nothing of whose it is."""

@@ -4,7 +4,7 @@ It knows the graph by its contract. Invariants: an edge is followed at most once
 the work of one step is bounded, whatever the number of segments that name an entity; what was forgotten between two
 reads of the graph is passed over.
 
-Source: QRMeM, algorithm 1, lines 8 to 13, from the current entities (``docs/decisions.md``).
+Source: QRMeM, algorithm 1, lines 8 to 13, from the current entities (``docs/decisions``).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It knows the graph, the session and the embedder by their contracts only. Invariant: a node is read at most once,
 and the score of an unread node depends only on what was read before.
 
-Source: PECAN / GARLIC, section 3.2; what the paper leaves open is decided in ``docs/decisions.md``.
+Source: PECAN / GARLIC, section 3.2; what the paper leaves open is decided in ``docs/decisions``.
 """
 
 from __future__ import annotations

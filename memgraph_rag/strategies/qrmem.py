@@ -9,7 +9,7 @@ segments of the names that the model asks for (``EntityTrial``, TE), or along re
 reading, to one elaborated query (``GraphExpansion``, GES).
 
 Source: QRMeM (EMNLP Findings 2024), section 3.6, algorithm 1 and appendix E; what it leaves open is decided in
-``docs/decisions.md``. Its code was never released.
+``docs/decisions``. Its code was never released.
 """
 
 from __future__ import annotations

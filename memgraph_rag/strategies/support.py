@@ -3,7 +3,7 @@
 It knows the graph by its contract only. Invariant: a segment's weight is the sum, over all paths from a read node
 down to it, of the node's own weight times the edge weights on the path.
 
-The papers cite nothing; see "Citations" in ``docs/decisions.md``.
+The papers cite nothing; see "Citations" in ``docs/decisions``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Invariants: a node is read at most once; the score of an unread node depends onl
 sum of its sources; with all sources but the entry off, nodes are read in the order in which search found them.
 
 It joins PECAN (points, attention, the stop) and QRMeM (relations, the reason) on the entry that a graph search gives;
-what that means is decided in ``docs/decisions.md``.
+what that means is decided in ``docs/decisions``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,77 @@
+"""The pages of the documentation: links and anchors lead somewhere, own terms are explained, the picture is today's."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from test_architecture import MAY_IMPORT
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+OWN_TERMS = {"information point": "information-point"}
+"""Terms that only this library uses, which README must explain, with their anchors in the glossary."""
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_relative_links_and_anchors_resolve(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]+`", "", page.read_text("utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\((?!https?://|mailto:)([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), target
+
+
+@pytest.mark.parametrize("term", OWN_TERMS)
+def test_readme_links_own_terms_to_the_glossary(term: str) -> None:
+    assert f"[{term}](docs/glossary.md#{OWN_TERMS[term]})" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_glossary_is_sorted_and_says_one_sentence_each() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    entries = re.findall(r"^### (.+)\n\n(.+)$", text, re.MULTILINE)
+    names = [name.casefold() for name, _ in entries]
+    assert names == sorted(names)
+    assert len(names) == text.count("\n### ")
+    assert all(re.fullmatch(r"[^\n]+[.)]", sentence) for _, sentence in entries)
+
+
+def test_picture_shows_the_imports_of_today() -> None:
+    script = ROOT / "docs" / "draw_architecture.py"
+    spec = importlib.util.spec_from_file_location("draw_architecture", script)
+    assert spec is not None
+    assert spec.loader is not None
+    drawing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drawing)
+    assert drawing.draw() == drawing.PICTURE.read_text("utf-8"), "run python docs/draw_architecture.py"
+    assert {room for row in drawing.ROWS for room in row} == set(drawing.rooms())
+
+
+def test_architecture_page_has_a_row_for_each_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = text.partition("## Rooms")[2].partition("\n## ")[0]
+    rooms = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    assert rooms == MAY_IMPORT.keys() - {"__init__", "__main__"}
+
+
+def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMGRAPH_RAG_CACHE_DIR", str(tmp_path / "cache"))
+    text = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    names: dict[str, object] = {}
+    for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(snippet, "docs/extending.md", "exec"), names)
+    assert capsys.readouterr().out.splitlines() == [
+        "best_only ['Ann found a red fox in the barn.']",
+        "fox",
+        "#mill",
+    ]
