@@ -56,7 +56,8 @@ def draw() -> str:
         for place, name in enumerate(names):
             centres[name] = (WIDTH * (place + 0.5) / len(names), 40 + row * (HEIGHT - 80) / (len(ROWS) - 1))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="14">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="14">',
         '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#789"/></marker></defs>',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
@@ -67,7 +68,8 @@ def draw() -> str:
         start, end = (y1 + half, y2 - half) if y2 > y1 else (y1 - half, y2 + half) if y2 < y1 else (y1, y2)
         colour = "#c33" if y2 < y1 else "#9ab"
         parts.append(
-            f'<line x1="{x1:.0f}" y1="{start:.0f}" x2="{x2:.0f}" y2="{end:.0f}" stroke="{colour}" marker-end="url(#a)"/>'
+            f'<line x1="{x1:.0f}" y1="{start:.0f}" x2="{x2:.0f}" y2="{end:.0f}" stroke="{colour}" '
+            'marker-end="url(#a)"/>'
         )
     for name, (x, y) in centres.items():
         parts.append(
