@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from typing import Any
 
 from memgraph_rag import Memory, Message
@@ -45,7 +45,7 @@ class Chat:
         return f"{answer.text}{quotes}"
 
     def _say(self, role: str, content: str) -> None:
-        self._messages.append(Message(role, content, date.today().isoformat()))
+        self._messages.append(Message(role, content, datetime.now(timezone.utc).isoformat(timespec="seconds")))
         self._memory.add(self._messages, key=self._key)
 
 

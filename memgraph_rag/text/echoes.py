@@ -26,7 +26,7 @@ _MOST_SENTENCES = 64  # of one answer
 _SHARE = 0.5  # of the characters of a segment or a document that make it an echo
 _MARK = re.compile(r"(?<!\s)\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
 _WORD = re.compile(r"\w+")
-_LABEL = re.compile(r"\s*[^:.!?\n]{1,40}:\s+")  # "Answer: ", or who says it and when
+_LABEL = re.compile(r"\s*[^:.!?\n]{1,40}?(?:\([^()\n]{1,40}\))?:\s+")  # "Answer: ", or who says it and when
 
 Origins = Mapping[str, Collection[str]]
 """For each sentence that was answered, by its id: who said it before; see ``types.Answered``."""
