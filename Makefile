@@ -41,7 +41,7 @@ demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 WORKERS ?= 2
 
 test: lint ## Lint, types and all tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	@$(BIN)/python -m pytest -n $(WORKERS)
 
 coverage: $(VENV)/.has-test ## All tests, with the lines and branches that they reach; fails below the floor in pyproject.toml
 	@$(BIN)/python -m pytest --cov --cov-report=term

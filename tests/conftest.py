@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import socket
 import tempfile
 import time
@@ -19,7 +20,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from neo4j import GraphDatabase
@@ -158,25 +159,25 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-def server_line(item: pytest.Item) -> str:
-    """The release line of the Neo4j that a test asks for; empty where it asks for none."""
-    callspec = getattr(item, "callspec", None)
-    values = callspec.params.values() if callspec else ()
-    lines = {value.removeprefix("neo4j-") for value in values if isinstance(value, str)} & VERSIONS.keys()
-    return min(lines, default="2026" if "neo4j_servers" in getattr(item, "fixturenames", ()) else "")
+LINE = re.compile(r"[\[-](5\.26|2026)[\]-]")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Each server has one worker: a server changes under whoever else would work on it. Other files stay together."""
-    line = server_line(item)
-    if line:
+    if LINE.search(item.nodeid) or "neo4j_servers" in getattr(item, "fixturenames", ()):
         item.add_marker("server")
-    item.add_marker(pytest.mark.xdist_group(f"neo4j-{line}" if line else item.location[0]))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need a server come first, because they take longest."""
-    items.sort(key=lambda item: item.get_closest_marker("server") is None)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """All tests of one server go to one worker, and all others of a file: each worker starts its own servers."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByServer(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            line = LINE.search(nodeid)
+            return line[1] if line else nodeid.partition("::")[0]
+
+    return ByServer(config, log)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
