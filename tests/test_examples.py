@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from neo4j import GraphDatabase
+from store_samples import DIMENSION, EMBEDDER
 
 from memgraph_rag import Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
@@ -93,8 +94,9 @@ def test_graph_in_neo4j_is_read_by_cypher(neo4j_server, monkeypatch, capsys: pyt
     namespace = f"test-{uuid.uuid4().hex}"
     monkeypatch.setenv("NEO4J_USERNAME", neo4j_server.user)
     monkeypatch.setenv("NEO4J_PASSWORD", neo4j_server.password)
+    parts = {**fakes(), "embedder": FakeEmbedder(DIMENSION, name=EMBEDDER)}  # the one of all tests on this server
     try:
-        load("neo4j_graph").main(["--store", neo4j_server.uri, "--namespace", namespace], **fakes())
+        load("neo4j_graph").main(["--store", neo4j_server.uri, "--namespace", namespace], **parts)
     finally:
         with GraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
             driver.execute_query("MATCH (n) WHERE n.namespace = $namespace DETACH DELETE n", namespace=namespace)
