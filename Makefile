@@ -1,6 +1,7 @@
 # Everything from a fresh clone, with Python 3.10+ and make; other needs are fetched into .venv.
 #
 #   make demo       a story, three questions: walk, answers, citations
+#   make check      lint, types and the quick tests
 #   make test       lint, types and all tests, a real Neo4j included
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
@@ -22,6 +23,8 @@ LIMIT ?= 50
 # Figures, stores and outcomes of a sample lie apart from those of the full sets.
 apart = $(if $(filter benchmarks/data/%,$(1)),/sample)
 KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks$(call apart,$(WALKS))
+WORKERS ?= 2
+CHECKED = $(addprefix tests/,test_architecture.py test_docs.py test_fakes.py test_settings.py text lexical strategies search evaluation)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python $$(cat $(VENV)/.torch)
@@ -29,7 +32,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: help demo check test coverage fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
 .PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
@@ -38,7 +41,8 @@ help: ## This list
 demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 	@$(BIN)/memgraph-rag demo
 
-WORKERS ?= 2
+check: lint ## Lint, types and the tests that need neither a server nor weights, in about a minute and a half
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
 test: lint ## Lint, types and all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)

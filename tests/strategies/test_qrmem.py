@@ -174,6 +174,7 @@ def test_it_ends_after_its_rounds() -> None:
     assert steps[-1].stop is StopReason.MAX_ROUNDS
 
 
+@pytest.mark.slow
 def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -> None:
     nodes = [segment(f"s{number:05}", f"d{number:05}") for number in range(10_000)]
     graph = HandMadeGraph(nodes, mentions={node.id: ["Ann"] for node in nodes})
