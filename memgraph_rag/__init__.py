@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memgraph_rag.settings import Settings
     from memgraph_rag.types import (
         Action,
+        Annotation,
         Answer,
         AnswerWarning,
         Carrier,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Evidence,
         Failure,
         InformationPoint,
+        LayerRows,
         Message,
         Question,
         Receipt,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Action": "types",
+    "Annotation": "types",
     "Answer": "types",
     "AnswerWarning": "types",
     "Carrier": "types",
@@ -58,6 +61,7 @@ _HOME = {
     "Evidence": "types",
     "Failure": "types",
     "InformationPoint": "types",
+    "LayerRows": "types",
     "MemgraphRagError": "errors",
     "Memory": "memory",
     "Message": "types",
@@ -74,6 +78,7 @@ _HOME = {
 
 __all__ = [
     "Action",
+    "Annotation",
     "Answer",
     "AnswerWarning",
     "Carrier",
@@ -86,6 +91,7 @@ __all__ = [
     "Evidence",
     "Failure",
     "InformationPoint",
+    "LayerRows",
     "MemgraphRagError",
     "Memory",
     "Message",

@@ -22,6 +22,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── ModelNotFound        no weights under that name
     │   ├── WindowExceeded       more tokens than the model's window holds
     │   └── SpanError            a token span is empty or out of range
+    ├── LayerError               a layer of the user's own failed, or gave what is none of its rows
     └── StrategyError            no strategy of that name, or it was driven wrongly
 
 ``MemgraphRagWarning`` is no error: what was asked was done, but perhaps not what was meant.
@@ -34,6 +35,7 @@ from typing import Any, ClassVar
 __all__ = [
     "DocumentError",
     "DocumentNotFound",
+    "LayerError",
     "MemgraphRagError",
     "MemgraphRagWarning",
     "ModelError",
@@ -151,6 +153,10 @@ class WindowExceeded(ModelError):
 
 class SpanError(ModelError):
     """A token span is empty, or reaches past the sequence."""
+
+
+class LayerError(MemgraphRagError):
+    """A layer of the user's own failed, or gave what is none of its rows."""
 
 
 class StrategyError(MemgraphRagError):

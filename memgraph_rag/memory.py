@@ -11,7 +11,16 @@ from datetime import date
 from pathlib import Path, PurePath
 from typing import Any
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore, LanguageModel, Progress, SearchMode, Strategy
+from memgraph_rag.contracts import (
+    Embedder,
+    EntityRecognizer,
+    GraphStore,
+    LanguageModel,
+    Layer,
+    Progress,
+    SearchMode,
+    Strategy,
+)
 from memgraph_rag.errors import SettingsError, StrategyError
 from memgraph_rag.operations import (
     archive,
@@ -58,6 +67,7 @@ class Memory(OpenMemory):
         strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
         layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
             at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
+            By name (``LAYERS``), or ``Layer`` objects of your own.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
@@ -81,7 +91,7 @@ class Memory(OpenMemory):
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
         strategy: str | Strategy = DEFAULT,
-        layers: Sequence[str] = DEFAULT_LAYERS,
+        layers: Sequence[str | Layer] = DEFAULT_LAYERS,
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
@@ -177,7 +187,7 @@ class Memory(OpenMemory):
         return Folder(path, without=[Path(store).expanduser()] if is_file else ())
 
     def deepen(
-        self, documents: Sequence[str | Path] | None = None, *, layers: Sequence[str] | None = None
+        self, documents: Sequence[str | Path] | None = None, *, layers: Sequence[str | Layer] | None = None
     ) -> Iterator[Receipt | Failure]:
         """Build the layers that documents still lack, telling of each in order.
 
@@ -187,14 +197,15 @@ class Memory(OpenMemory):
 
         Args:
             documents: keys, ids or paths of files; all by default.
-            layers: by name; entities and points by default.
+            layers: by name or as objects, as for ``Memory``; entities, points and this memory's own by default.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        chosen = choose_layers(DEFAULT_LAYERS if layers is None else layers, self.settings)
+        own = [layer for layer in self._layers if layer.name not in LAYERS]
+        chosen = choose_layers((*DEFAULT_LAYERS, *own) if layers is None else layers, self.settings, known=own)
         ids = self._ids(documents)
         return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
 

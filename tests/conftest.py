@@ -14,6 +14,7 @@ import re
 import socket
 import tempfile
 import time
+import uuid
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
@@ -23,8 +24,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from memories import OpenMemory, options
 from neo4j import GraphDatabase
 
+from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError, StoreError
 from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
 from memgraph_rag.stores.neo4j_server import start, stop
@@ -209,3 +212,30 @@ def neo4j_servers(pytestconfig: pytest.Config) -> Servers:
 def neo4j_server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Server:
     """Each server in turn."""
     return neo4j_servers[request.param]
+
+
+@pytest.fixture(params=["ladybug", "neo4j"])
+def open_memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenMemory]:
+    """Opens memories on one database; each has the test's own namespace unless another is named."""
+    own = f"test-{uuid.uuid4().hex}"
+    namespaces = {own}
+    server = request.getfixturevalue("neo4j_servers")["2026"] if request.param == "neo4j" else None
+    with ExitStack() as opened:
+
+        def open_one(*, namespace: str = "", **changes: object) -> Memory:
+            address = {"store": tmp_path / "notes.lbug"}
+            if server is not None:
+                address = {"store": server.uri, "neo4j_user": server.user, "neo4j_password": server.password}
+            named = own + namespace
+            namespaces.add(named)
+            return opened.enter_context(Memory(**address, namespace=named, **options(**changes)))
+
+        yield open_one
+    if server is not None:
+        with GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+            driver.execute_query("MATCH (n) WHERE n.namespace IN $names DETACH DELETE n", names=sorted(namespaces))
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> Memory:
+    return open_memory()

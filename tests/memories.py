@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from memgraph_rag import Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+OpenMemory = Callable[..., Memory]
 
 FOX = (
     "Ann found a red fox in the old barn. The fox had a broken leg. Ann carried it home through the snow. "

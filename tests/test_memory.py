@@ -5,10 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -16,8 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memories import FOX, LONG, RIVER, embedder, graph_of, options
-from neo4j import GraphDatabase
+from memories import FOX, LONG, RIVER, OpenMemory, embedder, graph_of, options
 
 from memgraph_rag import (
     Action,
@@ -49,36 +46,7 @@ from memgraph_rag.strategies import STRATEGIES
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Generation, MetadataValue, RelevanceCurve
 
-OpenMemory = Callable[..., Memory]
-
 QUESTION = "Who built a wooden box?"
-
-
-@pytest.fixture(params=["ladybug", "neo4j"])
-def open_memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenMemory]:
-    """Opens memories on one database; each has the test's own namespace unless another is named."""
-    own = f"test-{uuid.uuid4().hex}"
-    namespaces = {own}
-    server = request.getfixturevalue("neo4j_servers")["2026"] if request.param == "neo4j" else None
-    with ExitStack() as opened:
-
-        def open_one(*, namespace: str = "", **changes: object) -> Memory:
-            address = {"store": tmp_path / "notes.lbug"}
-            if server is not None:
-                address = {"store": server.uri, "neo4j_user": server.user, "neo4j_password": server.password}
-            named = own + namespace
-            namespaces.add(named)
-            return opened.enter_context(Memory(**address, namespace=named, **options(**changes)))
-
-        yield open_one
-    if server is not None:
-        with GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
-            driver.execute_query("MATCH (n) WHERE n.namespace IN $names DETACH DELETE n", names=sorted(namespaces))
-
-
-@pytest.fixture
-def memory(open_memory: OpenMemory) -> Memory:
-    return open_memory()
 
 
 @pytest.fixture

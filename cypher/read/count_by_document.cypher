@@ -2,7 +2,7 @@
 // reads the ids of all documents, where count_document finds one by its key.
 // params: namespace, document_ids
 // returns: document_id, name, count
-// needs: Document.id, InformationPoint.namespace and document_id, RELATES_TO.namespace and document_id
+// needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, RELATES_TO.namespace and document_id
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.id IN $document_ids
 RETURN d.id AS document_id, 'Document' AS name, count(d) AS count
@@ -38,3 +38,11 @@ UNION ALL
 MATCH (:Entity)-[r:RELATES_TO]->(:Entity)
 WHERE r.namespace = $namespace AND r.document_id IN $document_ids
 RETURN r.document_id AS document_id, 'RELATES_TO' AS name, count(r) AS count
+UNION ALL
+MATCH (a:Annotation)
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
+RETURN a.document_id AS document_id, 'Annotation' AS name, count(a) AS count
+UNION ALL
+MATCH (a:Annotation)-[r:ANNOTATES]->(:Segment)
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
+RETURN a.document_id AS document_id, 'ANNOTATES' AS name, count(r) AS count

@@ -1,7 +1,7 @@
 // How much the namespace holds, by label and by relationship type.
 // params: namespace
 // returns: name, count
-// needs: Document.namespace and key, Segment and InformationPoint.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at
+// needs: Document.namespace and key, Segment, InformationPoint and Annotation.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at
 MATCH (n:Document)
 WHERE n.namespace = $namespace AND n.key IS NOT NULL
 RETURN 'Document' AS name, count(n) AS count
@@ -53,3 +53,11 @@ UNION ALL
 MATCH (n:Question)-[r:READ]->()
 WHERE n.namespace = $namespace AND n.asked_at IS NOT NULL
 RETURN 'READ' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Annotation)
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'Annotation' AS name, count(n) AS count
+UNION ALL
+MATCH (n:Annotation)-[r:ANNOTATES]->()
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'ANNOTATES' AS name, count(r) AS count

@@ -20,6 +20,7 @@ from jinja2 import Environment, StrictUndefined
 from memgraph_rag.cli.json_output import change_form
 from memgraph_rag.cli.render import change_line, one_line, step_figures, usage_line
 from memgraph_rag.types import (
+    Annotation,
     DocumentRecord,
     Entity,
     InformationPoint,
@@ -36,7 +37,14 @@ __all__ = ["MARK", "page"]
 MARK = b"<!DOCTYPE html>\n<!-- Written by memgraph-rag show. -->"
 """By which a page is known as one that was written here; a text in it cannot say so, for it is escaped."""
 
-COLOURS = {"document": "#c990c0", "segment": "#57c7e3", "point": "#f16667", "entity": "#8dcc93", "question": "#ffc454"}
+COLOURS = {
+    "document": "#c990c0",
+    "segment": "#57c7e3",
+    "point": "#f16667",
+    "entity": "#8dcc93",
+    "annotation": "#d9c8ae",
+    "question": "#ffc454",
+}
 """Those of docs/browser/graph.grass; of a question the nodes stand around it in the order of reading, clockwise."""
 
 _LABEL = 40
@@ -141,7 +149,7 @@ def _width(tie: Tie) -> float:
 def _kind(thing: Thing) -> str:
     if isinstance(thing, (Segment, InformationPoint)):
         return thing.kind
-    names = {DocumentRecord: "document", Entity: "entity", Question: "question"}
+    names = {DocumentRecord: "document", Entity: "entity", Annotation: "annotation", Question: "question"}
     return names[type(thing)]
 
 
@@ -162,7 +170,13 @@ def _facts(thing: Thing) -> str:
         return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
     if isinstance(thing, Question):
         return f"asked {thing.asked_at}, {thing.answer.strategy}, {thing.answer.model}; {usage_line(thing.answer)}"
+    if isinstance(thing, Annotation):
+        return ", ".join(filter(None, [f"annotation of layer {thing.layer}", thing.kind, *_properties(thing)]))
     return _place(thing)
+
+
+def _properties(annotation: Annotation) -> list[str]:
+    return [f"{name}: {value}" for name, value in annotation.properties.items()]
 
 
 def _place(node: Segment | InformationPoint) -> str:

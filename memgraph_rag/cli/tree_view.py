@@ -16,6 +16,7 @@ from rich.tree import Tree
 from memgraph_rag.cli.json_output import change_form
 from memgraph_rag.cli.render import change_line, one_line, plain, step_figures, usage_line
 from memgraph_rag.types import (
+    Annotation,
     Change,
     DocumentRecord,
     Entity,
@@ -79,6 +80,7 @@ class _Drawn:
         if branch is not None:
             self._rest(branch, "segments")
         self._relations(root)
+        self._annotations(root)
         return root
 
     def entity(self, entity: Entity) -> Tree:
@@ -180,6 +182,22 @@ class _Drawn:
             lines.append(_labelled(ends, f"  {tie.text}"))
         branch = self._branch(root, "relations", lines)
         self._rest(branch if branch is not None else root, "relations")
+
+    def _annotations(self, root: Tree) -> None:
+        """A branch for each layer of users' own."""
+        annotations = [thing for thing in self._found.things.values() if isinstance(thing, Annotation)]
+        branch = root
+        for layer in dict.fromkeys(annotation.layer for annotation in annotations):
+            of_layer = [annotation for annotation in annotations if annotation.layer == layer]
+            branch = self._branch(root, layer, map(self._annotation, of_layer)) or root
+        self._rest(branch, "annotations")
+
+    def _annotation(self, annotation: Annotation) -> Text:
+        segments = [self._found.things[tie.target_id] for tie in self._ties("ANNOTATES", annotation.id)]
+        places = ", ".join(f"{thing.index}" for thing in segments if isinstance(thing, Segment))
+        facts = [annotation.kind, f"segments {places}" if places else ""]
+        facts += [f"{name}: {value}" for name, value in annotation.properties.items()]
+        return _labelled(one_line(annotation.text, _CHARACTERS), "".join(f"  {fact}" for fact in facts if fact))
 
     def _ties(self, kind: str, source_id: str | None = None) -> list[Tie]:
         return self._by_kind.get(kind, []) if source_id is None else self._by_source.get((kind, source_id), [])

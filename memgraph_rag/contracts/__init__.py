@@ -17,7 +17,7 @@ from memgraph_rag.contracts.graph import (
     PurgedStore,
     ReembeddedStore,
 )
-from memgraph_rag.contracts.layers import Layer, SplitDocument
+from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument
 from memgraph_rag.contracts.models import (
     Calibration,
     Embedder,
@@ -45,6 +45,7 @@ __all__ = [
     "GraphWriter",
     "LanguageModel",
     "Layer",
+    "LearningLayer",
     "MendedStore",
     "Models",
     "Named",

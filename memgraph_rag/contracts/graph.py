@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from memgraph_rag.types import (
+    Annotation,
     Answered,
     DocumentGraph,
     DocumentRecord,
@@ -130,6 +131,10 @@ class GraphReader(Protocol):
         """All relations that a document states, by id."""
         ...
 
+    def annotations(self, document_id: str) -> list[Annotation]:
+        """What layers of users' own say of a document, by layer and index."""
+        ...
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         ...
@@ -224,15 +229,19 @@ class GraphWriter(Protocol):
         """
         ...
 
-    def extend(self, graph: DocumentGraph) -> Receipt:
-        """Store further layers of a document that is there: points, mentions, titles and relations beside what it has.
+    def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
+        """Store layers of a document that is there, each in place of itself, beside the others that it has.
 
         ``graph.segments`` are those stored already, their embeddings may be empty; ``graph.document.layers`` names
-        all layers that it has afterwards. What the store holds of a layer that is given is replaced; kept questions for
-        which a point was read that is replaced are stale then.
+        all layers that the document then has.
+
+        Args:
+            layers: those that were built; one of which the graph has no row was built and found nothing. Kept
+                questions are stale then for which a point was read that is replaced.
 
         Raises:
-            DocumentNotFound: there is no document of that id with that content (``sha256``).
+            DocumentNotFound: it was replaced or forgotten since its segments were read.
+            StoreError: the graph has rows of other layers, or rests on other segments.
         """
         ...
 

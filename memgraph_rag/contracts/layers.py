@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from memgraph_rag.contracts.models import Models, Progress
 from memgraph_rag.types import LayerRows, Segment
 
-__all__ = ["Layer", "SplitDocument"]
+__all__ = ["Layer", "LearningLayer", "SplitDocument"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,31 @@ class SplitDocument:
 
 
 class Layer(Protocol):
-    """Derives one part of the graph from the segments. Never sees a database."""
+    """Derives one part of the graph from the segments. Never sees a database.
 
-    name: str
-    needs_language: bool
-    """Whether it asks for the language model: the costly layers do."""
+    The layers ``points``, ``entities`` and ``relations`` give rows of their own kinds. Every other layer gives
+    annotations (``types.Annotation``).
+    """
+
+    @property
+    def name(self) -> str:
+        """The name under which documents say that they have it."""
+        ...
+
+    @property
+    def needs_language(self) -> bool:
+        """Whether it asks for the language model: the costly layers do."""
+        ...
+
+    @property
+    def needs_recognizer(self) -> bool:
+        """Whether it asks for the recognizer of names."""
+        ...
+
+    @property
+    def requires(self) -> Sequence[str]:
+        """Names of the layers that a document must have for this one; they are built before it."""
+        ...
 
     def build(
         self,
@@ -37,4 +57,15 @@ class Layer(Protocol):
         progress: Progress | None = None,
     ) -> list[LayerRows]:
         """The rows of each document, in order; the model work of all of them runs together."""
+        ...
+
+
+@runtime_checkable
+class LearningLayer(Layer, Protocol):
+    """A layer that can look for what bears on a question, while it is asked."""
+
+    def extract(
+        self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
+    ) -> list[LayerRows]:
+        """What bears on a question in some segments of each document, ready for ``GraphWriter.learn``."""
         ...

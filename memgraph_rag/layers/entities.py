@@ -41,6 +41,8 @@ class EntitiesLayer:
 
     name = "entities"
     needs_language = False
+    needs_recognizer = True
+    requires: Sequence[str] = ()
 
     def __init__(self, *, most_mentions: int = _MOST_MENTIONS) -> None:
         self._most_mentions = most_mentions

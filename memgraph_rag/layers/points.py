@@ -80,6 +80,8 @@ class PointsLayer:
 
     name = "points"
     needs_language = True
+    needs_recognizer = False
+    requires: Sequence[str] = ()
 
     def __init__(self, *, batch_tokens: int = 8192, edge_mass: float = 0.95, most_levels: int = 8) -> None:
         self._batch_tokens = batch_tokens

@@ -63,6 +63,8 @@ class RelationsLayer:
 
     name = "relations"
     needs_language = True
+    needs_recognizer = True
+    requires: Sequence[str] = ("entities",)
 
     def __init__(self, *, batch_tokens: int = 8192, pool_questions: int = 0) -> None:
         self._batch_tokens = batch_tokens

@@ -9,7 +9,6 @@ in base64).
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
@@ -21,10 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Any, BinaryIO
 
-import numpy as np
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
@@ -32,21 +30,9 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.operations.file_replacement import replacement
 from memgraph_rag.stores import open_place
-from memgraph_rag.types import (
-    DocumentGraph,
-    DocumentRecord,
-    InformationPoint,
-    Matrix,
-    Mention,
-    Relation,
-    Segment,
-    Summarizes,
-    Title,
-    ends_of,
-    entity_id,
-    make_id,
-    relation_id,
-)
+from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, packed, unpacked
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
 
 __all__ = ["MAX_LINE_BYTES", "Archive", "export_documents", "same", "write"]
 
@@ -62,11 +48,6 @@ _SHOWN_CHARACTERS = 80
 _DOCUMENT_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","document":\{')
 _DOCUMENT_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
 
-_Number = Annotated[int, Field(ge=0, lt=2**31)]
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
-_Node = tuple[_Number, _Number]  # level and index; a segment's level is 0
-_Packed = tuple[tuple[_Number, _Number], str]
-
 
 class _Record(TypedDict):
     """A document's record without its id."""
@@ -76,32 +57,23 @@ class _Record(TypedDict):
     source: str
     sha256: str
     added_at: str
-    characters: _Number
-    segments: _Number
+    characters: Number
+    segments: Number
     layers: list[str]
     model: str
-    metadata: dict[str, str | bool | int | _Finite]
+    metadata: dict[str, Scalar]
     recognizer: str
-    echoes: _Number
+    echoes: Number
 
 
-class _Encoded(TypedDict):
+class _Encoded(ArchivedRows):
     """A document by names, places and numbers, without an id: one line of an archive."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
 
     record: _Record
-    segments: list[tuple[_Number, str, _Number, _Number, _Number, str, str, bool]]
-    segment_embeddings: _Packed
-    points: list[tuple[Annotated[_Number, Field(ge=1)], _Number, str, _Number]]
-    point_embeddings: _Packed
-    summarizes: list[tuple[_Node, _Node, _Finite]]
-    mentions: list[tuple[_Number, _Number, _Number, str, str, str]]
-    titles: list[tuple[str, str]]
-    relations: list[tuple[_Number, str, str, str]]
-    relation_embeddings: _Packed
-    ends: list[str]
-    end_embeddings: _Packed
+    segments: list[tuple[Number, str, Number, Number, Number, str, str, bool]]
+    segment_embeddings: Packed
 
 
 _FORM = TypeAdapter(_Encoded)
@@ -325,31 +297,15 @@ def _json(value: object) -> bytes:
 
 def _encoded(graph: DocumentGraph) -> dict[str, Any]:
     """The document in the form of ``_Encoded``."""
-    segments = {segment.id: segment.index for segment in graph.segments}
-    places = {point.id: [point.level, point.index] for point in graph.points}
-    nodes = places | {node_id: [0, index] for node_id, index in segments.items()}
-    normals = {item.entity_id: item.normal for item in graph.mentions}
-    record = {name: value for name, value in asdict(graph.document).items() if name != "id"}
-    return {
-        "record": record,
+    places = Places(graph)
+    encoded: dict[str, Any] = {
+        "record": {name: value for name, value in asdict(graph.document).items() if name != "id"},
         "segments": [[getattr(item, name) for name in _SEGMENT] for item in graph.segments],
-        "segment_embeddings": _packed(graph.segment_embeddings),
-        "points": [[item.level, item.index, item.text, item.tokens] for item in graph.points],
-        "point_embeddings": _packed(graph.point_embeddings),
-        "summarizes": [[nodes[item.source_id], nodes[item.target_id], item.weight] for item in graph.summarizes],
-        "mentions": [
-            [segments[item.segment_id], item.start, item.end, item.surface, item.normal, item.kind]
-            for item in graph.mentions
-        ],
-        "titles": [[item.normal, item.surface] for item in graph.titles],
-        "relations": [
-            [segments[item.segment_id], normals[item.source_id], normals[item.target_id], item.description]
-            for item in graph.relations
-        ],
-        "relation_embeddings": _packed(graph.relation_embeddings),
-        "ends": [normals[item] for item in graph.ends],
-        "end_embeddings": _packed(graph.end_embeddings),
+        "segment_embeddings": packed(graph.segment_embeddings),
     }
+    for kind in KINDS:
+        encoded |= kind.encode(graph, places)
+    return encoded
 
 
 _SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("id", "document_id"))
@@ -357,54 +313,17 @@ _SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("
 
 def _decoded(encoded: _Encoded, namespace: str) -> DocumentGraph:
     record: dict[str, Any] = {**encoded["record"], "layers": tuple(encoded["record"]["layers"])}
-    document_id = make_id(namespace, "document", record["key"])
-
-    def node_id(level: int, index: int) -> str:
-        natural = (level, index) if level else (index,)
-        return make_id(namespace, "point" if level else "segment", document_id, *natural)
-
-    def relation(segment: int, source: str, target: str, description: str) -> Relation:
-        segment_id = node_id(0, segment)
-        ends = entity_id(namespace, source), entity_id(namespace, target)
-        return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
-
+    ids = Ids(namespace, record["key"])
     segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in encoded["segments"]]
-    end_ids = [entity_id(namespace, normal) for normal in encoded["ends"]]
-    in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
-    relations = tuple(relation(*row) for row in encoded["relations"])
-    if [end_ids[place] for place in in_order] != list(ends_of(relations)):
-        raise ValueError("the embedded names are not those of the relations' ends")
+    layer_rows: dict[str, Any] = {}
+    for kind in KINDS:
+        layer_rows |= kind.decode(encoded, ids)
     return DocumentGraph(
-        document=DocumentRecord(id=document_id, **record),
+        document=DocumentRecord(id=ids.document, **record),
         segments=tuple(
-            Segment(id=node_id(0, segment_fields["index"]), document_id=document_id, **segment_fields)
+            Segment(id=ids.node(0, segment_fields["index"]), document_id=ids.document, **segment_fields)
             for segment_fields in segments
         ),
-        segment_embeddings=_unpacked(encoded["segment_embeddings"]),
-        points=tuple(
-            InformationPoint(node_id(level, index), document_id, level, index, text, tokens)
-            for level, index, text, tokens in encoded["points"]
-        ),
-        point_embeddings=_unpacked(encoded["point_embeddings"]),
-        summarizes=tuple(
-            Summarizes(node_id(*source), node_id(*target), weight) for source, target, weight in encoded["summarizes"]
-        ),
-        mentions=tuple(
-            Mention(entity_id(namespace, normal), normal, kind, surface, node_id(0, segment), start, end)
-            for segment, start, end, surface, normal, kind in encoded["mentions"]
-        ),
-        titles=tuple(Title(entity_id(namespace, normal), normal, surface) for normal, surface in encoded["titles"]),
-        relations=relations,
-        relation_embeddings=_unpacked(encoded["relation_embeddings"]),
-        end_embeddings=_unpacked(encoded["end_embeddings"])[in_order],
+        segment_embeddings=unpacked(encoded["segment_embeddings"]),
+        **layer_rows,
     )
-
-
-def _packed(matrix: Matrix) -> list[Any]:
-    numbers = np.ascontiguousarray(matrix, "<f4")
-    return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode("ascii")]
-
-
-def _unpacked(packed: _Packed) -> Matrix:
-    shape, text = packed
-    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32).reshape(shape)

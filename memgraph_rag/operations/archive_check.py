@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.stores.layer_rows import KINDS, RELATIONS, layers_in
 from memgraph_rag.text.loading import is_storable, load
 from memgraph_rag.types import Document, DocumentGraph, Turn
 
@@ -48,8 +49,7 @@ def _document(graph: DocumentGraph) -> Document:
 def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     record, mentions = graph.document, graph.mentions
     names = (record.model, record.recognizer, *record.layers, *(mention.kind for mention in mentions))
-    texts = [point.text for point in graph.points] + [relation.description for relation in graph.relations]
-    texts += [named.normal for named in (*mentions, *graph.titles)]
+    texts = [text for kind in KINDS for text in kind.texts(graph)]
     weights: dict[str, float] = defaultdict(float)
     for edge in graph.summarizes:
         weights[edge.source_id] += edge.weight
@@ -59,8 +59,7 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     yield "short names of models, recognizers and layers", all(len(item) <= _NAME_CHARACTERS for item in names)
     yield "names of models, recognizers and layers that can be printed", all(item.isprintable() for item in names)
     yield "text without NUL", all(map(is_storable, texts))
-    yield "the layer entities, where there are names", "entities" in record.layers or not (mentions or graph.titles)
-    yield "the layer points, where there are points", "points" in record.layers or not graph.points
+    yield "the layer of which there are rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
     yield "each mention once", len(set(mentions)) == len(mentions)
     yield (
         "segments of no more tokens than bytes",

@@ -15,6 +15,7 @@ import numpy as np
 
 from memgraph_rag.contracts import Embedder, GraphReader, Layer, Models, Progress
 from memgraph_rag.lexical.names import normalise
+from memgraph_rag.operations.layer_building import build_layer
 from memgraph_rag.operations.planning import PendingDocument
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text.context import in_context
@@ -79,6 +80,7 @@ class GraphBuilder:
                 mentions=document_rows.mentions,
                 titles=document_rows.titles,
                 relations=document_rows.relations,
+                annotations=document_rows.annotations,
             )
             for document, document_rows, of_segments, of_points in zip(
                 documents, rows, segment_vectors, point_vectors, strict=True
@@ -95,7 +97,8 @@ class GraphBuilder:
             places = [place for place, document in enumerate(documents) if layer in document.missing_layers]
             if not places:
                 continue
-            built = layer.build(
+            built = build_layer(
+                layer,
                 [documents[place].evidence for place in places],
                 namespace=self._reader.namespace,
                 models=self._models,

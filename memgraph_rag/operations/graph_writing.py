@@ -65,4 +65,6 @@ def _write_new(
 
 
 def _write_single(store: GraphWriter, built: BuiltDocument) -> Receipt:
-    return store.write(built.graph) if built.pending.is_new else store.extend(built.graph)
+    if built.pending.is_new:
+        return store.write(built.graph)
+    return store.extend(built.graph, layers=[layer.name for layer in built.pending.missing_layers])

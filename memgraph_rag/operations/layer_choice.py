@@ -1,8 +1,11 @@
-"""Which layers a memory builds: by name, in the order in which they are built."""
+"""Which layers a memory builds: by name or as objects, in the order in which they are built.
+
+Invariants: each layer comes once, behind all that it requires; what cannot be built is refused before anything is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import SettingsError
@@ -14,24 +17,96 @@ from memgraph_rag.settings import Settings
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers"]
 
 LAYERS = ("entities", "points", "relations")
-"""The layers that exist, in the order in which they are built, the cheap ones first."""
+"""The layers that this library brings, in the order in which they are built, the cheap ones first."""
 
 DEFAULT_LAYERS = ("entities", "points")
 """What is built where nothing else is asked for: relations cost the model as much again (docs/decisions)."""
 
+_MOST_CHARACTERS = 64  # of a name
+_MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
-def choose_layers(names: Sequence[str], settings: Settings) -> list[Layer]:
-    """The layers of these names, in the order in which they are built; relations bring the entities that they join.
+
+def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:
+    """These layers and all that they require, in the order in which they are built.
+
+    Args:
+        chosen: names of layers, or layers; a layer that is given is built in place of the one of its name that this
+            library brings.
+        known: further layers that may be named.
 
     Raises:
-        SettingsError: there is no such layer.
+        SettingsError: there is no such layer, an object is none, two of them have one name, or some require each other.
     """
+    if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
+        raise SettingsError(
+            f"Expected a list of layers, by name out of {', '.join(LAYERS)} or as objects, got {chosen!r}.",
+            layers=chosen,
+        )
+    items = list(chosen)
+    given = _by_name(item for item in items if not isinstance(item, str))
+    available = {layer.name: layer for layer in known} | given
+    layers: dict[str, Layer] = {}
+    waiting = [item if isinstance(item, str) else item.name for item in items]
+    while waiting:
+        name = waiting.pop(0)
+        if name not in layers:
+            layers[name] = available[name] if name in available else _built_in(name, settings, available)
+            waiting += layers[name].requires
+    return _in_order(layers)
+
+
+def _by_name(layers: Iterable[object]) -> dict[str, Layer]:
+    given: dict[str, Layer] = {}
+    for item in layers:
+        layer = _checked(item)
+        if given.setdefault(layer.name, layer) is not layer:
+            raise SettingsError(f"Expected each layer once, got two of the name {layer.name!r}.", layer=layer.name)
+    return given
+
+
+def _checked(item: object) -> Layer:
+    """The object, if it is a layer."""
+    missing = [member for member in _MEMBERS if not hasattr(item, member)]
+    if missing or isinstance(item, type):
+        lacks = f"without {', '.join(missing)}" if missing else "a class; give an object of it"
+        raise SettingsError(
+            f"Expected a layer by name out of {', '.join(LAYERS)}, or an object with {', '.join(_MEMBERS)}, got "
+            f"{item!r:.80} {lacks}. docs/extending.md has an example.",
+            layer=item,
+        )
+    name: object = getattr(item, "name", None)
+    if not (
+        isinstance(name, str) and name.strip() == name and name.isprintable() and 1 <= len(name) <= _MOST_CHARACTERS
+    ):
+        raise SettingsError(
+            f"Expected a layer's name of 1 to {_MOST_CHARACTERS} characters that can be printed, got {name!r:.80}.",
+            layer=item,
+        )
+    return item  # pyright: ignore[reportReturnType] - it has all that a layer must have
+
+
+def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> Layer:
     makers: dict[str, Callable[[], Layer]] = {
         "entities": EntitiesLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
-    if isinstance(names, str) or not isinstance(names, Iterable) or not all(name in LAYERS for name in names):
-        raise SettingsError(f"Expected layers out of {', '.join(LAYERS)}, got {names!r}.", layers=names)
-    wanted = {*names, *(["entities"] if "relations" in names else [])}
-    return [makers[name]() for name in LAYERS if name in wanted]
+    if name not in makers:
+        raise SettingsError(f"Expected layers out of {', '.join((*LAYERS, *available))}, got {name!r}.", layers=name)
+    return makers[name]()
+
+
+def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:
+    """Those of this library first, then the others as they were given; each behind what it requires."""
+    waiting = [layers[name] for name in LAYERS if name in layers]
+    waiting += [layer for name, layer in layers.items() if name not in LAYERS]
+    ordered: list[Layer] = []
+    while waiting:
+        placed = {layer.name for layer in ordered}
+        ready = next((layer for layer in waiting if placed.issuperset(layer.requires)), None)
+        if ready is None:
+            names = ", ".join(layer.name for layer in waiting)
+            raise SettingsError(f"Expected layers of which none requires itself, got a circle among {names}.")
+        ordered.append(ready)
+        waiting.remove(ready)
+    return ordered

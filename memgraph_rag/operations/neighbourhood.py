@@ -183,7 +183,7 @@ def _fitting(passages: Sequence[Segment]) -> tuple[Segment, ...]:
 
 
 def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourhood:
-    """Its points from the top down, its segments, and what these name and state."""
+    """Its points from the top down, its segments, what these name and state, and what layers say of them."""
     drawn = _Drawn(record)
     segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
     drawn.some("segments", segments, most)
@@ -199,6 +199,9 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
     in_order = list(dict.fromkeys([*(item.entity_id for item in titled), *(item for item, _ in named.most_common())]))
     drawn.some("entities", graph.entities(in_order[:most]), most, total=len(in_order))
     relations = graph.relations_of(record.id)
+    annotations = graph.annotations(record.id)
+    drawn.some("annotations", annotations, most)
+    ties += [Tie("ANNOTATES", item.id, segment_id) for item in annotations for segment_id in item.segment_ids]
     ties += [Tie("HAS_SEGMENT", record.id, segment.id) for segment in segments]
     ties += [Tie("TITLED", record.id, item.entity_id, text=item.surface) for item in titled]
     ties += _mentioned(mentions)

@@ -12,9 +12,8 @@ from types import TracebackType
 
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore, LanguageModel, Layer, Progress
+from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore, LanguageModel, Layer, LearningLayer, Progress
 from memgraph_rag.errors import StoreReadOnly
-from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
@@ -134,7 +133,7 @@ class OpenMemory:
 
     @cached_property
     def _reading(self) -> Reading:
-        relations = next((layer for layer in self._layers if isinstance(layer, RelationsLayer)), None)
+        learning = next((layer for layer in self._layers if isinstance(layer, LearningLayer)), None)
         return Reading(
             self._store,
             self._models,
@@ -142,7 +141,7 @@ class OpenMemory:
             answer_tokens=self.settings.answer_tokens,
             checks_speaker=self.settings.checks_speaker,
             checks_names=self.settings.checks_names,
-            extract=Learning(self._store, self._models, relations) if relations and not self._store.read_only else None,
+            extract=Learning(self._store, self._models, learning) if learning and not self._store.read_only else None,
         )
 
     @property

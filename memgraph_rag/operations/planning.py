@@ -177,7 +177,8 @@ class Planner:
         """The record of a document that has these layers too, and of what built them."""
         names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # whatever came first
         model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
-        recognizer = self._models.recognizer.name if "entities" in names else record.recognizer
+        names_found = any(layer.needs_recognizer for layer in layers)
+        recognizer = self._models.recognizer.name if names_found else record.recognizer
         return replace(record, layers=names, model=model, recognizer=recognizer)
 
     def _mark_echoes(self, plans: Sequence[Plan], stored: Mapping[str, DocumentRecord]) -> list[Plan]:

@@ -26,6 +26,11 @@ _WORDS = {
         "documents with points that sum up nothing",
         "all their points removed; memgraph-rag deepen builds them again",
     ),
+    "lost_annotations": ("annotations of a document that is not there", "removed"),
+    "loose_annotations": (
+        "documents with annotations of segments that are not there",
+        "all annotations of that layer removed; deepen with the layer builds them again",
+    ),
     "lost_relations": ("relations of a segment or an entity that is not there", "removed"),
     "lone_entities": ("entities that nothing names", "removed"),
     "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),
@@ -40,7 +45,7 @@ _WORDS = {
     ),
     "indexes": ("indexes of the database that are missing or failed", "made again"),
 }
-_OF_DOCUMENTS = ("incomplete", "unchained", "loose_points")
+_OF_DOCUMENTS = ("incomplete", "unchained", "loose_points", "loose_annotations")
 _UNMENDABLE = ("incomplete",)
 
 

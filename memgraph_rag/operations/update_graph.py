@@ -14,9 +14,8 @@ from itertools import groupby
 
 import numpy as np
 
-from memgraph_rag.contracts import GraphStore, Models, SplitDocument
+from memgraph_rag.contracts import GraphStore, LearningLayer, Models, SplitDocument
 from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.operations.graph_building import embed_relations
 from memgraph_rag.types import DocumentGraph, Relation, Segment
 
@@ -28,7 +27,7 @@ logger = logging.getLogger(__name__)
 class Learning:
     """An ``Extract``: finds relations that bear on a question, and stores them."""
 
-    def __init__(self, store: GraphStore, models: Models, layer: RelationsLayer) -> None:
+    def __init__(self, store: GraphStore, models: Models, layer: LearningLayer) -> None:
         self._store = store
         self._models = models
         self._layer = layer
@@ -36,8 +35,9 @@ class Learning:
     def __call__(self, question: str, segments: Sequence[Segment]) -> list[Relation]:
         """The relations found in these segments and stored, new ones and known ones.
 
-        Documents without the entities layer teach nothing: their relations would have no ends. Nor does one that was
-        replaced or forgotten meanwhile, or whose relations the store refuses: the question goes on without them.
+        Documents without a layer that this one requires teach nothing: relations without entities would have no ends.
+        Nor does one that was replaced or forgotten meanwhile, or whose relations the store refuses: the question goes
+        on without them.
 
         Raises:
             StoreError: the store cannot be read.
@@ -47,7 +47,8 @@ class Learning:
             key=lambda segment: (segment.document_id, segment.index),
         )
         of_each = {key: tuple(some) for key, some in groupby(in_order, key=lambda segment: segment.document_id)}
-        records = [record for record in self._store.documents(list(of_each)) if "entities" in record.layers]
+        required = {*self._layer.requires}
+        records = [record for record in self._store.documents(list(of_each)) if required <= {*record.layers}]
         documents = [SplitDocument(record.id, record.title, of_each[record.id]) for record in records]
         rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)
         none = np.zeros((0, self._models.embedder.dimension), np.float32)

@@ -6,16 +6,16 @@ the same graph; a document of which something is stored that it cannot give is r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import relation_rows, rows
+from memgraph_rag.stores import rows
 from memgraph_rag.stores.graph_reads import Run, counts
+from memgraph_rag.stores.layer_rows import KINDS
+from memgraph_rag.stores.layer_rows.kind import Embedded
 from memgraph_rag.stores.vector_norms import are_units
-from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Title, ends_of
+from memgraph_rag.types import DocumentGraph, DocumentRecord
 
 __all__ = ["document_graph"]
 
@@ -51,55 +51,29 @@ def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
             'memgraph_rag cannot read all that is stored of it, or the graph is damaged: "memgraph-rag doctor" tells.',
             document_id=graph.document.id,
         )
-    for kind, parts, matrix in (
-        ("segments", graph.segments, graph.segment_embeddings),
-        ("points", graph.points, graph.point_embeddings),
-        ("relations", graph.relations, graph.relation_embeddings),
-        ("names of relations' ends", graph.ends, graph.end_embeddings),
-    ):
-        if len(matrix) != len(parts) or not are_units(matrix):
+    embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]
+    embedded += [item for kind in KINDS for item in kind.embedded(graph)]
+    for item in embedded:
+        if len(item.embeddings) != len(item.rows) or not are_units(item.embeddings):
             raise StoreError(
-                f"Expected an embedding of length 1 of each of the {len(parts)} {kind} of document "
-                f"{graph.document.key!r}, got {len(matrix)}, of which some may have another length. The graph is "
-                "damaged: memgraph-rag doctor --repair.",
+                f"Expected an embedding of length 1 of each of the {len(item.rows)} {item.what} of document "
+                f"{graph.document.key!r}, got {len(item.embeddings)}, of which some may have another length. The graph "
+                "is damaged: memgraph-rag doctor --repair.",
                 document_id=graph.document.id,
             )
     return graph
 
 
 def _read(run: Run, record: DocumentRecord) -> DocumentGraph:
-    segments = [rows.decode_segment(row) for row in run("read/list_segments", document_ids=[record.id])]
-    points = run("read/list_points", document_id=record.id)
-    point_ids = [row["id"] for row in points]
-    edges = run("read/list_successors", node_ids=point_ids) if point_ids else []
-    relations = [relation_rows.decode_relation(row) for row in run("read/list_relations", document_id=record.id)]
-    ends = list(ends_of(relations))
-    mentions = [rows.decode_mention(row) for row in run("read/list_mentions", document_id=record.id)]
+    layer_rows: dict[str, Any] = {}
+    for kind in KINDS:
+        layer_rows |= kind.read(run, record.id)
     return DocumentGraph(
         document=record,
-        segments=tuple(segments),
-        segment_embeddings=_matrix(run("read/list_segment_embeddings", document_id=record.id)),
-        points=tuple(rows.decode_point(_without_embedding(row)) for row in points),
-        point_embeddings=_matrix(points),
-        summarizes=tuple(rows.decode_summarizes(row) for row in edges),
-        mentions=tuple(
-            sorted(mentions, key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
-        ),
-        titles=tuple(Title(**row) for row in run("read/list_titles", document_id=record.id)),
-        relations=tuple(relations),
-        relation_embeddings=_matrix(run("read/list_relation_embeddings", document_id=record.id)),
-        end_embeddings=_matrix(run("read/list_end_embeddings", entity_ids=ends) if ends else []),
+        segments=tuple(rows.decode_segment(row) for row in run("read/list_segments", document_ids=[record.id])),
+        segment_embeddings=rows.decode_embeddings(run("read/list_segment_embeddings", document_id=record.id)),
+        **layer_rows,
     )
-
-
-def _without_embedding(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "embedding"}
-
-
-def _matrix(embedding_rows: Sequence[Mapping[str, Any]]) -> Matrix:
-    """The embeddings that there are."""
-    vectors = [row["embedding"] for row in embedding_rows if row["embedding"] is not None]
-    return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
 
 
 def _counted(graph: DocumentGraph) -> dict[str, int]:
@@ -109,10 +83,7 @@ def _counted(graph: DocumentGraph) -> dict[str, int]:
         "Segment": len(graph.segments),
         "HAS_SEGMENT": len(graph.segments),
         "NEXT": max(len(graph.segments) - 1, 0),
-        "InformationPoint": len(graph.points),
-        "SUMMARIZES": len(graph.summarizes),
-        "MENTIONS": len(graph.mentions),
-        "TITLED": len(graph.titles),
-        "RELATES_TO": len(graph.relations),
     }
+    for kind in KINDS:
+        numbers |= kind.counts(graph)
     return {name: number for name, number in numbers.items() if number}

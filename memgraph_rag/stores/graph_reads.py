@@ -16,6 +16,7 @@ import numpy as np
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import question_rows, relation_rows, rows
 from memgraph_rag.types import (
+    Annotation,
     DocumentRecord,
     Entity,
     Fingerprint,
@@ -36,6 +37,7 @@ __all__ = [
     "NO_LIMIT",
     "Run",
     "StoredGraph",
+    "annotations_of",
     "counts",
     "counts_of",
     "nodes",
@@ -248,6 +250,10 @@ class StoredGraph(ABC):
         read = {node.id: node for node in self.nodes(list(dict.fromkeys(row["node_id"] for row in reads)))}
         return list(question_rows.decode_questions(listed, reads, read))
 
+    def annotations(self, document_id: str) -> list[Annotation]:
+        """What layers of users' own say of a document, by layer and index."""
+        return annotations_of(self._run, document_id)
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         return next((row["recognizer"] for row in self._run("read/find_recognizer")), "")
@@ -325,6 +331,15 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     points = run("read/find_points", node_ids=missing) if missing else []
     nodes_by_id |= {row["id"]: rows.decode_point(row) for row in points}
     return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
+
+
+def annotations_of(run: Run, document_id: str) -> list[Annotation]:
+    """All annotations of a document, by layer and index, the segments of each by their place."""
+    annotation_rows = run("read/list_annotations", document_id=document_id)
+    segment_ids: dict[str, list[str]] = {}
+    for row in run("read/list_annotated", document_id=document_id) if annotation_rows else ():
+        segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
+    return [rows.decode_annotation(row, segment_ids.get(row["id"], ())) for row in annotation_rows]
 
 
 def counts(run: Run, document_id: str) -> Mapping[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import Any, TypeVar
 
@@ -18,10 +18,11 @@ from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
 from memgraph_rag.stores import integrity, kept_questions, relation_rows, relation_writes, rows, write_checks
 from memgraph_rag.stores.document_reader import document_graph
 from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of
+from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
+from memgraph_rag.stores.layer_rows.relations import named_in
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.types import (
-    OPEN_KIND,
     Action,
     Answered,
     DocumentGraph,
@@ -76,7 +77,7 @@ class WrittenGraph(StoredGraph):
 
     @abstractmethod
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
-        """``relating.FindNear`` of the engine."""
+        """``relation_writes.FindNear`` of the engine."""
 
     def write(self, graph: DocumentGraph) -> Receipt:
         """Store a document, in place of what was stored under its id, in one transaction."""
@@ -101,12 +102,12 @@ class WrittenGraph(StoredGraph):
             for document, (action, stale) in zip(documents, actions, strict=True)
         ]
 
-    def extend(self, graph: DocumentGraph) -> Receipt:
-        """Store further layers of a document that is there, in one transaction."""
+    def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
+        """Store these layers of a document that is there, in one transaction."""
         write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
         stale = self._transaction(
             "extend",
-            lambda run, create: extend(run, create, self._find_near, graph, namespace=self._namespace),
+            lambda run, create: extend(run, create, self._find_near, graph, layers=layers, namespace=self._namespace),
             row_bytes=size(graph),
         )
         document = graph.document
@@ -180,11 +181,10 @@ class WrittenGraph(StoredGraph):
 
 def size(graph: DocumentGraph) -> int:
     """About how many bytes a document takes."""
-    texts = sum(len(node.text) for node in (*graph.segments, *graph.points))
-    names = sum(len(named.surface) + len(named.normal) for named in (*graph.mentions, *graph.titles))
-    descriptions = sum(len(relation.description) for relation in graph.relations)
-    matrices = (graph.segment_embeddings, graph.point_embeddings, graph.relation_embeddings, graph.end_embeddings)
-    return 4 * (texts + names + descriptions) + sum(matrix.nbytes for matrix in matrices)
+    matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.embedded(graph))]
+    characters = sum(len(segment.text) for segment in graph.segments)
+    characters += sum(len(text) for kind in KINDS for text in kind.texts(graph))
+    return 4 * characters + sum(matrix.nbytes for matrix in matrices)
 
 
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
@@ -192,58 +192,65 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     document_ids = [graph.document.id for graph in graphs]
     stored = {row["id"]: row["key"] for row in run("read/find_document_keys", document_ids=document_ids)}
     stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
-    gone: rows.Writings = {}
-    parted: set[str] = set()
+    write = DocumentWrite(run, create, find_near)
     for document_id in stored:
-        parted |= relation_writes.take_away(run, document_id)
-        rows.add_writings(gone, _delete(run, document_id))
+        _remove_document(write, document_id)
     create("write/create_documents", rows.document_columns(graphs))
     create("write/create_segments", rows.segment_columns(graphs))
     create("write/link_segments", rows.next_columns(graphs))
-    _create_points(create, graphs)
-    lone = _create_names(run, create, graphs, gone)
-    relation_writes.settle(run, create, find_near, graphs, parted)
-    _delete_entities(run, lone)
+    for kind in KINDS:
+        kind.create(write, graphs)
+    write.finish()
     return [
         (Action.REPLACED if document_id in stored else Action.ADDED, stale[document_id]) for document_id in document_ids
     ]
 
 
-def extend(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> int:
+def _remove_document(write: DocumentWrite, document_id: str) -> None:
+    """Remove what is a document's own."""
+    for kind in reversed(KINDS):
+        kind.remove(write, document_id)
+    for name in ("write/delete_segments", "write/delete_document"):
+        write.run(name, document_id=document_id)
+
+
+def extend(
+    run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, layers: Collection[str], namespace: str
+) -> int:
     """Store layers beside what is stored of their document, each in place of itself; how many questions became stale.
 
-    A layer is given where the graph has rows of it, or names another recognizer (mentions and titles) or, without
-    relations, another model (points) than is stored: then it was built again and found nothing. Mentions of kind
-    ``OPEN_KIND`` are rows of the relations layer. What is not given stays, as does its model; but relations go of
-    which an end was mentioned by the mentions that were replaced only.
+    What the other layers made stays, as does their model; but relations go of which an end was mentioned by the
+    mentions that were replaced only.
 
     Raises:
         DocumentNotFound: there is no document of that id with that content.
-        StoreError: the segments are not those that are stored, or do not mention the ends of relations.
+        StoreError: the segments are not those that are stored, or do not mention the ends of relations; or the graph
+            has rows of other layers, or of a layer that its document does not have.
     """
     document = graph.document
+    if not layers_in(graph) <= {*layers} <= {*document.layers}:
+        raise StoreError(
+            f"Expected rows of the layers {sorted(layers)} for document {document.key!r}, got rows of "
+            f"{sorted(layers_in(graph))} for a document with {sorted(document.layers)}. Name all that are given.",
+            document_id=document.id,
+        )
     stored = _begin_extending(run, graph, namespace)
+    kinds = kinds_of(layers)
+    stale: Counter[str] = Counter()
+    if POINTS in kinds:  # the only rows of a layer that are read for questions
+        stale = kept_questions.mark_stale(run, create, {document.id: document.key}, Action.DEEPENED)
+    write = DocumentWrite(run, create, find_near)
+    for kind, names in reversed(kinds.items()):
+        kind.remove_layers(write, graph, names)
+    for kind in KINDS:
+        if kind is RELATIONS and (NAMES in kinds or RELATIONS in kinds):
+            RELATIONS.remove_unnamed(write, graph)  # of relations that stay an end may not be mentioned any more
+        kind.create(write, [graph])
+    write.finish()
     model, recognizer = document.model or stored["model"], document.recognizer or stored["recognizer"]
-    has_open = bool(graph.relations) or any(mention.kind == OPEN_KIND for mention in graph.mentions)
-    has_names = bool(graph.titles) or any(mention.kind != OPEN_KIND for mention in graph.mentions)
-    has_names = has_names or recognizer != stored["recognizer"]
-    has_points = bool(graph.points) or (model != stored["model"] and not has_open)
-    stale = _replace_points(run, create, graph) if has_points else 0
-    if has_names or has_open:
-        parted: set[str] = set()
-        gone: rows.Writings = {}
-        if has_open:
-            parted = relation_writes.take_away(run, document.id)
-            gone = _delete_open(run, document.id)
-        if has_names:
-            rows.add_writings(gone, _delete_named(run, document.id))
-        lone = _create_names(run, create, [graph], gone)
-        parted |= _take_away_unnamed(run, graph)
-        relation_writes.settle(run, create, find_near, [graph], parted)
-        _delete_entities(run, lone)
     fields = {"layers": list(document.layers), "model": model, "recognizer": recognizer}
     run("write/update_document", document_id=document.id, **fields)
-    return stale
+    return stale[document.id]
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
@@ -259,9 +266,10 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in held)
     known = {row["id"] for row in run("read/list_relations", document_id=document_id)}
     new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
-    _create_names(run, create, [new], {})
-    relation_writes.check_named(new, _named(run, document_id))
-    relation_writes.settle(run, create, find_near, [new], set())
+    write = DocumentWrite(run, create, find_near)
+    NAMES.create(write, [new])
+    relation_writes.check_named(new, named_in(run, document_id))
+    RELATIONS.create(write, [new])
     fields = {name: stored[name] for name in ("layers", "model", "recognizer")}
     run("write/update_document", document_id=document_id, **fields)
 
@@ -307,10 +315,11 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
         )
     held = counts(run, document_id)
     questions = kept_questions.forget_readers(run, document_id)
-    parted = relation_writes.take_away(run, document_id)
-    lone = _create_names(run, create, [], _delete(run, document_id))
-    relation_writes.settle(run, create, find_near, [], parted)
-    _delete_entities(run, lone)
+    write = DocumentWrite(run, create, find_near)
+    _remove_document(write, document_id)
+    for kind in KINDS:
+        kind.create(write, [])
+    write.finish()
     if not run("read/count_documents")[0]["count"]:
         run("write/delete_all_answers")
     return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, held, forgotten_questions=questions)
@@ -335,103 +344,3 @@ def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
     if surplus > 0:
         oldest = run("read/list_oldest_answers", k=surplus)
         run("write/delete_answers", answer_ids=[row["id"] for row in oldest])
-
-
-def _delete(run: Run, document_id: str) -> rows.Writings:
-    """Remove what is a document's own; how it wrote the entities it named."""
-    gone = rows.decode_writings(run("read/count_surfaces", document_id=document_id))
-    for name in ("write/delete_segments", "write/delete_points", "write/delete_document"):
-        run(name, document_id=document_id)
-    return gone
-
-
-def _delete_open(run: Run, document_id: str) -> rows.Writings:
-    """Remove the mentions that a document's relations layer found; how they wrote entities."""
-    gone = _written(run, document_id, lambda kind: kind == OPEN_KIND)
-    if gone:
-        run("write/delete_open_mentions", document_id=document_id, kind=OPEN_KIND)
-    return gone
-
-
-def _delete_named(run: Run, document_id: str) -> rows.Writings:
-    """Remove the other mentions of a document, and its titles; how they wrote entities."""
-    gone = _written(run, document_id, lambda kind: kind != OPEN_KIND)
-    if gone:
-        run("write/delete_mentions", document_id=document_id, kind=OPEN_KIND)
-        run("write/delete_titles", document_id=document_id)
-    return gone
-
-
-def _written(run: Run, document_id: str, wanted: Callable[[str], bool]) -> rows.Writings:
-    """How a document writes the entities that it names as something of the wanted kinds."""
-    surface_rows = run("read/count_surfaces", document_id=document_id)
-    return rows.decode_writings(row for row in surface_rows if wanted(row["kind"]))
-
-
-def _take_away_unnamed(run: Run, graph: DocumentGraph) -> set[str]:
-    """Remove stored relations of which an end is mentioned no more; refuse new ones of which one is not."""
-    named = _named(run, graph.document.id)
-    relation_writes.check_named(graph, named)
-    held = [relation_rows.decode_relation(row) for row in run("read/list_relations", document_id=graph.document.id)]
-    unnamed = [
-        relation
-        for relation in held
-        if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
-    ]
-    return relation_writes.take_away(run, graph.document.id, unnamed)
-
-
-def _named(run: Run, document_id: str) -> set[tuple[str, str]]:
-    """(segment id, entity id) of all mentions of a document."""
-    return {(row["segment_id"], row["entity_id"]) for row in run("read/list_mentions", document_id=document_id)}
-
-
-def _replace_points(run: Run, create: Create, graph: DocumentGraph) -> int:
-    """Store points in place of those that a document has; how many questions had read one that goes."""
-    document = graph.document
-    stale = kept_questions.mark_stale(run, create, {document.id: document.key}, Action.DEEPENED)
-    run("write/delete_points", document_id=document.id)
-    _create_points(create, [graph])
-    return stale[document.id]
-
-
-def _create_points(create: Create, graphs: Sequence[DocumentGraph]) -> None:
-    points = {point.id for graph in graphs for point in graph.points}
-    edges = [edge for graph in graphs for edge in graph.summarizes]
-    create("write/create_points", rows.point_columns(graphs))
-    create("write/link_points_to_segments", rows.link_columns(edge for edge in edges if edge.target_id not in points))
-    create("write/link_points_to_points", rows.link_columns(edge for edge in edges if edge.target_id in points))
-
-
-def _create_names(run: Run, create: Create, graphs: Sequence[DocumentGraph], gone: rows.Writings) -> list[str]:
-    """Store mentions and titles, and make entities follow from all there are: new or changed. Those that nothing names.
-
-    An entity's node says how often it is written how. So a write costs what it brings and takes away, and not what
-    else names its entities: to count all mentions again took half of the time of a write to 2,000 documents.
-
-    Args:
-        graphs: documents whose mentions and titles are new.
-        gone: how documents wrote entities whose mentions and titles were removed.
-    """
-    came = rows.writings(graphs)
-    touched = sorted(entity for entity in came.keys() | gone.keys() if came.get(entity) != gone.get(entity))
-    surface_rows = run("read/find_surfaces", entity_ids=touched) if touched else []
-    normals = {named.entity_id: named.normal for graph in graphs for named in (*graph.mentions, *graph.titles)}
-    normals |= {row["id"]: row["normal"] for row in surface_rows}
-    held = {row["id"]: rows.decode_surfaces(row) for row in surface_rows}
-    none: Counter[tuple[str, str]] = Counter()
-    now = {entity: held.get(entity, none) - gone.get(entity, none) + came.get(entity, none) for entity in touched}
-    new = {entity: writing for entity, writing in now.items() if writing and entity not in held}
-    known = {entity: writing for entity, writing in now.items() if writing and entity in held}
-    lone = [entity for entity, writing in now.items() if not writing]
-    create("write/create_entities", rows.entity_columns(new, normals))
-    create("write/save_entities", rows.entity_columns(known, normals))
-    create("write/link_mentions", rows.mention_columns(graphs))
-    create("write/link_titles", rows.title_columns(graphs))
-    return lone
-
-
-def _delete_entities(run: Run, lone: Sequence[str]) -> None:
-    """Remove entities that nothing names any more, after their near-synonyms let go of them."""
-    if lone:
-        run("write/delete_entities", entity_ids=lone)

@@ -17,6 +17,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import kept_questions, rows
 from memgraph_rag.stores.embedding_updates import Vectors, embed
 from memgraph_rag.stores.graph_reads import Run
+from memgraph_rag.stores.layer_rows import NAMES, POINTS
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Create, Row
 from memgraph_rag.stores.vector_norms import is_unit
@@ -38,6 +39,7 @@ class _Survey:
     owned: frozenset[tuple[str, str]]
     next: Counter[tuple[str, str]]
     points: Sequence[Row]
+    annotations: Sequence[Row]
     entities: Mapping[str, Row]
     writings: rows.Writings
     relations: Sequence[Row]
@@ -115,6 +117,7 @@ def _survey(run: Run) -> _Survey:
         owned=frozenset((row["document_id"], row["segment_id"]) for row in run("read/survey_ownership")),
         next=Counter((row["source_id"], row["target_id"]) for row in run("read/survey_chains")),
         points=run("read/survey_points"),
+        annotations=run("read/survey_annotations"),
         entities={row["id"]: row for row in run("read/survey_entities")},
         writings=rows.decode_writings(run("read/survey_writings")),
         relations=run("read/survey_relations"),
@@ -156,6 +159,10 @@ def _flaws(survey: _Survey) -> Flaws:
         lost_points=_sorted(row["id"] for row in survey.points if row["document_id"] not in documents),
         loose_points=_sorted(
             {row["document_id"] for row in survey.points if not row["targets"]} & documents.keys()
+        ),
+        lost_annotations=_sorted(row["id"] for row in survey.annotations if row["document_id"] not in documents),
+        loose_annotations=_sorted(
+            {row["document_id"] for row in survey.annotations if row["targets"] != row["segments"]} & documents.keys()
         ),
         lost_relations=_sorted(lost_relations),
         lone_entities=_sorted(lone),
@@ -210,6 +217,8 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         run("write/delete_lost_segments", node_ids=list(flaws.lost_segments))
     if flaws.lost_points:
         run("write/delete_lost_points", node_ids=list(flaws.lost_points))
+    if flaws.lost_annotations:
+        run("write/delete_lost_annotations", node_ids=list(flaws.lost_annotations))
     owners = [survey.segments[source_id]["document_id"] for source_id in flaws.parted_segments]
     create("write/own_segments", {"document_id": owners, "segment_id": list(flaws.parted_segments)})
     if flaws.unchained:
@@ -222,7 +231,11 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         }
         create("write/link_segments", columns)
     for document_id in flaws.loose_points:
-        _shed_points(run, create, survey.documents[document_id])
+        _remove_layers(run, create, survey.documents[document_id], [POINTS.layer])
+    for document_id in flaws.loose_annotations:
+        rows_of_document = [row for row in survey.annotations if row["document_id"] == document_id]
+        loose = {row["layer"] for row in rows_of_document if row["targets"] != row["segments"]}
+        _remove_layers(run, create, survey.documents[document_id], sorted(loose))
 
 
 def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
@@ -235,18 +248,21 @@ def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
         run("write/delete_relations", document_id=document_id, relation_ids=sorted(ids))
 
 
-def _shed_points(run: Run, create: Create, document: Row) -> None:
-    """Remove all points of a document, which then lacks that layer: ``deepen`` builds it again."""
-    layers = [name for name in document["layers"] if name != "points"]
-    model = document["model"] if "relations" in layers else ""
-    kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED)
-    run("write/delete_points", document_id=document["id"])
+def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]) -> None:
+    """Remove layers of a document, which then lacks them: ``deepen`` builds them again."""
+    (stored,) = run("read/find_documents", document_ids=[document["id"]])  # one may have been removed just now
+    layers = [name for name in stored["layers"] if name not in names]
+    model = stored["model"] if {*layers} - {NAMES.layer} else ""  # a model may have built any other
+    if POINTS.layer in names:
+        kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED)
+        run("write/delete_points", document_id=document["id"])
+    run("write/delete_layer_annotations", document_id=document["id"], layers=list(names))
     run(
         "write/update_document",
         document_id=document["id"],
         layers=layers,
         model=model,
-        recognizer=document["recognizer"],
+        recognizer=stored["recognizer"],
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.types import (
+    Annotation,
     Answered,
     DocumentGraph,
     DocumentRecord,
@@ -26,6 +27,7 @@ from memgraph_rag.types import (
     InformationPoint,
     Matrix,
     Mention,
+    MetadataValue,
     Segment,
     Summarizes,
     make_id,
@@ -42,13 +44,16 @@ __all__ = [
     "Writings",
     "add_writings",
     "answer_columns",
+    "are_distinct",
     "as_dicts",
     "bound_parameters",
     "caption",
     "counts",
     "counts_by_document",
     "counts_of_document",
+    "decode_annotation",
     "decode_document",
+    "decode_embeddings",
     "decode_entity",
     "decode_hits",
     "decode_indexed",
@@ -61,6 +66,7 @@ __all__ = [
     "description_columns",
     "document_columns",
     "edge_counts",
+    "encode_scalars",
     "entity_columns",
     "link_columns",
     "mention_columns",
@@ -86,8 +92,8 @@ TITLE_KIND = "title"
 """The kind of an entity that a title names."""
 
 OF_DOCUMENTS = (
-    *("Document", "Segment", "InformationPoint", "Entity"),
-    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO"),
+    *("Document", "Segment", "InformationPoint", "Entity", "Annotation"),
+    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES"),
 )
 """The labels and relationship types of what documents contribute to the graph."""
 
@@ -144,7 +150,7 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "segments": [record.segments for record in records],
         "layers": [list(record.layers) for record in records],
         "model": [record.model for record in records],
-        "metadata": [_metadata(record) for record in records],
+        "metadata": [encode_scalars(record.metadata) for record in records],
         "recognizer": [record.recognizer for record in records],
         "echoes": [record.echoes for record in records],
         "text_sha256": [text_hash("".join(segment.text for segment in graph.segments)) for graph in graphs],
@@ -157,12 +163,19 @@ def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]
         "id": [record.id for record in records],
         "before": list(before),
         "sha256": [record.sha256 for record in records],
-        "metadata": [_metadata(record) for record in records],
+        "metadata": [encode_scalars(record.metadata) for record in records],
     }
 
 
-def _metadata(record: DocumentRecord) -> str:
-    return json.dumps(dict(record.metadata), ensure_ascii=False, sort_keys=True)
+def encode_scalars(values: Mapping[str, MetadataValue]) -> str:
+    """Metadata or properties as a JSON object."""
+    return json.dumps(dict(values), ensure_ascii=False, sort_keys=True)
+
+
+def are_distinct(keys: Iterable[Hashable]) -> bool:
+    """Whether no key comes twice."""
+    listed = list(keys)
+    return len(set(listed)) == len(listed)
 
 
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
@@ -377,6 +390,12 @@ def decode_summarizes(row: Row) -> Summarizes:
     return Summarizes(**row)
 
 
+def decode_embeddings(rows: Sequence[Row]) -> Matrix:
+    """The embeddings of those rows that have one, in order."""
+    vectors = [row["embedding"] for row in rows if row["embedding"] is not None]
+    return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
+
+
 def decode_entity(row: Row) -> Entity:
     """An entity."""
     return Entity(**{**row, "kinds": tuple(row["kinds"])})
@@ -390,6 +409,23 @@ def decode_indexed(row: Row) -> IndexedSegment:
         "titles": tuple(sorted(row["titles"])),
     }
     return IndexedSegment(**{**row, **made})
+
+
+def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
+    """An annotation of these segments.
+
+    Raises:
+        StoreError: its properties cannot be read.
+    """
+    try:
+        properties = dict(json.loads(row["properties"]))
+    except (TypeError, ValueError) as exc:
+        raise StoreError(
+            f"Expected the properties of annotation {row['id']} as a JSON object, got {_in_short(row['properties'])}. "
+            f"The graph is damaged: forget document {row['document_id']}, then add it again.",
+            annotation_id=row["id"],
+        ) from exc
+    return Annotation(**{**row, "properties": properties, "segment_ids": tuple(segment_ids)})
 
 
 def decode_hits(rows: Iterable[Row]) -> list[Hit]:

@@ -1,19 +1,15 @@
-"""Whether the segments of a document tile its text, and its points stand on nodes below them.
+"""Whether the segments of a document tile its text.
 
 It knows no engine. Invariant: of a graph that passes, the integrity check of a store misses nothing: segments are
-numbered from 0 and follow each other without a gap, the record counts what there is, each node is there once.
+numbered from 0 and follow each other without a gap, the record counts what there is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-
-from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.layer_rows.kind import require
 from memgraph_rag.types import DocumentGraph
 
-__all__ = ["check_nodes", "check_tiling"]
-
-_ROUNDING = 1e-6  # of a weight
+__all__ = ["check_tiling"]
 
 
 def check_tiling(graph: DocumentGraph) -> None:
@@ -34,41 +30,4 @@ def check_tiling(graph: DocumentGraph) -> None:
         "a record that counts its characters": record.characters == bounds[-1],
         "a record that counts its echoes": record.echoes == sum(segment.echo for segment in segments),
     }
-    _require(graph, rules)
-
-
-def check_nodes(graph: DocumentGraph) -> None:
-    """Refuse nodes that come twice, points that say nothing or sum up nothing, and names without a character.
-
-    Raises:
-        StoreError: there is one.
-    """
-    sources = {edge.source_id for edge in graph.summarizes}
-    named = (*graph.mentions, *graph.titles)
-    rules = {
-        "each node once": _are_distinct(item.id for item in (*graph.segments, *graph.points)),
-        "one point at each place": _are_distinct((item.level, item.index) for item in graph.points),
-        "points that say something": all(point.text.strip() for point in graph.points),
-        "points that sum up a node": all(point.id in sources for point in graph.points),
-        "one SUMMARIZES edge between two nodes": _are_distinct(
-            (edge.source_id, edge.target_id) for edge in graph.summarizes
-        ),
-        "weights from 0 to 1": all(0 <= edge.weight <= 1 + _ROUNDING for edge in graph.summarizes),
-        "names of at least one character": all(item.normal.strip() and item.surface.strip() for item in named),
-        "each entity once in the title": _are_distinct(item.entity_id for item in graph.titles),
-    }
-    _require(graph, rules)
-
-
-def _are_distinct(keys: Iterable[Hashable]) -> bool:
-    listed = list(keys)
-    return len(set(listed)) == len(listed)
-
-
-def _require(graph: DocumentGraph, rules: Mapping[str, bool]) -> None:
-    broken = next((rule for rule, holds in rules.items() if not holds), None)
-    if broken is not None:
-        raise StoreError(
-            f"Expected {broken} in document {graph.document.key!r}, got others. Add the document itself again.",
-            key=graph.document.key,
-        )
+    require(graph, rules)

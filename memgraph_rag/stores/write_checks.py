@@ -6,14 +6,16 @@ of it found again.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.stores import relation_writes, tiling
+from memgraph_rag.stores.layer_rows import KINDS
+from memgraph_rag.stores.layer_rows.kind import require
+from memgraph_rag.stores.rows import are_distinct, encode_scalars
 from memgraph_rag.stores.vector_norms import are_units
-from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Question, entity_id
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Question
 
 __all__ = ["check", "check_distinct", "check_metadata", "check_question"]
 
@@ -30,47 +32,22 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     _check_text(graph)
     if not extending:
         tiling.check_tiling(graph)
-    tiling.check_nodes(graph)
-    _check_edges(graph)
-    _check_names(graph, namespace)
-    _check_relations(graph)
+    require(graph, {"each node once": are_distinct(item.id for item in (*graph.segments, *graph.points))})
+    for kind in KINDS:
+        kind.check(graph, namespace=namespace)
     _check_echoes(graph)
     if not extending:
         named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
         relation_writes.check_named(graph, named)
-    for nodes, matrix in (
-        (() if extending else graph.segments, graph.segment_embeddings),
-        (graph.points, graph.point_embeddings),
-        (graph.relations, graph.relation_embeddings),
-        (graph.ends, graph.end_embeddings),
-    ):
-        _check_embeddings(graph, nodes, matrix, dimension)
-
-
-def _check_edges(graph: DocumentGraph) -> None:
-    """Refuse edges out of the document, and edges that do not lead down: whoever follows these comes to no end."""
-    points = {point.id for point in graph.points}
-    levels = {node.id: node.level for node in (*graph.segments, *graph.points)}
-    for edge in graph.summarizes:
-        if edge.source_id not in points or edge.target_id not in levels:
-            raise StoreError(
-                f"expected SUMMARIZES edges from points of document {graph.document.key!r} to its nodes; came "
-                f"{edge.source_id} -> {edge.target_id}. Give both ends with the document.",
-                edge=edge,
-            )
-        if levels[edge.target_id] >= levels[edge.source_id]:
-            raise StoreError(
-                f"expected SUMMARIZES edges from points of document {graph.document.key!r} to nodes of a lower level; "
-                f"came {edge.source_id} (level {levels[edge.source_id]}) -> {edge.target_id} (level "
-                f"{levels[edge.target_id]}). Leave it out.",
-                edge=edge,
-            )
+        _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
+    for embedded in (embedded for kind in KINDS for embedded in kind.embedded(graph)):
+        _check_embeddings(graph, embedded.rows, embedded.embeddings, dimension)
 
 
 def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Matrix, dimension: int) -> None:
     if nodes and matrix.shape != (len(nodes), dimension):
         raise StoreError(
-            f"expected embeddings of shape {(len(nodes), dimension)} for document {graph.document.key!r}; came "
+            f"Expected embeddings of shape {(len(nodes), dimension)} for document {graph.document.key!r}, got "
             f"{matrix.shape}. Embed every node, relation and name of a relation's end with the embedder that the "
             "store was built with.",
             shape=matrix.shape,
@@ -83,34 +60,13 @@ def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Mat
         )
 
 
-def _check_relations(graph: DocumentGraph) -> None:
-    """Refuse relations that are told twice, of a segment that is not there, of one entity only, or that say nothing."""
-    segments = {segment.id for segment in graph.segments}
-    ids = Counter(relation.id for relation in graph.relations)
-    for relation in graph.relations:
-        wrong = (
-            ("an id that another has too" if ids[relation.id] > 1 else "")
-            or ("a segment that is not there" if relation.segment_id not in segments else "")
-            or ("the same entity at both ends" if relation.source_id == relation.target_id else "")
-            or ("no description" if not relation.description.strip() else "")
-        )
-        if wrong:
-            raise StoreError(
-                f"expected relations of two entities each, stated by segments of document {graph.document.key!r}; came "
-                f"{relation.description[:80]!r} ({relation.id}) with {wrong}. Leave it out, or give what it lacks.",
-                relation=relation,
-            )
-
-
 def _check_echoes(graph: DocumentGraph) -> None:
     """Refuse what is derived from an echo: by it, what is no evidence would be found after all."""
     echoes = {segment.id for segment in graph.segments if segment.echo}
-    derived = [item.target_id for item in graph.summarizes]
-    derived += [item.segment_id for item in (*graph.mentions, *graph.relations)]
-    if any(segment_id in echoes for segment_id in derived):
+    if any(segment_id in echoes for kind in KINDS for segment_id in kind.segment_ids(graph)):
         raise StoreError(
-            f"expected points, mentions and relations of evidence only in document {graph.document.key!r}; came some "
-            "of segments that are echoes of answers. Leave these out.",
+            f"Expected rows of layers that rest on evidence only in document {graph.document.key!r}, got some of "
+            "segments that are echoes of answers. Leave these out.",
             key=graph.document.key,
         )
 
@@ -124,7 +80,7 @@ def check_distinct(graphs: Sequence[DocumentGraph]) -> None:
     twice = [key for key, number in Counter(graph.document.key for graph in graphs).items() if number > 1]
     if twice:
         raise StoreError(
-            f"expected each document once in a write; {twice[0]!r} came more than once. Write the one that is to stay.",
+            f"Expected each document once in a write, got {twice[0]!r} more than once. Write the one that is to stay.",
             key=twice[0],
         )
 
@@ -148,51 +104,21 @@ def check_question(question: Question) -> None:
             ) from exc
 
 
-def _check_names(graph: DocumentGraph, namespace: str) -> None:
-    segments = {segment.id: segment for segment in graph.segments}
-    for named in (*graph.mentions, *graph.titles):
-        if named.entity_id != entity_id(namespace, named.normal):  # else two namespaces might share an entity
-            raise StoreError(
-                f"expected the id of entity {named.normal!r} to be made of namespace {namespace!r} and that name; came "
-                f"{named.entity_id} in document {graph.document.key!r}. Use entity_id(namespace, normal).",
-                entity_id=named.entity_id,
-                normal=named.normal,
-            )
-    for mention in graph.mentions:
-        segment = segments.get(mention.segment_id)
-        if segment is None or not segment.start <= mention.start < mention.end <= segment.end:
-            where = "a segment that is not there" if segment is None else f"[{segment.start}, {segment.end})"
-            raise StoreError(
-                f"expected mentions within the segments of document {graph.document.key!r}; came {mention.surface!r} "
-                f"at [{mention.start}, {mention.end}) in {where}. Count the document's characters.",
-                mention=mention,
-            )
-        if segment.text[mention.start - segment.start : mention.end - segment.start] != mention.surface:
-            raise StoreError(
-                f"expected the surface of a mention as it stands in document {graph.document.key!r}; came "
-                f"{mention.surface!r} at [{mention.start}, {mention.end}), where another text stands.",
-                mention=mention,
-            )
-
-
 def check_metadata(record: DocumentRecord) -> None:
     """Refuse metadata that cannot be stored.
 
     Raises:
         DocumentError: they hold half a surrogate pair.
     """
-    _check_storable(record, [json.dumps(dict(record.metadata), ensure_ascii=False)])
+    _check_storable(record, [encode_scalars(record.metadata)])
 
 
 def _check_text(graph: DocumentGraph) -> None:
     record = graph.document
     check_metadata(record)
-    texts = [record.id, record.key, record.title, record.source, record.model, *record.layers]
-    texts += [text for node in (*graph.segments, *graph.points) for text in (node.id, node.text)]
-    texts += [text for segment in graph.segments for text in (segment.speaker, segment.time)]
-    texts += [text for named in (*graph.mentions, *graph.titles) for text in (named.normal, named.surface)]
-    texts += [record.recognizer, *(mention.kind for mention in graph.mentions)]
-    texts += [text for relation in graph.relations for text in (relation.id, relation.description)]
+    texts = [record.id, record.key, record.title, record.source, record.model, record.recognizer, *record.layers]
+    texts += [text for item in graph.segments for text in (item.id, item.text, item.speaker, item.time)]
+    texts += [text for kind in KINDS for text in kind.texts(graph)]
     _check_storable(record, texts)
 
 

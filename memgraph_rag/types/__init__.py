@@ -26,6 +26,7 @@ from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, 
 from memgraph_rag.types.generation import Generation, LayerRows, Prompt, Usage
 from memgraph_rag.types.graph import (
     OPEN_KIND,
+    Annotation,
     DocumentGraph,
     Entity,
     IndexedSegment,
@@ -40,13 +41,14 @@ from memgraph_rag.types.graph import (
     Title,
     ends_of,
 )
-from memgraph_rag.types.ids import entity_id, make_id, question_id, relation_id, text_hash, text_id
+from memgraph_rag.types.ids import annotation_id, entity_id, make_id, question_id, relation_id, text_hash, text_id
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 
 __all__ = [
     "OPEN_KIND",
     "Action",
+    "Annotation",
     "Answer",
     "AnswerWarning",
     "Answered",
@@ -92,6 +94,7 @@ __all__ = [
     "Usage",
     "Vector",
     "WarningKind",
+    "annotation_id",
     "as_line",
     "ends_of",
     "entity_id",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.types.arrays import Matrix
-from memgraph_rag.types.graph import InformationPoint, Mention, Relation, Summarizes, Title
+from memgraph_rag.types.graph import Annotation, InformationPoint, Mention, Relation, Summarizes, Title
 
 __all__ = ["Generation", "LayerRows", "Prompt", "Usage"]
 
@@ -74,6 +74,7 @@ class LayerRows:
     mentions: tuple[Mention, ...] = ()
     titles: tuple[Title, ...] = ()
     relations: tuple[Relation, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
     notes: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 
@@ -85,6 +86,7 @@ class LayerRows:
             (*self.mentions, *other.mentions),
             (*self.titles, *other.titles),
             (*self.relations, *other.relations),
+            (*self.annotations, *other.annotations),
             Counter(self.notes) + Counter(other.notes),
             self.usage + other.usage,
         )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from memgraph_rag.types.arrays import Matrix, Vector
-from memgraph_rag.types.documents import DocumentRecord
+from memgraph_rag.types.documents import DocumentRecord, MetadataValue
 
 __all__ = [
     "OPEN_KIND",
+    "Annotation",
     "DocumentGraph",
     "Entity",
     "IndexedSegment",
@@ -132,6 +133,24 @@ def ends_of(relations: Iterable[Relation]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a layer of one's own says of segments of a document; without segments it speaks of the whole document.
+
+    A layer gives ``text`` and what else it likes; the fields from ``id`` on are filled in when the graph is built.
+    ``index`` is the place among the annotations of the layer in its document.
+    """
+
+    text: str
+    segment_ids: tuple[str, ...] = ()
+    kind: str = ""
+    properties: Mapping[str, MetadataValue] = field(default_factory=dict)
+    id: str = ""
+    document_id: str = ""
+    layer: str = ""
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """A relation as an expansion step sees it: with the names of its ends, and how near it is to what is looked for.
 
@@ -211,6 +230,7 @@ class DocumentGraph:
     relations: tuple[Relation, ...] = ()
     relation_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     end_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    annotations: tuple[Annotation, ...] = ()
 
     @property
     def ends(self) -> tuple[str, ...]:

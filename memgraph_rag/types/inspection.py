@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from memgraph_rag.types.answers import Question
 from memgraph_rag.types.documents import DocumentRecord
-from memgraph_rag.types.graph import Entity, InformationPoint, Mention, Segment
+from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
 
 __all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie"]
 
 
-Thing = DocumentRecord | Segment | InformationPoint | Entity | Question
+Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Question
 """Anything that has a node of its own in the graph."""
 
 
@@ -66,6 +66,8 @@ class Flaws:
         unchained: documents whose segments do not follow each other as they should.
         lost_points: whose document is not there.
         loose_points: documents with points that sum up nothing.
+        lost_annotations: whose document is not there.
+        loose_annotations: documents with annotations of segments that are not there.
         lost_relations: of a segment, or between entities, that are not there.
         lone_entities: that nothing names.
         miswritten: entities that say another thing of themselves than their mentions and titles do.
@@ -81,6 +83,8 @@ class Flaws:
     unchained: tuple[str, ...] = ()
     lost_points: tuple[str, ...] = ()
     loose_points: tuple[str, ...] = ()
+    lost_annotations: tuple[str, ...] = ()
+    loose_annotations: tuple[str, ...] = ()
     lost_relations: tuple[str, ...] = ()
     lone_entities: tuple[str, ...] = ()
     miswritten: tuple[str, ...] = ()

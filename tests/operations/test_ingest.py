@@ -86,9 +86,9 @@ class Keeping:
         for name in ("write", "extend"):
             monkeypatch.setattr(store, name, partial(self._keep, getattr(store, name)))
 
-    def _keep(self, write, graph: DocumentGraph) -> Receipt:
+    def _keep(self, write, graph: DocumentGraph, **options) -> Receipt:
         self.graphs.append(graph)
-        return write(graph)
+        return write(graph, **options)
 
 
 def assert_vectors(graph: DocumentGraph, names: dict[str, str]) -> None:

@@ -99,5 +99,5 @@ def test_pictures_and_files_that_the_guide_names_are_there() -> None:
 def test_the_style_knows_every_label_in_the_colours_of_the_page() -> None:
     colours = dict(re.findall(r"node\.(\w+) \{[^}]*?\bcolor: (#\w+);", STYLE))
     labels = {"document": "Document", "segment": "Segment", "point": "InformationPoint"}
-    labels |= {"entity": "Entity", "question": "Question"}
+    labels |= {"entity": "Entity", "annotation": "Annotation", "question": "Question"}
     assert {labels[name]: colour.upper() for name, colour in COLOURS.items()} == colours

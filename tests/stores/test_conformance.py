@@ -22,7 +22,9 @@ EVERYTHING = {
 }  # fmt: skip
 """What the graph holds of a document titled "Alice", of the usual segments and points on two levels."""
 
-NOTHING = dict.fromkeys([*EVERYTHING, "Entity", "RELATES_TO", "SIMILAR_TO", "Question", "READ"], 0)
+NOTHING = dict.fromkeys(
+    [*EVERYTHING, "Annotation", "ANNOTATES", "Entity", "RELATES_TO", "SIMILAR_TO", "Question", "READ"], 0
+)
 
 HOSTILE = (
     'He said "it\'s" -- {curly} [square] (round) $dollar `tick` \\back \\u0041 \\n // no comment /* nor this */',

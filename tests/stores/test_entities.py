@@ -16,6 +16,7 @@ from store_snapshot import is_as_written_once, whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
+from memgraph_rag.stores.layer_rows import layers_in
 from memgraph_rag.types import Action, DocumentGraph, Entity, Mention, Segment, Title, make_id
 
 ALICE = "Alice met ALICE, alice, Bob and BOB."
@@ -164,7 +165,7 @@ def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> 
     store.write(bare)
     named = name_graph(store.namespace, graph=bare, titles=["Wonderland"])
 
-    receipt = store.extend(without_embeddings(named))
+    receipt = store.extend(without_embeddings(named), layers=["entities"])
 
     assert (receipt.action, receipt.key, receipt.document_id) == (Action.DEEPENED, "alice.txt", bare.document.id)
     assert receipt.counts == store.counts(bare.document.id)
@@ -173,7 +174,7 @@ def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> 
     pointed = replace(
         full, document=replace(named.document, layers=("entities", "points"), model="small"), mentions=(), titles=()
     )
-    receipt = store.extend(without_embeddings(pointed))
+    receipt = store.extend(without_embeddings(pointed), layers=["points"])
     assert (receipt.counts["InformationPoint"], receipt.counts["SUMMARIZES"], receipt.counts["MENTIONS"]) == (3, 5, 2)
     assert store.documents() == [pointed.document]
     assert store.segments_of(bare.document.id) == list(bare.segments)
@@ -183,45 +184,58 @@ def test_a_layer_that_is_given_again_is_replaced(store: GraphStore) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"], levels=(2, 1))
     store.write(graph)
 
-    receipt = store.extend(replace(name_graph(store.namespace, names=[(2, "She", "PERSON")]), document=graph.document))
+    other_names = replace(name_graph(store.namespace, names=[(2, "She", "PERSON")]), document=graph.document)
+    receipt = store.extend(other_names, layers=["entities"])
 
     assert (receipt.counts["MENTIONS"], receipt.counts["InformationPoint"]) == (1, 3)
     assert "TITLED" not in receipt.counts
     assert known(store, "alice", "rabbit", "wonderland") == []
     assert len(known(store, "she")) == 1
     again = make_graph(store.namespace, levels=(1,), seed=3)
-    receipt = store.extend(replace(again, document=graph.document))
+    receipt = store.extend(replace(again, document=graph.document), layers=["points"])
     assert (receipt.counts["InformationPoint"], receipt.counts["SUMMARIZES"], receipt.counts["MENTIONS"]) == (1, 3, 1)
 
 
 def test_only_what_is_there_is_extended(store: GraphStore) -> None:
     graph = name_graph(store.namespace)
     with pytest.raises(DocumentNotFound):
-        store.extend(graph)
+        store.extend(graph, layers=["entities"])
     store.write(graph)
     version = store.version()
 
     with pytest.raises(DocumentNotFound):
-        store.extend(replace(graph, document=replace(graph.document, sha256="1" * 64)))
+        store.extend(replace(graph, document=replace(graph.document, sha256="1" * 64)), layers=["entities"])
 
     assert store.statistics()["MENTIONS"] == 2
     assert store.version() == version
 
 
-def test_a_layer_that_another_recognizer_found_empty_is_replaced(store: GraphStore) -> None:
+def test_a_layer_that_found_nothing_is_replaced_alone(store: GraphStore) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"], levels=(1,))
     store.write(graph)
     nothing = replace(graph, mentions=(), titles=(), points=(), summarizes=(), point_embeddings=np.zeros((0, 0)))
 
-    kept = store.extend(nothing)
-    gone = store.extend(replace(nothing, document=replace(graph.document, recognizer="another")))
+    kept = store.extend(nothing, layers=[])
+    gone = store.extend(replace(nothing, document=replace(graph.document, recognizer="another")), layers=["entities"])
 
     assert (kept.counts["MENTIONS"], kept.counts["InformationPoint"]) == (2, 1)
     assert not {"MENTIONS", "TITLED"} & set(gone.counts)
     assert store.statistics()["Entity"] == 0
     assert store.recognizer() == "another"
-    assert store.extend(replace(nothing, document=replace(graph.document, model=""))).counts["InformationPoint"] == 1
+    without_model = replace(nothing, document=replace(graph.document, model=""))
+    assert store.extend(without_model, layers=["entities"]).counts["InformationPoint"] == 1
     assert store.documents()[0].model == "small"
+
+
+@pytest.mark.parametrize("layers", [[], ["points"], ["entities", "points", "relations"]], ids=str)
+def test_rows_of_layers_that_are_not_named_are_refused(store: GraphStore, layers: list[str]) -> None:
+    graph = name_graph(store.namespace, titles=["Wonderland"])
+    store.write(graph)
+    before = store.version()
+
+    with pytest.raises(StoreError, match=r"Expected rows of the layers"):
+        store.extend(graph, layers=layers)
+    assert store.version() == before
 
 
 def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
@@ -230,7 +244,7 @@ def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
     other = replace(other, segments=tuple(replace(one, id=one.id[::-1]) for one in other.segments))
 
     with pytest.raises(StoreError, match="segments_of"):
-        store.extend(name_graph(store.namespace, graph=other, names=[(0, "Alice", "PERSON")]))
+        store.extend(name_graph(store.namespace, graph=other, names=[(0, "Alice", "PERSON")]), layers=["entities"])
     assert store.statistics()["Entity"] == 0
 
 
@@ -360,7 +374,7 @@ def test_only_what_changed_since_is_read(make_store: MakeStore) -> None:
     other.write(graphs[0])
     assert changed(last) == {graphs[0].document.id}
     last = store.version()
-    other.extend(name_graph(store.namespace, graph=graphs[1]))
+    other.extend(name_graph(store.namespace, graph=graphs[1]), layers=["entities"])
     assert changed(last) == {graphs[1].document.id}
     last = store.version()
     other.forget(graphs[2].document.id)
@@ -459,7 +473,8 @@ def only_what_should_be_there(store: GraphStore, place: dict[str, Any], turns: S
         elif held and turn.verb == "extend":
             given_graph = as_graph(store.namespace, turn, len(held.segments))
             expected[turn.key] = extended(held, given_graph)
-            store.extend(without_embeddings(replace(given_graph, document=expected[turn.key].document)))
+            graph = without_embeddings(replace(given_graph, document=expected[turn.key].document))
+            store.extend(graph, layers=sorted(layers_in(graph)))
         elif held:
             store.forget(expected.pop(turn.key).document.id)
     is_as_written_once(store, place, expected, order)

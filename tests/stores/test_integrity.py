@@ -191,6 +191,12 @@ HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[st
         {"id": f"{world.store.namespace}-s", "vector": [1.0] * DIMENSION},
         {"lost_segments": (f"{world.store.namespace}-s",)},
     ),
+    "an annotation of no document": lambda world: (
+        "CREATE (:Annotation {id: $id, namespace: $namespace, document_id: 'gone', layer: 'own', `index`: 0, kind: '', "
+        "text: 't', properties: '{}', segments: 0})",
+        {"id": f"{world.store.namespace}-a", "namespace": world.store.namespace},
+        {"lost_annotations": (f"{world.store.namespace}-a",)},
+    ),
     "a point of no document": lambda world: (
         "CREATE (:InformationPoint {id: $id, namespace: $namespace, document_id: 'gone', level: 1, `index`: 0, "
         "text: 'x', embedding: $vector})",
@@ -462,6 +468,7 @@ def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
         owned=frozenset({("first", "first"), ("second", "second")}),
         next=Counter(),
         points=[],
+        annotations=[],
         entities=entities,
         writings={one: Counter({(one, "NAME"): 1}) for one in "ab"},
         relations=relations,

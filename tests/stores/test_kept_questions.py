@@ -13,6 +13,7 @@ from test_conformance import HOSTILE
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
+from memgraph_rag.stores.layer_rows import layers_in
 from memgraph_rag.types import Action, Change, Question, question_id
 
 TEXTS = tuple(f"Sentence {number}." for number in range(50))
@@ -261,13 +262,13 @@ def test_points_that_are_replaced_make_their_readers_stale(store: GraphStore) ->
     store.write(flat)
     of_segments = make_question(store.namespace, flat.segments, "Of segments?")
     store.keep(of_segments)
-    assert store.extend(tall).stale_questions == 0
+    assert store.extend(tall, layers=sorted(layers_in(tall))).stale_questions == 0
     of_points = make_question(store.namespace, [*tall.segments, *tall.points], "Of points?")
     store.keep(of_points)
     store.learn(tall)
     assert not any(question.is_stale for question in store.questions())
 
-    receipt = store.extend(replace(tall, point_embeddings=random_units(2, seed=9)))
+    receipt = store.extend(replace(tall, point_embeddings=random_units(2, seed=9)), layers=sorted(layers_in(tall)))
 
     assert receipt.stale_questions == 1
     assert changes_of(store, of_segments) == []
@@ -275,7 +276,8 @@ def test_points_that_are_replaced_make_their_readers_stale(store: GraphStore) ->
     (kept,) = store.questions([of_points.id])
     assert [step.node for step in kept.answer.trace] == list(tall.segments)
     assert kept.standing_citations == of_points.answer.citations
-    assert store.extend(replace(tall, point_embeddings=random_units(2, seed=8))).stale_questions == 0
+    anew = replace(tall, point_embeddings=random_units(2, seed=8))
+    assert store.extend(anew, layers=sorted(layers_in(tall))).stale_questions == 0
 
     assert store.write(make_graph(store.namespace, texts=("Bob slept.",))).stale_questions == 2
     assert changes_of(store, of_points) == [("alice.txt", Action.REPLACED, 5)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -109,16 +109,21 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
 
 
+ADDED_SINCE = (28, 29, 30)
+"""The steps of Ladybug's schema without which nothing can be written now: hashes of texts, and annotations."""
+
+REMOVALS = ("DROP TABLE ANNOTATES", "DROP TABLE Annotation", "ALTER TABLE Document DROP text_sha256")
+
+
 @contextmanager
-def hashes_of_texts(store: Any, engine: str) -> Iterator[None]:
-    """For a while an old schema has the later column that every write needs."""
-    changes = ("ADD text_sha256 STRING DEFAULT ''", "DROP text_sha256") if engine == "ladybug" else ()
-    for change in changes:
-        store._file.transaction(lambda execute, change=change: execute(f"ALTER TABLE Document {change}", {}))
-        if change.startswith("ADD"):
-            yield
-    if not changes:
-        yield
+def later_columns_and_tables(store: Any, engine: str, steps: Mapping[int, queries.Statement]) -> Iterator[None]:
+    """For a while an old schema has what every write needs now."""
+    is_embedded = engine == "ladybug"
+    for number in ADDED_SINCE if is_embedded else ():
+        store._file.transaction(lambda execute, number=number: execute(steps[number].text, {}))
+    yield
+    for text in REMOVALS if is_embedded else ():
+        store._file.transaction(lambda execute, text=text: execute(text, {}))
 
 
 BEFORE_QUESTIONS = {"ladybug": 21, "neo4j": 23}
@@ -135,7 +140,7 @@ def test_a_store_with_documents_takes_questions(
         if engine == "ladybug":
             patch.setattr(queries, "migrations", lambda _: {n: step for n, step in steps.items() if n <= old})
         store = make_store(namespace)
-        with hashes_of_texts(store, engine):
+        with later_columns_and_tables(store, engine, steps):
             store.write(graph)
         store.close()
     if engine != "ladybug":
@@ -182,7 +187,7 @@ def test_questions_come_to_say_on_which_documents_they_rest(
         if engine == "ladybug":
             patch.setattr(queries, "migrations", lambda _: {n: step for n, step in steps.items() if n <= old})
         store = make_store(namespace)
-        with hashes_of_texts(store, engine):
+        with later_columns_and_tables(store, engine, steps):
             store.write_many(graphs)
         store.close()
     file = open_file(str(place["address"])) if engine == "ladybug" else None

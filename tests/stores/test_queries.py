@@ -19,7 +19,8 @@ from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
 ROOM = Path(queries.__file__).parent
 SHARED = (
     "document_reader.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py", "integrity.py",
-    "kept_questions.py", "relation_writes.py",
+    "kept_questions.py", "relation_writes.py", "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py",
+    "layer_rows/points.py", "layer_rows/relations.py",
 )  # fmt: skip
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
@@ -67,6 +68,7 @@ ROW: dict[str, Any] = {
     "prompt_tokens": 1, "generated_tokens": 1, "model_calls": 1, "seconds": 0.5, "citations": "[]",
     "question_id": "q", "node_id": "n", "order": 1, "attention": 0.5, "p_yes": 0.5, "sources": "{}", "via": "",
     "reason": "", "stop": "", "dropped": ["n"], "documents": ["d"], "changes": "[]", "warnings": "[]", "lost": 1,
+    "layer": "own", "properties": "{}",
 }  # fmt: skip
 
 

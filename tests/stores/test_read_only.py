@@ -93,7 +93,7 @@ def test_nothing_can_be_written(held: tuple[GraphStore, str]) -> None:
     for write in (
         lambda: store.write(graph),
         lambda: store.write_many([make_graph(namespace, "b")]),
-        lambda: store.extend(graph),
+        lambda: store.extend(graph, layers=["entities"]),
         lambda: store.learn(graph),
         lambda: store.describe([graph.document], before=[graph.document.sha256]),
         lambda: store.forget(graph.document.id),

@@ -18,6 +18,7 @@ from store_snapshot import is_as_written_once, whole_graph
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
 from memgraph_rag.lexical.name_similarity import least_cosine
+from memgraph_rag.stores.layer_rows import layers_in
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
 from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph, Neighbour, make_id
 
@@ -282,16 +283,17 @@ def test_layers_leave_each_others_mentions(store: GraphStore, place: dict[str, A
     store.write(replace(opened, mentions=(*named.mentions, *opened.mentions)))
     both = whole_graph(store, place)
 
-    assert store.extend(replace(named, document=opened.document)).counts["MENTIONS"] == 14
+    assert store.extend(replace(named, document=opened.document), layers=["entities"]).counts["MENTIONS"] == 14
     assert whole_graph(store, place) == both
-    assert store.extend(opened).counts["MENTIONS"] == 14
+    assert store.extend(opened, layers=["relations"]).counts["MENTIONS"] == 14
     assert whole_graph(store, place) == both
-    without = store.extend(replace(named, mentions=(), document=replace(opened.document, recognizer="another")))
+    nothing = replace(named, mentions=(), document=replace(opened.document, recognizer="another"))
+    without = store.extend(nothing, layers=["entities"])
     assert (without.counts["MENTIONS"], without.counts["RELATES_TO"]) == (7, 4)
     fewer = related(store.namespace, "a", ("Alice met Bob.", *MEETING[1:]))
     fewer = replace(fewer, relations=fewer.relations[:1], relation_embeddings=fewer.relation_embeddings[:1])
     fewer = replace(fewer, end_embeddings=name_vectors(fewer, {}), document=opened.document)
-    assert store.extend(open_mentions(fewer)).counts["RELATES_TO"] == 1
+    assert store.extend(open_mentions(fewer), layers=["relations"]).counts["RELATES_TO"] == 1
 
 
 def test_points_stay_where_relations_come_of_another_model(store: GraphStore) -> None:
@@ -300,7 +302,7 @@ def test_points_stay_where_relations_come_of_another_model(store: GraphStore) ->
     given_graph = open_mentions(related(store.namespace, "a"))
     record = replace(graph.document, layers=("entities", "points", "relations"), model="large")
 
-    receipt = store.extend(replace(given_graph, document=record))
+    receipt = store.extend(replace(given_graph, document=record), layers=["relations"])
 
     assert (receipt.counts["InformationPoint"], receipt.counts["RELATES_TO"], receipt.counts["MENTIONS"]) == (2, 4, 14)
 
@@ -319,7 +321,8 @@ def test_relations_go_whose_ends_are_mentioned_no_more(store: GraphStore, place:
     expected = whole_graph(store, place)
     store.write(graph)
 
-    receipt = store.extend(replace(fewer, relations=(), relation_embeddings=np.zeros((0, 0), np.float32)))
+    names_only = replace(fewer, relations=(), relation_embeddings=np.zeros((0, 0), np.float32))
+    receipt = store.extend(names_only, layers=["entities"])
 
     assert receipt.counts["RELATES_TO"] == 2
     assert whole_graph(store, place) == expected
@@ -401,14 +404,15 @@ def test_an_end_that_nothing_stored_mentions_is_refused(store: GraphStore, place
     stored = make_graph(store.namespace, "a", MEETING)
     store.write(replace(stored, mentions=stored.mentions[1:]))
     before = whole_graph(store, place), store.version()
-    nameless = replace(full, mentions=(), titles=())
+    record = replace(full.document, layers=("entities", "relations"))
+    nameless = replace(full, document=record, mentions=(), titles=())
 
     with pytest.raises(StoreError, match="mention"):
-        getattr(store, verb)(nameless)
+        lay_over(store, verb, nameless)
 
     assert (whole_graph(store, place), store.version()) == before
     store.write(stored)
-    getattr(store, verb)(nameless)
+    lay_over(store, verb, nameless)
     assert store.statistics()["RELATES_TO"] == 4
 
 
@@ -565,7 +569,7 @@ def as_graph(namespace: str, turn: Turn) -> DocumentGraph:
     wanted = {WORDS[place].casefold() for pair in turn.pairs for place in pair}
     kind = OPEN_KIND if turn.are_open else "NAME"
     mentions = tuple(replace(one, kind=kind) for one in graph.mentions if one.normal in wanted)
-    record = replace(graph.document, recognizer="same", layers=("relations",))
+    record = replace(graph.document, recognizer="same", layers=("entities", "relations"))
     pairs = [(WORDS[one], WORDS[two]) for one, two in turn.pairs]
     return make_relations(namespace, replace(graph, mentions=mentions, document=record), pairs=pairs, vectors=NAMES)
 
@@ -608,6 +612,14 @@ def laid_over(held: DocumentGraph, graph: DocumentGraph) -> DocumentGraph:
     return joined(held, graph)
 
 
+def lay_over(store: GraphStore, verb: str, graph: DocumentGraph) -> None:
+    """Let a store extend a document, or learn of it."""
+    if verb == "learn":
+        store.learn(graph)
+    else:
+        store.extend(graph, layers=sorted(layers_in(graph)))
+
+
 def only_what_follows(store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str) -> None:
     expected: dict[str, DocumentGraph] = {}
     for turn in turns:
@@ -619,7 +631,7 @@ def only_what_follows(store: GraphStore, place: dict[str, Any], turns: list[Turn
             store.forget(expected.pop(turn.key).document.id)
         elif held:
             expected[turn.key] = joined(held, graph) if turn.verb == "learn" else laid_over(held, graph)
-            getattr(store, turn.verb)(graph)
+            lay_over(store, turn.verb, graph)
     is_as_written_once(store, place, expected, order)
 
 

@@ -1,0 +1,15 @@
+// All annotations of a document, by layer and index.
+// params: namespace, document_id
+// returns: id, document_id, layer, index, kind, text, properties
+// needs: Annotation.namespace and document_id
+MATCH (a:Annotation)
+WHERE a.namespace = $namespace AND a.document_id = $document_id
+RETURN
+  a.id AS id,
+  a.document_id AS document_id,
+  a.layer AS layer,
+  a.`index` AS `index`,
+  a.kind AS kind,
+  a.text AS text,
+  a.properties AS properties
+ORDER BY layer, `index`, id

@@ -1,0 +1,63 @@
+"""The rows of layers, a module a kind: how they are checked, stored, read, counted, archived and forgotten.
+
+A layer that is not named here has annotations. Invariants: each row of a document's graph is of just one kind; kinds
+are in the order in which their rows are stored, and removed in the opposite one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from memgraph_rag.stores.layer_rows.annotations import AnnotationRows, ArchivedAnnotations
+from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind
+from memgraph_rag.stores.layer_rows.names import ArchivedNames, NameRows
+from memgraph_rag.stores.layer_rows.points import ArchivedPoints, PointRows
+from memgraph_rag.stores.layer_rows.relations import ArchivedRelations, RelationRows
+from memgraph_rag.types import DocumentGraph, LayerRows
+
+__all__ = [
+    "ANNOTATIONS",
+    "KINDS",
+    "NAMES",
+    "POINTS",
+    "RELATIONS",
+    "ArchivedRows",
+    "DocumentWrite",
+    "RowKind",
+    "kinds_of",
+    "layers_in",
+    "misplaced_fields",
+]
+
+POINTS, NAMES, RELATIONS, ANNOTATIONS = PointRows(), NameRows(), RelationRows(), AnnotationRows()
+
+KINDS: tuple[RowKind, ...] = (POINTS, NAMES, RELATIONS, ANNOTATIONS)
+
+
+class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedAnnotations):
+    """The rows of all kinds as fields of an archived document."""
+
+
+def kind_of(layer: str) -> RowKind:
+    """The kind of the rows of the layer of that name."""
+    return next((kind for kind in KINDS if kind.layer == layer), ANNOTATIONS)
+
+
+def kinds_of(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:
+    """The kinds of rows of these layers, in order, each with the names of those that have it."""
+    names = list(layers)
+    return {kind: of_kind for kind in KINDS if (of_kind := [name for name in names if kind_of(name) is kind])}
+
+
+def layers_in(graph: DocumentGraph) -> set[str]:
+    """The names of the layers of which a graph has rows."""
+    return set().union(*(kind.layers_in(graph) for kind in KINDS))
+
+
+def misplaced_fields(layer: str, rows: LayerRows) -> list[str]:
+    """The fields of what a layer gave that are for the rows of other layers.
+
+    The layer ``relations`` may give the mentions that its relations need.
+    """
+    allowed = {*kind_of(layer).fields, *(["mentions"] if layer == RELATIONS.layer else [])}
+    return [name for kind in KINDS for name in kind.fields if name not in allowed and getattr(rows, name)]

@@ -1,0 +1,145 @@
+"""Rows of layers of users' own: annotations, each of some segments of a document or of the document as a whole.
+
+Invariant: an annotation belongs to a layer that has no kind of rows of its own, and to a document that is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import NotRequired, TypedDict, override
+
+from memgraph_rag.stores import rows
+from memgraph_rag.stores.graph_reads import Run, annotations_of
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places, Scalar
+from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
+from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
+
+__all__ = ["AnnotationRows", "ArchivedAnnotations"]
+
+
+class ArchivedAnnotations(TypedDict):
+    """Annotations as (layer, index, kind, text, properties, indexes of segments); left out where there are none."""
+
+    annotations: NotRequired[list[tuple[str, Number, str, str, dict[str, Scalar], list[Number]]]]
+
+
+class AnnotationRows(RowKind):
+    """See ``RowKind``."""
+
+    layer: ClassVar[str] = ""
+    fields: ClassVar[tuple[str, ...]] = ("annotations",)
+
+    @override
+    def layers_in(self, graph: DocumentGraph) -> set[str]:
+        return {annotation.layer for annotation in graph.annotations}
+
+    @override
+    def check(self, graph: DocumentGraph, *, namespace: str) -> None:
+        annotations, document_id = graph.annotations, graph.document.id
+        segments = {segment.id for segment in graph.segments}
+        require(
+            graph,
+            {
+                "annotations that say something": all(item.text.strip() for item in annotations),
+                "annotations of layers that the document has": {item.layer for item in annotations}
+                <= set(graph.document.layers),
+                "annotations with the document's own id": all(item.document_id == document_id for item in annotations),
+                "one annotation of a layer at each place": rows.are_distinct(
+                    (item.layer, item.index) for item in annotations
+                ),
+                "ids of annotations that are made of their places": all(
+                    item.id == annotation_id(namespace, document_id, item.layer, item.index) for item in annotations
+                ),
+                "annotations of segments of the document": segments.issuperset(self.segment_ids(graph)),
+                "each segment of an annotation once": all(rows.are_distinct(item.segment_ids) for item in annotations),
+            },
+        )
+
+    @override
+    def texts(self, graph: DocumentGraph) -> Iterable[str]:
+        return [
+            text
+            for item in graph.annotations
+            for text in (item.id, item.layer, item.kind, item.text, rows.encode_scalars(item.properties))
+        ]
+
+    @override
+    def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
+        return [segment_id for item in graph.annotations for segment_id in item.segment_ids]
+
+    @override
+    def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
+        return {
+            "Annotation": len(graph.annotations),
+            "ANNOTATES": sum(len(item.segment_ids) for item in graph.annotations),
+        }
+
+    @override
+    def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
+        annotations = [item for graph in graphs for item in graph.annotations]
+        write.create("write/create_annotations", _columns(annotations))
+        edges = [(item.id, segment_id) for item in annotations for segment_id in item.segment_ids]
+        columns: rows.Columns = {
+            "source_id": [source for source, _ in edges],
+            "target_id": [target for _, target in edges],
+        }
+        write.create("write/link_annotations", columns)
+
+    @override
+    def remove(self, write: DocumentWrite, document_id: str) -> None:
+        write.run("write/delete_annotations", document_id=document_id)
+
+    @override
+    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
+        write.run("write/delete_layer_annotations", document_id=graph.document.id, layers=sorted(layers))
+
+    @override
+    def read(self, run: Run, document_id: str) -> dict[str, Any]:
+        return {"annotations": tuple(annotations_of(run, document_id))}
+
+    @override
+    def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
+        if not graph.annotations:  # so that versions that know no annotations can read the archive
+            return {}
+        encoded = [
+            [
+                *(item.layer, item.index, item.kind, item.text, dict(item.properties)),
+                [places.segments[segment_id] for segment_id in item.segment_ids],
+            ]
+            for item in graph.annotations
+        ]
+        return {"annotations": encoded}
+
+    @override
+    def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
+        return {
+            "annotations": tuple(
+                Annotation(
+                    text,
+                    tuple(ids.node(0, segment) for segment in segments),
+                    kind,
+                    properties,
+                    annotation_id(ids.namespace, ids.document, layer, index),
+                    ids.document,
+                    layer,
+                    index,
+                )
+                for layer, index, kind, text, properties, segments in archived.get("annotations", ())
+            )
+        }
+
+
+def _columns(annotations: Sequence[Annotation]) -> rows.Columns:
+    return {
+        "id": [item.id for item in annotations],
+        "name": [rows.caption(item.text) for item in annotations],
+        "document_id": [item.document_id for item in annotations],
+        "layer": [item.layer for item in annotations],
+        "index": [item.index for item in annotations],
+        "kind": [item.kind for item in annotations],
+        "text": [item.text for item in annotations],
+        "properties": [rows.encode_scalars(item.properties) for item in annotations],
+        "segments": [len(item.segment_ids) for item in annotations],
+    }

@@ -1,0 +1,166 @@
+"""Rows of the layer ``relations``: what segments state of pairs of entities, and the mentions that the layer found.
+
+Invariants: both ends of a relation are mentioned in its segment; an entity has an embedding and near-synonyms as long
+as a relation joins it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import TypedDict, override
+
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import relation_rows, relation_writes, rows
+from memgraph_rag.stores.graph_reads import Run
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, packed, unpacked
+from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind
+from memgraph_rag.stores.layer_rows.names import remove_mentions
+from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, ends_of, relation_id
+
+__all__ = ["ArchivedRelations", "RelationRows", "named_in"]
+
+
+class ArchivedRelations(TypedDict):
+    """Relations as (segment, source, target, description); the ends by their normalised names."""
+
+    relations: list[tuple[Number, str, str, str]]
+    relation_embeddings: Packed
+    ends: list[str]
+    end_embeddings: Packed
+
+
+class RelationRows(RowKind):
+    """See ``RowKind``."""
+
+    layer: ClassVar[str] = "relations"
+    fields: ClassVar[tuple[str, ...]] = ("relations",)
+
+    @override
+    def layers_in(self, graph: DocumentGraph) -> set[str]:
+        has_rows = graph.relations or any(mention.kind == OPEN_KIND for mention in graph.mentions)
+        return {self.layer} if has_rows else set()
+
+    @override
+    def check(self, graph: DocumentGraph, *, namespace: str) -> None:
+        segments = {segment.id for segment in graph.segments}
+        ids = [relation.id for relation in graph.relations]
+        repeated = {relation_id for relation_id in ids if ids.count(relation_id) > 1} if len({*ids}) < len(ids) else ()
+        for relation in graph.relations:
+            wrong = (
+                ("an id that another has too" if relation.id in repeated else "")
+                or ("a segment that is not there" if relation.segment_id not in segments else "")
+                or ("the same entity at both ends" if relation.source_id == relation.target_id else "")
+                or ("no description" if not relation.description.strip() else "")
+            )
+            if wrong:
+                raise StoreError(
+                    f"Expected relations of two entities each, stated by segments of document {graph.document.key!r}, "
+                    f"got {relation.description[:80]!r} ({relation.id}) with {wrong}. Leave it out, or give what it "
+                    "lacks.",
+                    relation=relation,
+                )
+
+    @override
+    def texts(self, graph: DocumentGraph) -> Iterable[str]:
+        return [text for relation in graph.relations for text in (relation.id, relation.description)]
+
+    @override
+    def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
+        return [relation.segment_id for relation in graph.relations]
+
+    @override
+    def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
+        return {"RELATES_TO": len(graph.relations)}
+
+    @override
+    def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
+        return [
+            Embedded("relations", graph.relations, graph.relation_embeddings),
+            Embedded("names of relations' ends", graph.ends, graph.end_embeddings),
+        ]
+
+    @override
+    def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
+        relation_writes.settle(write.run, write.create, write.find_near, graphs, write.parted)
+        write.parted = set()
+
+    @override
+    def remove(self, write: DocumentWrite, document_id: str) -> None:
+        write.parted |= relation_writes.take_away(write.run, document_id)
+
+    @override
+    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
+        document_id = graph.document.id
+        self.remove(write, document_id)
+        if remove_mentions(write, document_id, lambda kind: kind == OPEN_KIND):
+            write.run("write/delete_open_mentions", document_id=document_id, kind=OPEN_KIND)
+
+    def remove_unnamed(self, write: DocumentWrite, graph: DocumentGraph) -> None:
+        """Remove stored relations of which an end is not mentioned any more; refuse new ones of which one is not.
+
+        Raises:
+            StoreError: the segment of a new relation does not mention both ends.
+        """
+        document_id = graph.document.id
+        named = named_in(write.run, document_id)
+        relation_writes.check_named(graph, named)
+        relation_rows_stored = write.run("read/list_relations", document_id=document_id)
+        unnamed = [
+            relation
+            for relation in map(relation_rows.decode_relation, relation_rows_stored)
+            if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
+        ]
+        write.parted |= relation_writes.take_away(write.run, document_id, unnamed)
+
+    @override
+    def read(self, run: Run, document_id: str) -> dict[str, Any]:
+        stored = run("read/list_relations", document_id=document_id)
+        relations = tuple(map(relation_rows.decode_relation, stored))
+        ends = list(ends_of(relations))
+        end_rows = run("read/list_end_embeddings", entity_ids=ends) if ends else []
+        return {
+            "relations": relations,
+            "relation_embeddings": rows.decode_embeddings(
+                run("read/list_relation_embeddings", document_id=document_id) if relations else []
+            ),
+            "end_embeddings": rows.decode_embeddings(end_rows),
+        }
+
+    @override
+    def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
+        names = places.names
+        return {
+            "relations": [
+                [places.segments[item.segment_id], names[item.source_id], names[item.target_id], item.description]
+                for item in graph.relations
+            ],
+            "relation_embeddings": packed(graph.relation_embeddings),
+            "ends": [names[end] for end in graph.ends],
+            "end_embeddings": packed(graph.end_embeddings),
+        }
+
+    @override
+    def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
+        relations = tuple(_relation(ids, *row) for row in archived["relations"])
+        end_ids = [ids.entity(normal) for normal in archived["ends"]]
+        in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
+        if [end_ids[place] for place in in_order] != list(ends_of(relations)):
+            raise ValueError("the embedded names are not those of the relations' ends")
+        return {
+            "relations": relations,
+            "relation_embeddings": unpacked(archived["relation_embeddings"]),
+            "end_embeddings": unpacked(archived["end_embeddings"])[in_order],
+        }
+
+
+def named_in(run: Run, document_id: str) -> set[tuple[str, str]]:
+    """(segment id, entity id) of all mentions of a document."""
+    return {(row["segment_id"], row["entity_id"]) for row in run("read/list_mentions", document_id=document_id)}
+
+
+def _relation(ids: Ids, segment: int, source: str, target: str, description: str) -> Relation:
+    segment_id = ids.node(0, segment)
+    ends = ids.entity(source), ids.entity(target)
+    return Relation(relation_id(ids.namespace, segment_id, *ends, description), *ends, description, segment_id)
