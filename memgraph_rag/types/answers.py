@@ -146,7 +146,7 @@ class Step:
     attention: float
     p_yes: float | None = None
     stop: StopReason | None = None
-    sources: Mapping[str, float] = field(default_factory=dict)
+    sources: Mapping[str, float] = field(default_factory=dict[str, float])
     via: str = ""
     reason: str = ""
     dropped: tuple[str, ...] = ()

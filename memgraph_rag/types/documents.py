@@ -55,7 +55,7 @@ class Document:
     key: str
     title: str = ""
     source: str = ""
-    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     turns: tuple[Turn, ...] = ()
 
     @property

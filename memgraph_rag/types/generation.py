@@ -75,7 +75,7 @@ class LayerRows:
     titles: tuple[Title, ...] = ()
     relations: tuple[Relation, ...] = ()
     annotations: tuple[Annotation, ...] = ()
-    notes: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: LayerRows) -> LayerRows:

@@ -41,7 +41,7 @@ class Receipt:
     key: str
     action: Action
     counts: Mapping[str, int]
-    notes: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
     usage: Usage = field(default_factory=Usage)
     echoes: int = 0
     stale_questions: int = 0
