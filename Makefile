@@ -32,7 +32,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage fault-tests lint format bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: help demo check test coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks
 .PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
@@ -62,6 +62,10 @@ lint: $(VENV)/.has-test ## Lint, format and types
 format: $(VENV)/.has-test ## Format the code
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+
+# The variable silences mkdocs-material's notices of its successor.
+docs: $(VENV)/.has-docs ## The documentation as a site in build/docs; a broken link fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.has-bench $(if $(filter ask,$(or $(ROWS),ask)),$(STORE)) ## How fast the engine is: ratios, in about 35 minutes
 	@$(BIN)/python benchmarks/engine.py --text $(TEXT) --store $(STORE) $(if $(ROWS),--rows $(ROWS)) \
@@ -136,6 +140,11 @@ $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-demo
 $(VENV)/.has-evaluation: pyproject.toml $(VENV)/.has-demo
 	@echo "Installing what scores answers and draws, 0.1 GB …"
 	$(INSTALL) -e '.[offline-models,evaluation]'
+	@touch $@
+
+$(VENV)/.has-docs: pyproject.toml $(VENV)/.torch
+	@echo "Installing what builds the site, and, if it is not there yet, $(TORCH_COST) …"
+	$(INSTALL) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.has-test: pyproject.toml $(VENV)/.torch

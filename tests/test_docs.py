@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from test_architecture import MAY_IMPORT
+
+import memgraph_rag
+from memgraph_rag import errors, types
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -30,6 +34,16 @@ def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def load(name: str) -> ModuleType:
+    """A script of the folder of documentation, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -60,12 +74,7 @@ def test_glossary_is_sorted_and_says_one_sentence_each() -> None:
 
 
 def test_picture_shows_the_imports_of_today() -> None:
-    script = ROOT / "docs" / "draw_architecture.py"
-    spec = importlib.util.spec_from_file_location("draw_architecture", script)
-    assert spec is not None
-    assert spec.loader is not None
-    drawing = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(drawing)
+    drawing = load("draw_architecture")
     assert drawing.draw() == drawing.PICTURE.read_text("utf-8"), "run python docs/draw_architecture.py"
     assert {room for row in drawing.ROWS for room in row} == set(drawing.rooms())
 
@@ -75,6 +84,42 @@ def test_architecture_page_has_a_row_for_each_room() -> None:
     table = text.partition("## Rooms")[2].partition("\n## ")[0]
     rooms = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert rooms == MAY_IMPORT.keys() - {"__init__", "__main__"}
+
+
+def test_site_has_each_page_once() -> None:
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    pages |= set(load("mkdocs_hooks").PAGES_OUTSIDE.values())
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"^ +- (?:.+: )?(\S+\.md)$", nav, re.MULTILINE)) == sorted(pages)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_lists_look_the_same_on_the_site(page: Path) -> None:
+    """Python-Markdown nests behind four blanks, and begins a list only behind an empty line; GitHub is laxer."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^ {1,3}(?:[-*] |\d+\. |```).*", text, re.MULTILINE) == []
+    assert re.findall(r"^[^\s\-*\d].*\n(?:[-*]|\d+\.) .*", text, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "on_site"),
+    [
+        ("index.md", "[a](docs/asking.md#b)", "[a](asking.md#b)"),
+        ("index.md", "![a](docs/question_page.png)", "![a](question_page.png)"),
+        ("index.md", "[a](CHANGELOG.md), [b](examples/book.py)", "[a](changelog.md), b (`examples/book.py`)"),
+        ("limits.md", "[a](../README.md#b), [`Makefile`](../Makefile)", "[a](index.md#b), `Makefile`"),
+        ("limits.md", "[a](../no_file.py), [b](/no_page.md)", "[a](../no_file.py), [b](/no_page.md)"),
+        ("decisions/README.md", "[a](points.md), [b](../results.md)", "[a](points.md), [b](../results.md)"),
+        ("limits.md", "`[a](../Makefile)` [a](#b) [c](https://d.org)", "`[a](../Makefile)` [a](#b) [c](https://d.org)"),
+    ],
+)
+def test_links_are_rewritten_to_where_the_site_has_the_file(page: str, link: str, on_site: str) -> None:
+    assert load("mkdocs_hooks").rewrite_links(link, page) == on_site
+
+
+def test_reference_has_each_public_name() -> None:
+    public = set(memgraph_rag.__all__)
+    assert public - {*types.__all__, *errors.__all__} == {"Memory", "Settings"}
 
 
 def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
