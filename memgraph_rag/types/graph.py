@@ -143,7 +143,7 @@ class Annotation:
     text: str
     segment_ids: tuple[str, ...] = ()
     kind: str = ""
-    properties: Mapping[str, MetadataValue] = field(default_factory=dict)
+    properties: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     id: str = ""
     document_id: str = ""
     layer: str = ""
