@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(ROOMS, CONTRACTS | {"lexical"}),
     "strategies": CONTRACTS,
     "operations": {*CONTRACTS, *ROOMS, "lexical"},
-    "testing": {*BASE, "contracts"},
+    "testing": {*BASE, "contracts", "lexical"},
     "memory": {*CONTRACTS, *ROOMS, "operations"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.

@@ -133,5 +133,6 @@ def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "best_only ['Ann found a red fox in the barn.']",
         "fox",
         "#mill",
+        "1 1",
         "[('1843', {'decade': 1840})]",
     ]

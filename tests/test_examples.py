@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from neo4j import GraphDatabase
-from store_samples import DIMENSION, EMBEDDER
 
 from memgraph_rag import Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = ("book", "chat_memory", "neo4j_graph", "notes_folder", "own_strategy")

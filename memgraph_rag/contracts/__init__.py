@@ -14,8 +14,10 @@ from memgraph_rag.contracts.graph import (
     GraphView,
     GraphWriter,
     MendedStore,
+    NodeReader,
     PurgedStore,
     ReembeddedStore,
+    SearchedGraph,
 )
 from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument
 from memgraph_rag.contracts.models import (
@@ -49,6 +51,7 @@ __all__ = [
     "MendedStore",
     "Models",
     "Named",
+    "NodeReader",
     "Progress",
     "PurgedStore",
     "ReadingContext",
@@ -56,6 +59,7 @@ __all__ = [
     "ReembeddedStore",
     "Search",
     "SearchMode",
+    "SearchedGraph",
     "SplitDocument",
     "Strategy",
     "TokenCounter",

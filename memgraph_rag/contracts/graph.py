@@ -36,13 +36,15 @@ __all__ = [
     "GraphView",
     "GraphWriter",
     "MendedStore",
+    "NodeReader",
     "PurgedStore",
     "ReembeddedStore",
+    "SearchedGraph",
 ]
 
 
-class GraphReader(Protocol):
-    """Reads one namespace of a graph. Every list has a fixed order: equal calls give equal lists."""
+class NodeReader(Protocol):
+    """Reads documents, nodes and entities of one namespace. Equal calls give equal lists, in the same order."""
 
     @property
     def namespace(self) -> str:
@@ -53,17 +55,21 @@ class GraphReader(Protocol):
         """All documents, or those of these ids that exist; by key."""
         ...
 
-    def document(self, id_or_key: str) -> DocumentRecord | None:
-        """The document with that id, or else that key; None where there is none."""
-        ...
-
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
-        """For each name the document with that id, or else that key; None where there is none."""
-        ...
-
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""
         ...
+
+    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
+        """The entities of these ids that exist, in the order of ``entity_ids``."""
+        ...
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        """The exact cosine of every segment and point of these documents, best first; ties by id."""
+        ...
+
+
+class GraphReader(NodeReader, Protocol):
+    """What strategies read."""
 
     def segments_of(self, document_id: str) -> list[Segment]:
         """All segments of a document, by index."""
@@ -80,26 +86,8 @@ class GraphReader(Protocol):
         """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
         ...
 
-    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
-        ...
-
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
-        """The k segments that match the words best (BM25), at least one word each; ties by id.
-
-        A word of the title counts twice. ``keywords`` is plain text, never a query language. With ``stemming``,
-        "marriages" matches "marriage".
-        """
-        ...
-
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
-        """The exact cosine of every segment and point of these documents, best first; ties by id."""
-        ...
-
-    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities of these ids that exist, in the order of ``entity_ids``."""
+    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
         ...
 
     def expand(
@@ -119,24 +107,34 @@ class GraphReader(Protocol):
         """The k segments of the largest cosine among those that mention one of these entities; ties by id."""
         ...
 
-    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
-        ...
-
-    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
-        """The SIMILAR_TO edges at these entities, by (source, target)."""
-        ...
-
-    def relations_of(self, document_id: str) -> list[Relation]:
-        """All relations that a document states, by id."""
-        ...
-
     def annotations(self, document_id: str) -> list[Annotation]:
         """What layers of users' own say of a document, by layer and index."""
         ...
 
-    def recognizer(self) -> str:
-        """The recognizer that found the entities of this namespace; empty where it holds none."""
+
+class SearchedGraph(NodeReader, Protocol):
+    """What a search reads: the k best of all segments, and all of them for an index of its own."""
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
+        ...
+
+    def matching(
+        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
+    ) -> list[Hit]:
+        """The k segments that match the words best (BM25), at least one word each; ties by id.
+
+        A word of the title counts twice. ``keywords`` is plain text, never a query language. With ``stemming``,
+        "marriages" matches "marriage".
+        """
+        ...
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
+
+        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
+        takes.
+        """
         ...
 
     def version(self) -> int:
@@ -151,25 +149,17 @@ class GraphReader(Protocol):
         """How many documents there are."""
         ...
 
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
-
-        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
-        takes.
-        """
-        ...
-
-    def counts(self, document_id: str) -> Mapping[str, int]:
-        """Nodes and edges of one document by label and by relationship type; empty where there is no such document."""
-        ...
-
     def statistics(self) -> Mapping[str, int]:
         """Counts of this namespace by label and by relationship type."""
         ...
 
 
 class GraphView(GraphReader, Protocol):
-    """What a person looks at beside what strategies read."""
+    """What a person looks at, beside what strategies read."""
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        """The document with that id, or else that key; None where there is none."""
+        ...
 
     def names_with(self, part: str, *, k: int) -> list[Entity]:
         """The k entities of the shortest normalised names that hold these characters; ties by code point."""
@@ -191,8 +181,16 @@ class GraphView(GraphReader, Protocol):
         """(document id, surface) of the first k documents whose titles name an entity, by key."""
         ...
 
+    def relations_of(self, document_id: str) -> list[Relation]:
+        """All relations that a document states, by id."""
+        ...
+
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
         """The first k relations of an entity, by id."""
+        ...
+
+    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+        """The SIMILAR_TO edges at these entities, by (source, target)."""
         ...
 
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
@@ -384,7 +382,15 @@ class PurgedStore(Protocol):
 
 
 class GraphStore(
-    GraphView, GraphWriter, EchoLog, FingerprintIndex, MendedStore, ReembeddedStore, PurgedStore, Protocol
+    GraphView,
+    SearchedGraph,
+    GraphWriter,
+    EchoLog,
+    FingerprintIndex,
+    MendedStore,
+    ReembeddedStore,
+    PurgedStore,
+    Protocol,
 ):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
@@ -394,6 +400,18 @@ class GraphStore(
         Raises:
             StoreError: something is stored of it that cannot be given.
         """
+        ...
+
+    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+        """For each name the document with that id, or else that key; None where there is none."""
+        ...
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        """Nodes and edges of one document by label and by relationship type; empty where there is no such document."""
+        ...
+
+    def recognizer(self) -> str:
+        """The recognizer that found the entities of this namespace; empty where it holds none."""
         ...
 
     @property

@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, GraphReader, Layer, Models, Progress
+from memgraph_rag.contracts import Embedder, Layer, Models, NodeReader, Progress
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.operations.layer_building import build_layer
 from memgraph_rag.operations.planning import PendingDocument
@@ -42,7 +42,7 @@ class GraphBuilder:
     """
 
     def __init__(
-        self, reader: GraphReader, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
+        self, reader: NodeReader, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
     ) -> None:
         self._reader = reader
         self._models = models
@@ -112,7 +112,7 @@ class GraphBuilder:
             self._progress(what, done, total)
 
 
-def embed_relations(graphs: Sequence[DocumentGraph], reader: GraphReader, embedder: Embedder) -> list[DocumentGraph]:
+def embed_relations(graphs: Sequence[DocumentGraph], reader: NodeReader, embedder: Embedder) -> list[DocumentGraph]:
     """These graphs with the vectors of their relations' descriptions and of the normalised names of their ends.
 
     The name of an end that another layer stored earlier is read from the graph.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from memgraph_rag.contracts import GraphReader, Search
+from memgraph_rag.contracts import NodeReader, Search
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.operations.evidence import ReadEvidence
 from memgraph_rag.types import Segment, Step, StopReason, as_line
@@ -80,7 +80,7 @@ class RefusalRules:
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 
 
-def what_was_looked_for(question: str, trace: Sequence[Step], graph: GraphReader, search: Search) -> str:
+def what_was_looked_for(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:
     """One sentence for an answer that the model did not give: what was read about, and what it looked for next."""
     entity_ids: list[str] = []
     with suppress(SearchMemoryExceeded):  # of a namespace too large for a graph search the names are left out

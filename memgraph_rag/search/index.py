@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from memgraph_rag.contracts import GraphReader
+from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.timestamps import day_of, instant
@@ -119,7 +119,7 @@ class NamespaceIndex:
     """
 
     def __init__(
-        self, graph: GraphReader, *, dimension: int, stemming: bool = False, most_bytes: int = 2 * 2**30
+        self, graph: SearchedGraph, *, dimension: int, stemming: bool = False, most_bytes: int = 2 * 2**30
     ) -> None:
         self.lock = threading.RLock()
         self._dimension = dimension

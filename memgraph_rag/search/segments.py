@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import get_args
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphReader, SearchMode
+from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
@@ -37,7 +37,7 @@ class SegmentSearch:
 
     def __init__(
         self,
-        graph: GraphReader,
+        graph: SearchedGraph,
         embedder: Embedder,
         recognizer: EntityRecognizer,
         *,

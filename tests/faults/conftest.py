@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fault_world import Place
-from store_samples import run_cypher
+from past_the_store import run_cypher
 
 
 @pytest.fixture(params=os.environ.get("FAULT_ENGINES", "ladybug neo4j-2026").split())

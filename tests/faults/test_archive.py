@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
 from memories import graph_of
-from store_samples import make_graph
 
 from memgraph_rag import Action, Memory
 from memgraph_rag.errors import DocumentError, SchemaMismatch, StoreError
 from memgraph_rag.operations import archive
 from memgraph_rag.testing import FakeEmbedder
+from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.types import Message
 
 embedded = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)

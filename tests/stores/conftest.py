@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, run_cypher
+from past_the_store import run_cypher
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores import open_store
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 
 ENGINES = ("ladybug", "neo4j-5.26", "neo4j-2026")
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from store_samples import run_cypher
+from past_the_store import run_cypher
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.ladybug_file import open_file

@@ -2,55 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from store_samples import MakeStore, make_graph, make_relations, unit
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import graph_writes
-from memgraph_rag.types import Answered, DocumentGraph
-
-TEXTS = ("Alice met Bob.", "Bob met Carol.", "Carol met Alice.")
-
-
-def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
-    """The document with these segments as echoes, and nothing derived of them."""
-    segments = tuple(replace(one, echo=one.index in places) for one in graph.segments)
-    evidence = {segment.id for segment in segments if not segment.echo}
-    summarizes = tuple(edge for edge in graph.summarizes if edge.target_id in evidence)
-    summarizing = {edge.source_id for edge in summarizes}
-    kept = [place for place, point in enumerate(graph.points) if point.id in summarizing]
-    return replace(
-        graph,
-        points=tuple(graph.points[place] for place in kept),
-        point_embeddings=graph.point_embeddings[kept],
-        document=replace(graph.document, echoes=len(places)),
-        segments=segments,
-        mentions=tuple(one for one in graph.mentions if one.segment_id in evidence),
-        summarizes=summarizes,
-    )
-
-
-def test_answered_sentences_are_remembered(store: GraphStore) -> None:
-    assert not store.has_answers()
-    assert store.answered(["a"]) == store.answered([]) == {}
-
-    store.remember([Answered("a", ("x",)), Answered("b")])
-    store.remember([Answered("a", ("y",)), Answered("c")])
-    store.remember([])
-
-    assert store.has_answers()
-    assert store.answered(["a", "b", "c", "d", "a"]) == {"a": ("x", "y"), "b": (), "c": ()}
-    assert store.version() == 0
-
-
-def test_many_sentences_are_remembered_at_once(store: GraphStore) -> None:
-    answers = [Answered(f"{store.namespace}-{number}", tuple("x" * (number % 3))) for number in range(50)]
-    store.remember(answers)
-    store.remember(answers)
-    assert store.answered([one.id for one in answers]) == {one.id: tuple(sorted({*one.origins})) for one in answers}
+from memgraph_rag.types import Answered
 
 
 def test_the_oldest_go_when_there_are_too_many(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,90 +15,3 @@ def test_the_oldest_go_when_there_are_too_many(store: GraphStore, monkeypatch: p
         store.remember([Answered(f"{store.namespace}-{name}")])
     ids = {name: f"{store.namespace}-{name}" for name in "abcd"}
     assert sorted(store.answered(list(ids.values()))) == [ids["a"], ids["c"], ids["d"]]
-
-
-def test_answers_go_with_the_last_document(store: GraphStore) -> None:
-    first, second = (make_graph(store.namespace, key) for key in ("first", "second"))
-    store.write_many([first, second])
-    one = f"{store.namespace}-one"
-    store.remember([Answered(one, (first.document.id,))])
-
-    store.forget(first.document.id)
-    assert list(store.answered([one])) == [one]
-    store.forget(second.document.id)
-    assert not store.has_answers()
-
-
-def test_answers_of_two_namespaces_are_apart(make_store: MakeStore) -> None:
-    mine, yours = make_store(), make_store()
-    yours.remember([Answered(yours.namespace)])
-    yours.write(make_graph(yours.namespace))
-    mine.write(make_graph(mine.namespace))
-
-    assert not mine.has_answers()
-    assert mine.answered([yours.namespace]) == {}
-    mine.forget(mine.document_ids()[0])
-    assert yours.has_answers()
-
-
-def test_an_echo_is_kept_and_is_no_evidence(store: GraphStore) -> None:
-    graph = echoing(make_graph(store.namespace, texts=TEXTS, levels=(2,)), 1)
-    echo = graph.segments[1]
-
-    store.write(graph)
-
-    assert store.documents() == [graph.document]
-    assert store.segments_of(graph.document.id) == list(graph.segments)
-    assert store.nodes([echo.id]) == [echo]
-    assert [one.echo for one in store.indexed_segments(since=-1)] == [False, True, False]
-    vector, document_ids = graph.segment_embeddings[1], [graph.document.id]
-    for hits in (
-        store.nearest(vector, k=9),
-        store.nearest(vector, k=9, documents=document_ids),
-        store.similarities(vector, documents=document_ids),
-        store.matching("Bob Carol", k=9),
-        store.matching("Bob Carol", k=9, documents=document_ids),
-        store.matching("Bob Carol", k=9, stemming=True),
-        store.segments_naming([one.entity_id for one in graph.mentions], vector=vector, k=9),
-    ):
-        assert hits
-        assert echo.id not in {hit.node_id for hit in hits}
-
-
-def test_an_echo_is_not_read_where_there_are_no_points(store: GraphStore) -> None:
-    graph = echoing(make_graph(store.namespace, texts=TEXTS), 0, 2)
-    store.write(graph)
-    assert store.top_nodes([graph.document.id]) == [graph.segments[1]]
-
-
-def test_what_became_an_echo_is_found_no_more(store: GraphStore) -> None:
-    graph = make_graph(store.namespace, texts=TEXTS)
-    other = make_graph(store.namespace, "other", ("Bob came too.",))
-    store.write_many([graph, other])
-    assert len(store.matching("Bob", k=9)) == 3
-
-    store.write(echoing(graph, 0, 1, 2))
-
-    assert [hit.node_id for hit in store.matching("Bob", k=9)] == [other.segments[0].id]
-    assert [hit.node_id for hit in store.nearest(unit(1), k=9)] == [other.segments[0].id]
-
-
-def test_what_is_derived_from_an_echo_is_refused(store: GraphStore) -> None:
-    graph = make_relations(store.namespace, make_graph(store.namespace, texts=TEXTS, levels=(1,)))
-    fit = echoing(graph, 1)
-    for wrong in (
-        replace(fit, mentions=graph.mentions, relations=()),
-        replace(fit, relations=(), summarizes=graph.summarizes),
-    ):
-        with pytest.raises(StoreError, match="echo"):
-            store.write(wrong)
-    assert store.documents() == []
-
-
-def test_an_echo_survives_the_way_out_and_in(make_store: MakeStore) -> None:
-    store = make_store()
-    graph = echoing(make_graph(store.namespace, texts=TEXTS), 1)
-    store.write(graph)
-    read = store.graph_of(graph.document.id)
-    assert read is not None
-    assert (read.document, read.segments) == (graph.document, graph.segments)

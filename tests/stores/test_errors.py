@@ -20,7 +20,6 @@ from typing import Any
 import ladybug
 import pytest
 from neo4j import exceptions
-from store_samples import DIMENSION, EMBEDDER, make_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import (
@@ -32,6 +31,7 @@ from memgraph_rag.errors import (
     StoreUnavailable,
 )
 from memgraph_rag.stores import ladybug_errors, neo4j_connection, open_store, queries, schema
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 SECRET = "not-the-password"
 
@@ -293,7 +293,7 @@ def test_a_full_disk_is_noticed_before_anything_is_written(file: Path, monkeypat
 
 FILL = """
 import os, resource, sys
-from store_samples import make_graph
+from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.stores import open_store
 store = open_store(sys.argv[1], namespace="n")
 store.migrate(embedder="fake", dimension=8)
@@ -338,7 +338,7 @@ def test_a_write_that_was_cut_off_is_dropped_and_said(file: Path, caplog: pytest
 
 WRITE = """
 import itertools, sys
-from store_samples import make_graph
+from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.stores import open_store
 store = open_store(sys.argv[1], namespace="n")
 store.migrate(embedder="fake", dimension=8)
@@ -350,7 +350,7 @@ for number in itertools.count():
 
 INTERRUPTED = """
 import importlib.util, sys
-from store_samples import make_graph
+from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.stores import open_store
 
 def find_spec(*arguments, found=importlib.util.find_spec):

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_samples import (
+from past_the_store import run_cypher
+from store_snapshot import whole_graph
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import integrity, queries
+from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     EMBEDDER,
     MakeStore,
@@ -17,14 +24,7 @@ from store_samples import (
     make_graph,
     make_question,
     make_relations,
-    run_cypher,
 )
-from store_snapshot import whole_graph
-
-from memgraph_rag.contracts import GraphStore
-from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import integrity, queries
-from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import DocumentGraph, Flaws, Vector
 
 Harm = Callable[..., None]

@@ -12,11 +12,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from store_samples import DIMENSION, EMBEDDER, make_graph, make_relations
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import ladybug_probe, open_store
 from memgraph_rag.stores.ladybug_errors import in_our_words
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
 
 TRIED = 30
 
@@ -24,7 +24,7 @@ OPEN_DAMAGED = """
 import json, sys
 from pathlib import Path
 import numpy as np
-from store_samples import DIMENSION, EMBEDDER
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.stores import open_store
 for path in map(Path, json.loads(sys.stdin.read())):

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import ladybug
 import pytest
-from store_samples import DIMENSION, EMBEDDER, make_graph
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError, StoreReadOnly
 from memgraph_rag.stores import ladybug_file, ladybug_paths, open_store
 from memgraph_rag.stores.ladybug import LadybugStore
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_no_store_has_the_name_of_what_is_removed(path: Path) -> None:
 
 LEFT_BY_A_KILL = """
 import os, sys
-from store_samples import DIMENSION, EMBEDDER, make_graph
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.stores import open_store
 store = open_store(sys.argv[1], namespace="n")
 store.migrate(embedder=EMBEDDER, dimension=DIMENSION)

@@ -15,11 +15,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from store_samples import DIMENSION, EMBEDDER, make_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.stores import ladybug_log, ladybug_sidecars, open_store
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 KEYS = "abc"
 
@@ -29,7 +29,7 @@ CHECKPOINT_END = bytes.fromhex("1100000000000000fe020000000000000000000000000000
 WRITE = """
 import json, os, sys
 from pathlib import Path
-from store_samples import make_graph
+from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.stores import open_store
 def opened():
     store = open_store(sys.argv[1], namespace="n")

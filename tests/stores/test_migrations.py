@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from past_the_store import run_cypher
 from statements import dialect_of
-from store_samples import (
+
+from memgraph_rag.stores import queries
+from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     EMBEDDER,
     MakeStore,
@@ -17,11 +21,7 @@ from store_samples import (
     make_graph,
     make_question,
     make_relations,
-    run_cypher,
 )
-
-from memgraph_rag.stores import queries
-from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import Action, text_hash
 
 OLD = {"ladybug": 8, "neo4j": 10}

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_samples import MakeStore
 
 from memgraph_rag.stores import open_store
+from memgraph_rag.testing.sample_graphs import MakeStore
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 
 FORK = """
 import json, os, signal, sys, threading
-from store_samples import DIMENSION, EMBEDDER, make_graph
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import open_store
 

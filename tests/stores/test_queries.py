@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from neo4j import GraphDatabase, Query
 from statements import ABOUT_THE_STORE, DATA, STATEMENTS, dialect_of
-from store_samples import DIMENSION, MakeStore
 
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
+from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore
 
 ROOM = Path(queries.__file__).parent
 SHARED = (

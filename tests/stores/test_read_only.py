@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, unit
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SchemaMismatch, StoreError, StoreLocked, StoreReadOnly
 from memgraph_rag.stores import open_store
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore, make_graph, unit
 from memgraph_rag.types import Answered
 
 OPENING = """
@@ -202,7 +202,7 @@ def test_what_a_killed_writer_committed_can_be_read(
     make_store().close()
     writing = (
         "import os, sys; sys.path[:0] = sys.argv[3:]\n"
-        "from store_samples import *\nfrom memgraph_rag.stores import open_store\n"
+        "from memgraph_rag.testing.sample_graphs import *\nfrom memgraph_rag.stores import open_store\n"
         "store = open_store(sys.argv[1], namespace=sys.argv[2])\n"
         "store.migrate(embedder=EMBEDDER, dimension=DIMENSION)\n"
         "store.write(make_graph(sys.argv[2])); os._exit(9)"

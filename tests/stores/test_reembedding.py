@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_samples import DIMENSION, EMBEDDER, MakeStore, make_graph, make_question, make_relations, run_cypher
+from past_the_store import run_cypher
 from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SchemaMismatch, StoreError
 from memgraph_rag.stores import open_store
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore, make_graph, make_question, make_relations
 from memgraph_rag.types import Answered, DocumentGraph, Matrix
 
 NEW = "another"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from store_samples import make_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores import segment_words
 from memgraph_rag.stores.segment_words import SegmentWords
+from memgraph_rag.testing.sample_graphs import make_graph
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from store_samples import MakeStore, make_graph
 from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
+from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.types import Action, DocumentGraph
 
 
@@ -67,15 +67,3 @@ def test_a_group_is_written_whole_or_not_at_all(store: GraphStore, place: dict[s
         store.write_many([others[0], twice])  # its segments are the first one's
 
     assert (whole_graph(store, place), store.version()) == before
-
-
-def test_a_large_group(make_store: MakeStore) -> None:
-    store = make_store()
-    graphs = [make_graph(store.namespace, f"{number}", ("Alice.", f"Number{number}.")) for number in range(600)]
-
-    receipts = store.write_many(graphs)
-
-    assert {tuple(sorted(receipt.counts.items())) for receipt in receipts} == {
-        (("Document", 1), ("HAS_SEGMENT", 2), ("MENTIONS", 2), ("NEXT", 1), ("Segment", 2))
-    }
-    assert (store.count_documents(), store.statistics()["Entity"]) == (600, 601)

@@ -1,6 +1,6 @@
-"""Documents for the stores' tests, with made-up embeddings, and a way past the store.
+"""Documents for tests of a store, with made-up embeddings.
 
-It knows the records only. The invariant: equal arguments make equal documents.
+It knows the records only. Invariant: equal arguments make equal documents.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from neo4j import GraphDatabase, Query
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.types import (
@@ -39,6 +38,22 @@ from memgraph_rag.types import (
     question_id,
 )
 
+__all__ = [
+    "DIMENSION",
+    "EMBEDDER",
+    "RECOGNIZER",
+    "MakeStore",
+    "entity_id",
+    "make_graph",
+    "make_mentions",
+    "make_question",
+    "make_relations",
+    "make_titles",
+    "name_vectors",
+    "random_units",
+    "unit",
+]
+
 EMBEDDER, DIMENSION = "fake", 8
 
 RECOGNIZER = "fake-recognizer"
@@ -46,12 +61,6 @@ RECOGNIZER = "fake-recognizer"
 NAME = re.compile(r"\b[A-Z]\w*")
 
 MakeStore = Callable[..., GraphStore]
-
-
-def run_cypher(place: dict[str, Any], text: str, /, **parameters: Any) -> list[dict[str, Any]]:
-    """Rows of a statement that goes past the store, straight to Neo4j."""
-    with GraphDatabase.driver(place["address"], auth=(place["user"], place["password"])) as driver:
-        return [dict(record) for record in driver.execute_query(Query(text), parameters, database_="neo4j").records]  # pyright: ignore[reportArgumentType]
 
 
 def unit(*numbers: float) -> np.ndarray:
@@ -62,11 +71,13 @@ def unit(*numbers: float) -> np.ndarray:
 
 
 def random_units(count: int, *, seed: int = 0, dimension: int = DIMENSION) -> Matrix:
+    """(count, dimension) vectors of length 1 at random, the same for the same seed."""
     matrix = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
 def entity_id(namespace: str, name: str) -> str:
+    """The id of the entity of that name."""
     return make_id(namespace, "entity", name.casefold())
 
 
@@ -88,6 +99,7 @@ def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tup
 
 
 def make_titles(namespace: str, title: str) -> tuple[Title, ...]:
+    """A title for each capitalised word."""
     names = dict.fromkeys(NAME.findall(title))
     return tuple(Title(entity_id(namespace, name), name.casefold(), name) for name in names)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from store_samples import MakeStore, make_graph
-
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.testing.sample_graphs import MakeStore, make_graph
 from memgraph_rag.types import Fingerprint, text_hash
 
 TEXTS = ("Alice met Bob. ", "Bob met Carol.\n")
+
+
 HASH = text_hash("Alice met Bob. Bob met Carol.")
 
 
@@ -22,7 +23,8 @@ def test_a_document_has_the_hash_of_its_whole_text(store: GraphStore) -> None:
 
 
 def test_documents_are_matched_by_text_or_by_file(store: GraphStore) -> None:
-    first, second, other = (make_graph(store.namespace, *parts) for parts in (("b", TEXTS), ("a", TEXTS), ("c",)))
+    first, second = (make_graph(store.namespace, key, TEXTS) for key in ("b", "a"))
+    other = make_graph(store.namespace, "c")
     store.write_many([first, second, other])
 
     def keys(**wanted: list[str]) -> list[str]:

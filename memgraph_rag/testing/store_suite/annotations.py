@@ -1,0 +1,88 @@
+"""Annotations on every engine: stored, replaced by layer, read back, refused, forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import DocumentError, StoreError
+from memgraph_rag.testing.sample_graphs import make_graph
+from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
+
+HOSTILE = 'He said "it\'s" -- {curly} $dollar `tick` \\back \\u0041 // \u202e شكرا 👩‍👩‍👧 \x07'
+
+
+def annotated(graph: DocumentGraph, layer: str = "own", texts: Sequence[str] = ("first", "second")) -> DocumentGraph:
+    """The document with an annotation of each text by a layer: the first of all segments, the others of none."""
+    document = graph.document
+    everything = tuple(segment.id for segment in graph.segments)
+    annotations = tuple(
+        Annotation(text, () if index else everything, "kind", {"b": True, "n": index, "x": 0.5, "s": text})
+        for index, text in enumerate(texts)
+    )
+    return replace(
+        graph,
+        document=replace(document, layers=tuple(sorted({*document.layers, layer}))),
+        annotations=(*graph.annotations, *(replace(item, layer=layer) for item in annotations)),
+    )
+
+
+def placed(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
+    """The document with ids and places of its annotations."""
+    layers: dict[str, int] = {}
+    items = []
+    for item in graph.annotations:
+        index = layers[item.layer] = layers.get(item.layer, -1) + 1
+        new_id = annotation_id(store.namespace, graph.document.id, item.layer, index)
+        items.append(replace(item, id=new_id, document_id=graph.document.id, index=index))
+    return replace(graph, annotations=tuple(items))
+
+
+def test_annotations_come_back_as_they_were(store: GraphStore) -> None:
+    graph = placed(store, annotated(annotated(make_graph(store.namespace)), "another", (HOSTILE, "z")))
+
+    receipt = store.write(graph)
+
+    assert (receipt.counts["Annotation"], receipt.counts["ANNOTATES"]) == (4, 6)
+    expected = sorted(graph.annotations, key=lambda item: (item.layer, item.index))
+    assert store.annotations(graph.document.id) == expected
+    read = store.graph_of(graph.document.id)
+    assert read is not None
+    assert list(read.annotations) == expected
+    assert store.annotations("0" * 32) == []
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "another layer": {"layer": "not-there"},
+    "another id": {"id": "0" * 32},
+    "another document": {"document_id": "0" * 32},
+    "another place": {"index": 7},
+    "a text that says nothing": {"text": " "},
+    "a text with half a surrogate pair": {"text": "\ud800"},
+    "a property with half a surrogate pair": {"properties": {"a": "\ud800"}},
+    "a segment that is not there": {"segment_ids": ("0" * 32,)},
+}
+
+
+@pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_kept_whole_is_refused(store: GraphStore, change: dict[str, Any]) -> None:
+    graph = placed(store, annotated(make_graph(store.namespace)))
+    first, *others = graph.annotations
+    wrong = replace(graph, annotations=(replace(first, **change), *others))
+
+    with pytest.raises((StoreError, DocumentError), match=r"[Ee]xpected"):
+        store.write(wrong)
+    assert not any(store.statistics().values())
+
+
+def test_annotations_of_echoes_are_refused(store: GraphStore) -> None:
+    graph = placed(store, annotated(make_graph(store.namespace, named=False)))
+    segments = (replace(graph.segments[0], echo=True), *graph.segments[1:])
+    record = replace(graph.document, echoes=1)
+
+    with pytest.raises(StoreError, match="evidence only"):
+        store.write(replace(graph, document=record, segments=segments))

@@ -1,0 +1,372 @@
+"""Entities follow from what names them: on every engine, after every order of writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import DocumentError, DocumentNotFound, StoreError
+from memgraph_rag.testing.sample_graphs import DIMENSION, RECOGNIZER, MakeStore, entity_id
+from memgraph_rag.testing.sample_graphs import make_graph as make_named_graph
+from memgraph_rag.types import Action, DocumentGraph, Entity, Mention, Segment, Title, make_id
+
+ALICE = "Alice met ALICE, alice, Bob and BOB."
+
+
+def make_graph(namespace: str, key: str = "alice.txt", *arguments: Any, **options: Any) -> DocumentGraph:
+    """A document without mentions and titles."""
+    return make_named_graph(namespace, key, *arguments, **options, named=False)
+
+
+def mention(namespace: str, segment: Segment, surface: str, kind: str = "PERSON", *, at: int | None = None) -> Mention:
+    """The mention of a name at a place of the segment's text, by default at the first."""
+    start = segment.start + (segment.text.index(surface) if at is None else at)
+    name = surface.casefold()
+    return Mention(entity_id(namespace, name), name, kind, surface, segment.id, start, start + len(surface))
+
+
+def title(namespace: str, surface: str) -> Title:
+    return Title(entity_id(namespace, surface), surface.casefold(), surface)
+
+
+def name_graph(
+    namespace: str,
+    key: str = "alice.txt",
+    names: Iterable[tuple[int, str, str]] = ((0, "Alice", "PERSON"), (1, "rabbit", "ANIMAL")),
+    *,
+    titles: Iterable[str] = (),
+    graph: DocumentGraph | None = None,
+    **options: Any,
+) -> DocumentGraph:
+    """A document with mentions (place of the segment, surface, kind) and titles: one of its own, or ``graph``."""
+    graph = graph or make_graph(namespace, key, **options)
+    layers = tuple(dict.fromkeys((*graph.document.layers, "entities")))
+    return replace(
+        graph,
+        document=replace(graph.document, layers=layers, recognizer=RECOGNIZER),
+        mentions=tuple(mention(namespace, graph.segments[place], surface, kind) for place, surface, kind in names),
+        titles=tuple(title(namespace, surface) for surface in titles),
+    )
+
+
+def known(store: GraphStore, *names: str) -> list[Entity]:
+    return store.entities([entity_id(store.namespace, name) for name in names])
+
+
+def test_an_entity_is_called_what_most_mentions_and_titles_call_it(store: GraphStore) -> None:
+    names = [(0, "ALICE", "heading"), (0, "alice", "PERSON"), (0, "Bob", "PERSON")]
+    store.write(name_graph(store.namespace, "a", names, texts=(ALICE,), titles=["alice"]))
+
+    assert known(store, "bob", "unknown", "alice", "bob") == [
+        Entity(entity_id(store.namespace, "bob"), "bob", "Bob", ("PERSON",)),
+        Entity(entity_id(store.namespace, "alice"), "alice", "alice", ("PERSON", "heading", "title")),
+        Entity(entity_id(store.namespace, "bob"), "bob", "Bob", ("PERSON",)),
+    ]
+    for key in "bc":
+        store.write(name_graph(store.namespace, key, [(0, "Alice", "NORP")], texts=(ALICE,)))
+    assert known(store, "alice")[0].name == "Alice"  # as often as "alice", and first by code point
+    assert known(store, "alice")[0].kinds == ("NORP", "PERSON", "heading", "title")
+
+
+@pytest.mark.parametrize("names", [("Ab", "aB", "AB"), ("\ufb00", "\U0001d400b"), ("Éa", "éa", "Zz"), ("b", "a")])
+def test_of_equally_frequent_surfaces_the_first_by_code_point(store: GraphStore, names: tuple[str, ...]) -> None:
+    graph = make_graph(store.namespace, texts=(" ".join(names),))
+    one = make_id(store.namespace, "entity", "one")
+    mentions = [mention(store.namespace, graph.segments[0], name) for name in names]
+    mentions = [replace(found, entity_id=one, normal="one") for found in mentions]
+
+    store.write(replace(graph, mentions=tuple(mentions)))
+
+    assert store.entities([one])[0].name == min(names)
+
+
+def test_hostile_names_come_back_as_they_were(store: GraphStore) -> None:
+    names = ("O'Hara\\", '"quoted"', "{x} $y `z`", "شكرا", "👩‍👩‍👧", "a\u2028b", "nul\x00l", "\U0010ffff")
+    graph = make_graph(store.namespace, texts=tuple(f"- {name} -" for name in names))
+    mentions = [mention(store.namespace, graph.segments[place], name, f"K{name}") for place, name in enumerate(names)]
+    store.write(replace(graph, mentions=tuple(mentions), titles=(title(store.namespace, names[0]),)))
+
+    found = store.entities([one.entity_id for one in mentions])
+
+    assert [(one.normal, one.name, one.kinds[0]) for one in found] == [
+        (name.casefold(), name, f"K{name}") for name in names
+    ]
+
+
+def test_many_mentions_are_one_write(store: GraphStore) -> None:
+    texts = tuple(f"Name{place} and Everybody met." for place in range(1100))
+    graph = make_graph(store.namespace, texts=texts)
+    mentions = [
+        mention(store.namespace, segment, surface)
+        for place, segment in enumerate(graph.segments)
+        for surface in (f"Name{place}", "Everybody")
+    ]
+
+    counts = store.write(replace(graph, mentions=tuple(mentions))).counts
+
+    assert (counts["MENTIONS"], store.statistics()["Entity"]) == (2200, 1101)
+    assert {entity.name for entity in known(store, "Name7", "Name1099", "Everybody")} == {
+        "Name7",
+        "Name1099",
+        "Everybody",
+    }
+    assert store.forget(graph.document.id).counts["MENTIONS"] == 2200
+    assert not any(store.statistics().values())
+
+
+def test_what_names_entities_is_counted(store: GraphStore) -> None:
+    names = [(0, "Alice", "PERSON"), (0, "ALICE", "PERSON"), (0, "Bob", "PERSON")]
+    receipt = store.write(name_graph(store.namespace, "a", names, texts=(ALICE,), titles=["Alice", "Wonderland"]))
+    store.write(name_graph(store.namespace, "b", names, texts=(ALICE,)))
+
+    assert (receipt.counts["MENTIONS"], receipt.counts["TITLED"]) == (3, 2)
+    assert store.counts(receipt.document_id) == receipt.counts
+    statistics = store.statistics()
+    assert (statistics["Entity"], statistics["MENTIONS"], statistics["TITLED"]) == (3, 6, 2)
+
+
+def test_forgetting_keeps_what_another_document_names(store: GraphStore) -> None:
+    store.write(name_graph(store.namespace, "a", [(0, "Alice", "PERSON"), (0, "Bob", "PERSON")], texts=(ALICE,)))
+    other = name_graph(store.namespace, "b", [(0, "ALICE", "ORG")], texts=(ALICE,), titles=["Wonderland"])
+    store.write(other)
+
+    receipt = store.forget(other.document.id)
+
+    assert (receipt.counts["MENTIONS"], receipt.counts["TITLED"]) == (1, 1)
+    assert known(store, "wonderland") == []
+    assert store.statistics()["Entity"] == 2
+    assert [(one.name, one.kinds) for one in known(store, "alice")] == [("Alice", ("PERSON",))]
+
+
+def without_embeddings(graph: DocumentGraph) -> DocumentGraph:
+    return replace(graph, segment_embeddings=np.zeros((0, DIMENSION), np.float32))
+
+
+def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> None:
+    bare, full = make_graph(store.namespace), make_graph(store.namespace, levels=(2, 1))
+    store.write(bare)
+    named = name_graph(store.namespace, graph=bare, titles=["Wonderland"])
+
+    receipt = store.extend(without_embeddings(named), layers=["entities"])
+
+    assert (receipt.action, receipt.key, receipt.document_id) == (Action.DEEPENED, "alice.txt", bare.document.id)
+    assert receipt.counts == store.counts(bare.document.id)
+    assert (receipt.counts["MENTIONS"], store.statistics()["Entity"]) == (2, 3)
+    assert store.documents() == [named.document]
+    pointed = replace(
+        full, document=replace(named.document, layers=("entities", "points"), model="small"), mentions=(), titles=()
+    )
+    receipt = store.extend(without_embeddings(pointed), layers=["points"])
+    assert (receipt.counts["InformationPoint"], receipt.counts["SUMMARIZES"], receipt.counts["MENTIONS"]) == (3, 5, 2)
+    assert store.documents() == [pointed.document]
+    assert store.segments_of(bare.document.id) == list(bare.segments)
+
+
+def test_a_layer_that_is_given_again_is_replaced(store: GraphStore) -> None:
+    graph = name_graph(store.namespace, titles=["Wonderland"], levels=(2, 1))
+    store.write(graph)
+
+    other_names = replace(name_graph(store.namespace, names=[(2, "She", "PERSON")]), document=graph.document)
+    receipt = store.extend(other_names, layers=["entities"])
+
+    assert (receipt.counts["MENTIONS"], receipt.counts["InformationPoint"]) == (1, 3)
+    assert "TITLED" not in receipt.counts
+    assert known(store, "alice", "rabbit", "wonderland") == []
+    assert len(known(store, "she")) == 1
+    again = make_graph(store.namespace, levels=(1,), seed=3)
+    receipt = store.extend(replace(again, document=graph.document), layers=["points"])
+    assert (receipt.counts["InformationPoint"], receipt.counts["SUMMARIZES"], receipt.counts["MENTIONS"]) == (1, 3, 1)
+
+
+def test_only_what_is_there_is_extended(store: GraphStore) -> None:
+    graph = name_graph(store.namespace)
+    with pytest.raises(DocumentNotFound):
+        store.extend(graph, layers=["entities"])
+    store.write(graph)
+    version = store.version()
+
+    with pytest.raises(DocumentNotFound):
+        store.extend(replace(graph, document=replace(graph.document, sha256="1" * 64)), layers=["entities"])
+
+    assert store.statistics()["MENTIONS"] == 2
+    assert store.version() == version
+
+
+def test_a_layer_that_found_nothing_is_replaced_alone(store: GraphStore) -> None:
+    graph = name_graph(store.namespace, titles=["Wonderland"], levels=(1,))
+    store.write(graph)
+    nothing = replace(graph, mentions=(), titles=(), points=(), summarizes=(), point_embeddings=np.zeros((0, 0)))
+
+    kept = store.extend(nothing, layers=[])
+    gone = store.extend(replace(nothing, document=replace(graph.document, recognizer="another")), layers=["entities"])
+
+    assert (kept.counts["MENTIONS"], kept.counts["InformationPoint"]) == (2, 1)
+    assert not {"MENTIONS", "TITLED"} & set(gone.counts)
+    assert store.statistics()["Entity"] == 0
+    assert store.recognizer() == "another"
+    without_model = replace(nothing, document=replace(graph.document, model=""))
+    assert store.extend(without_model, layers=["entities"]).counts["InformationPoint"] == 1
+    assert store.documents()[0].model == "small"
+
+
+@pytest.mark.parametrize("layers", [[], ["points"], ["entities", "points", "relations"]], ids=str)
+def test_rows_of_layers_that_are_not_named_are_refused(store: GraphStore, layers: list[str]) -> None:
+    graph = name_graph(store.namespace, titles=["Wonderland"])
+    store.write(graph)
+    before = store.version()
+
+    with pytest.raises(StoreError, match=r"Expected rows of the layers"):
+        store.extend(graph, layers=layers)
+    assert store.version() == before
+
+
+def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
+    store.write(make_graph(store.namespace))
+    other = make_graph(store.namespace, texts=("Alice was tired. A rabbit ran by.", "She ran after it."))
+    other = replace(other, segments=tuple(replace(one, id=one.id[::-1]) for one in other.segments))
+
+    with pytest.raises(StoreError, match="segments_of"):
+        store.extend(name_graph(store.namespace, graph=other, names=[(0, "Alice", "PERSON")]), layers=["entities"])
+    assert store.statistics()["Entity"] == 0
+
+
+def broken(namespace: str) -> dict[str, tuple[Mention | Title, ...]]:
+    first, second, _ = make_graph(namespace).segments
+    good = mention(namespace, first, "Alice")
+    late = mention(namespace, second, "rabbit")
+    return {
+        "another segment": (replace(good, segment_id="elsewhere"),),
+        "before its segment": (replace(late, start=late.start - 5, end=late.end - 5),),
+        "past its segment": (replace(good, start=first.end - 2, end=first.end + 3),),
+        "empty": (replace(good, surface="", end=good.start),),
+        "another surface": (replace(good, surface="Alicf"),),
+        "other case": (replace(good, surface="alice"),),
+        "an entity of another namespace": (replace(good, entity_id=entity_id(f"{namespace}x", "alice")),),
+        "two normals": (good, replace(late, entity_id=good.entity_id)),
+        "two normals, by a title": (good, Title(good.entity_id, "wonderland", "Wonderland")),
+    }
+
+
+@pytest.mark.parametrize("case", broken("n"))
+def test_a_mention_that_does_not_hold_is_refused(store: GraphStore, case: str) -> None:
+    rows = broken(store.namespace)[case]
+    graph = replace(
+        make_graph(store.namespace),
+        mentions=tuple(row for row in rows if isinstance(row, Mention)),
+        titles=tuple(row for row in rows if isinstance(row, Title)),
+    )
+
+    with pytest.raises(StoreError):
+        store.write(graph)
+    assert not any(store.statistics().values())
+
+
+def test_half_a_surrogate_pair_in_a_name_is_refused(store: GraphStore) -> None:
+    graph = replace(make_graph(store.namespace), titles=(title(store.namespace, "tw\ud800o"),))
+    with pytest.raises(DocumentError, match="surrogate"):
+        store.write(graph)
+
+
+def test_two_namespaces_share_no_entity(make_store: MakeStore) -> None:
+    mine, yours = make_store(), make_store()
+    for store in (mine, yours):
+        store.write(name_graph(store.namespace, titles=["Wonderland"]))
+    foreign = [entity_id(yours.namespace, name) for name in ("alice", "rabbit", "wonderland")]
+    before = (yours.entities(foreign), yours.indexed_segments(since=-1)[0].entities)
+
+    assert mine.entities(foreign) == []
+    assert mine.statistics()["Entity"] == 3
+    assert {one for segment in mine.indexed_segments(since=-1) for one in segment.entities}.isdisjoint(foreign)
+    mine.forget(mine.documents()[0].id)
+    assert (yours.entities(foreign), yours.indexed_segments(since=-1)[0].entities) == before
+    assert len(before[0]) == 3
+
+
+def test_an_empty_namespace(store: GraphStore) -> None:
+    assert store.entities([]) == store.entities(["x"]) == []
+    assert store.recognizer() == ""
+    assert store.version() == store.count_documents() == 0
+    assert store.document_ids() == store.indexed_segments(since=-1) == store.indexed_segments(since=0) == []
+
+
+def test_a_segment_is_read_with_its_entities(store: GraphStore) -> None:
+    graph = name_graph(
+        store.namespace,
+        names=[(0, "Alice", "PERSON"), (0, "Alice", "heading"), (1, "rabbit", "ANIMAL")],
+        titles=["Wonderland", "Alice"],
+        title="Wonderland",
+    )
+    said = replace(graph.segments[2], speaker="Ann", time="2026-01-02T03:04:05+00:00")
+    graph = replace(graph, segments=(*graph.segments[:2], said))
+    store.write(graph)
+
+    found = store.indexed_segments(since=-1)
+
+    assert [(one.id, one.document_id, one.index, one.text) for one in found] == [
+        (one.id, one.document_id, one.index, one.text) for one in graph.segments
+    ]
+    assert [one.title for one in found] == ["Wonderland"] * 3
+    assert [(one.speaker, one.time) for one in found] == [("Ann", graph.document.added_at)] * 2 + [("Ann", said.time)]
+    ids = [entity_id(store.namespace, name) for name in ("alice", "rabbit", "wonderland")]
+    assert [one.entities for one in found] == [(ids[0],), (ids[1],), ()]
+    assert [one.titles for one in found] == [tuple(sorted([ids[2], ids[0]]))] * 3
+    for one, vector in zip(found, graph.segment_embeddings, strict=True):
+        assert one.embedding.dtype == np.float32
+        assert one.embedding.shape == (DIMENSION,)
+        assert np.array_equal(one.embedding, vector)
+    assert store.segments_of(graph.document.id) == list(graph.segments)
+
+
+def test_segments_come_by_document_and_index(store: GraphStore) -> None:
+    for key in "abc":
+        store.write(make_graph(store.namespace, key, tuple(f"{key}{place}" for place in range(12))))
+
+    found = [(one.document_id, one.index) for one in store.indexed_segments(since=-1)]
+
+    assert found == sorted(found)
+    assert len(found) == 36
+
+
+def test_only_what_changed_since_is_read(make_store: MakeStore) -> None:
+    store = make_store()
+    other = make_store(store.namespace)
+    graphs = [make_graph(store.namespace, key) for key in "abc"]
+    versions = [store.version()]
+    for graph in graphs:
+        other.write(graph)
+        versions.append(store.version())
+
+    def changed(since: int) -> set[str]:
+        return {segment.document_id for segment in store.indexed_segments(since=since)}
+
+    assert versions == sorted(set(versions))
+    assert [changed(since) for since in versions] == [{one.document.id for one in graphs[n:]} for n in range(4)]
+    assert store.document_ids() == sorted(graph.document.id for graph in graphs)
+    assert store.count_documents() == 3
+    last = store.version()
+    other.write(graphs[0])
+    assert changed(last) == {graphs[0].document.id}
+    last = store.version()
+    other.extend(name_graph(store.namespace, graph=graphs[1]), layers=["entities"])
+    assert changed(last) == {graphs[1].document.id}
+    last = store.version()
+    other.forget(graphs[2].document.id)
+    assert store.version() > last
+    assert changed(last) == set()
+    assert store.document_ids() == sorted(graph.document.id for graph in graphs[:2])
+
+
+def test_the_recognizer_is_that_of_the_documents_that_have_one(store: GraphStore) -> None:
+    bare = make_graph(store.namespace, "a")
+    store.write(bare)
+    assert store.recognizer() == ""
+    named = name_graph(store.namespace, "b")
+    store.write(named)
+    assert store.recognizer() == store.documents([named.document.id])[0].recognizer == RECOGNIZER
+    store.forget(named.document.id)
+    assert store.recognizer() == ""

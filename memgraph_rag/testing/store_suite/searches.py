@@ -1,0 +1,211 @@
+"""What every store does, on every engine: one suite for the contract ``GraphStore``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.testing.sample_graphs import MakeStore, make_graph, random_units, unit
+from memgraph_rag.types import make_id
+
+
+def test_a_small_namespace_gets_all_its_k(make_store: MakeStore) -> None:
+    crowd, small = make_store(), make_store()
+    near = np.tile(unit(1), (1500, 1)) + random_units(1500) * 0.01
+    crowd.write(make_graph(crowd.namespace, texts=tuple(f"rabbit {i}." for i in range(1500)), embeddings=near))
+    texts = tuple(f"The rabbit number {i} ran, and then ran on and on and on." for i in range(30))
+    graph = make_graph(small.namespace, texts=texts)
+    small.write(graph)
+
+    nearest, matching = small.nearest(unit(1), k=10), small.matching("rabbit", k=10)
+
+    cosines = graph.segment_embeddings @ unit(1)
+    best = sorted(range(30), key=lambda place: -cosines[place])[:10]
+    assert [hit.node_id for hit in nearest] == [graph.segments[place].id for place in best]
+    assert np.allclose([hit.score for hit in nearest], cosines[best], atol=1e-6)
+    assert len(matching) == 10
+    assert {hit.node_id for hit in matching} <= {segment.id for segment in graph.segments}
+
+
+def test_nearest_is_exact_and_gives_the_cosine(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, texts=tuple(f"text {i}" for i in range(400)))
+    store.write(graph)
+
+    for query in random_units(5, seed=9):
+        cosines = graph.segment_embeddings @ query
+        best = sorted(range(400), key=lambda place: -cosines[place])[:12]
+        found = store.nearest(query, k=12)
+        assert [hit.node_id for hit in found] == [graph.segments[place].id for place in best]
+        assert np.allclose([hit.score for hit in found], cosines[best], atol=1e-6)
+
+
+def test_ties_go_by_id(store: GraphStore) -> None:
+    texts = tuple("the same rabbit" for _ in range(150))
+    graph = make_graph(store.namespace, texts=texts, embeddings=np.tile(unit(1, 1), (150, 1)))
+    store.write(graph)
+    ids = sorted(segment.id for segment in graph.segments)
+
+    assert [hit.node_id for hit in store.nearest(unit(1), k=7)] == ids[:7]
+    assert [hit.node_id for hit in store.matching("rabbit", k=7)] == ids[:7]
+    assert [hit.node_id for hit in store.nearest(unit(1), k=7, documents=[graph.document.id])] == ids[:7]
+    assert [hit.node_id for hit in store.matching("rabbit", k=7, documents=[graph.document.id])] == ids[:7]
+
+
+def test_nearest_within_documents(store: GraphStore) -> None:
+    graphs = [make_graph(store.namespace, key, seed=seed) for seed, key in enumerate("abc")]
+    for graph in graphs:
+        store.write(graph)
+    wanted = [graph.document.id for graph in graphs[:2]]
+
+    found = store.nearest(unit(1), k=5, documents=wanted)
+
+    pairs = [(float(row @ unit(1)), segment.id) for graph in graphs[:2]
+             for row, segment in zip(graph.segment_embeddings, graph.segments, strict=True)]  # fmt: skip
+    assert [hit.node_id for hit in found] == [node_id for _, node_id in sorted(pairs, reverse=True)[:5]]
+    assert store.nearest(unit(1), k=5, documents=[]) == []
+
+
+def test_similarities_are_exact_over_segments_and_points(store: GraphStore) -> None:
+    graph = make_graph(store.namespace, levels=(2, 1))
+    store.write(graph)
+    store.write(make_graph(store.namespace, "other"))
+    query = unit(0.3, -0.5, 0.8)
+
+    found = store.similarities(query, documents=[graph.document.id])
+
+    vectors = [*graph.segment_embeddings, *graph.point_embeddings]
+    expected = {
+        node.id: float(row @ query) for node, row in zip((*graph.segments, *graph.points), vectors, strict=True)
+    }
+    assert {hit.node_id: hit.score for hit in found} == pytest.approx(expected, abs=1e-6)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    assert store.similarities(query, documents=[]) == []
+
+
+LIBRARY = (
+    "Elizabeth refuses Mr. Collins at Hunsford.",
+    "Darcy's letter doesn't excuse Wickham.",
+    "The price was £1,000 on 3.14, in the U.S. navy.",
+    "東京 へ 行く naïve Ærø",
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Why does ELIZABETH refuse?", [0]),
+        ("collins", [0]),
+        ("Darcy's", [1]),
+        ("darcy’s LETTER", [1]),
+        ("Wickham -excuse", [1]),
+        ("1,000", [2]),
+        ("3.14", [2]),
+        ("U.S.", [2]),
+        ("京", [3]),
+        ("NAÏVE", [3]),
+        ("unicorn", []),
+        ("unicorn wickham", [1]),
+        ("why is the of and", []),
+        ("", []),
+        ("  \n\t ", []),
+        ('"*?~^:/\\(){}[]&&||!', []),
+        ("text:wickham OR *", [1]),
+        ("wick*", []),
+        ("\x00 \ud800", []),
+        ("wickham " * 3000 + " ".join(f"w{i}" for i in range(3000)), [1]),
+    ],
+)
+def test_keywords_are_plain_words(library: GraphStore, query: str, expected: list[int]) -> None:
+    found = library.matching(query, k=9)
+
+    assert [hit.node_id for hit in found] == [make_id(library.namespace, "segment", "books", i) for i in expected]
+    assert all(hit.score > 0 for hit in found)
+
+
+@pytest.fixture
+def library(store: GraphStore) -> GraphStore:
+    store.write(make_graph(store.namespace, "books", LIBRARY))
+    return store
+
+
+def test_a_rarer_word_weighs_more(store: GraphStore) -> None:
+    texts = ("a rabbit and a hatter", "a rabbit and a queen", "a rabbit and a duchess", "a teapot and a hatter")
+    graph = make_graph(store.namespace, texts=texts)
+    store.write(graph)
+
+    assert [hit.node_id for hit in store.matching("rabbit hatter", k=2)] == [graph.segments[0].id, graph.segments[3].id]
+
+
+def test_the_title_counts(store: GraphStore) -> None:
+    wonder = make_graph(store.namespace, "a", ("She fell.",), title="Wonderland")
+    store.write(wonder)
+    store.write(make_graph(store.namespace, "b", ("He rose.",), title="Elsewhere"))
+
+    assert [hit.node_id for hit in store.matching("wonderland", k=5)] == [wonder.segments[0].id]
+
+
+def test_a_word_of_the_title_weighs_more_than_one_of_the_text(store: GraphStore) -> None:
+    text = make_graph(store.namespace, "a", ("A rabbit ran.",), title="Meadow")
+    title = make_graph(store.namespace, "b", ("A meadow lay.",), title="Rabbit")
+    store.write_many([text, title])
+
+    assert [hit.node_id for hit in store.matching("rabbit", k=5)] == [title.segments[0].id, text.segments[0].id]
+    assert [hit.node_id for hit in store.matching("meadow", k=5)] == [text.segments[0].id, title.segments[0].id]
+
+
+@pytest.mark.parametrize("stemming", [False, True])
+def test_a_day_matches_in_whatever_form(store: GraphStore, stemming: bool) -> None:
+    forms = ("2026-08-27", "on 27 August 2026", "Aug. 27th, 2026", "27.8.2026", "8/27/2026", "am 27. August 2026")
+    others = ("2026-08-28", "27 July 2026", "August 2027", "27 of 2026", "Nothing of it.")
+    graph = make_graph(store.namespace, texts=tuple(f"Paid {day} at the shop." for day in (*forms, *others)))
+    store.write(graph)
+    ids = [segment.id for segment in graph.segments]
+
+    for asked in ("27 August 2026", "Aug 27, 2026", "2026-08-27", "27.8.2026"):
+        assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.matching(asked, k=20, stemming=stemming)}, asked
+    found = store.matching("27.8.2026", k=20, stemming=stemming, documents=[graph.document.id])
+    assert {hit.node_id for hit in found} == {*ids[: len(forms)]}
+
+
+def test_stems_match_only_where_they_are_asked_for(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    graph = make_graph(store.namespace, texts=("A happy marriage.", "They married.", "Nothing of it."))
+    store.write(graph)
+    other.write(make_graph(other.namespace, texts=("Many marriages.",)))
+    ids = [segment.id for segment in graph.segments]
+    documents = [graph.document.id]
+
+    assert store.matching("marriages", k=5) == []
+    assert [hit.node_id for hit in store.matching("marriages", k=5, stemming=True)] == ids[:1]
+    assert [hit.node_id for hit in store.matching("Marriages", k=5, stemming=True, documents=documents)] == ids[:1]
+    assert [hit.node_id for hit in store.matching("marry", k=5, stemming=True)] == ids[1:2]
+    assert store.matching("marriages", k=5, stemming=True, documents=[]) == []
+    store.forget(graph.document.id)
+    assert store.matching("marriages", k=5, stemming=True) == []
+
+
+def test_keywords_within_documents(store: GraphStore) -> None:
+    graphs = [make_graph(store.namespace, key) for key in "abc"]
+    for graph in graphs:
+        store.write(graph)
+
+    found = store.matching("rabbit", k=9, documents=[graphs[2].document.id, graphs[0].document.id])
+
+    assert {hit.node_id for hit in found} == {graphs[0].segments[1].id, graphs[2].segments[1].id}
+    assert store.matching("rabbit", k=9, documents=[]) == []
+
+
+def test_keywords_follow_each_write(make_store: MakeStore) -> None:
+    store = make_store()
+    other = make_store(store.namespace)
+    assert store.matching("rabbit", k=1) == []
+    graph = make_graph(store.namespace)
+
+    other.write(graph)
+    assert [hit.node_id for hit in store.matching("rabbit", k=1)] == [graph.segments[1].id]
+    other.write(make_graph(store.namespace, texts=("A hare.",)))
+    assert store.matching("rabbit", k=1) == []
+    assert len(store.matching("hare", k=1)) == 1
+    other.forget(graph.document.id)
+    assert store.matching("hare", k=1) == []

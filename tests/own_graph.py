@@ -1,0 +1,396 @@
+"""The reads of a stranger's own store: graphs in dictionaries, everything computed anew at each call.
+
+Written against docs/extending.md alone, to see that the contract and its suite suffice; slow, plain and short, so it is
+also what the fast stores can be compared with. Invariant: a namespace's state is one value, replaced at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag.errors import SchemaMismatch, StoreError, StoreReadOnly
+from memgraph_rag.lexical.bm25 import KeywordIndex
+from memgraph_rag.lexical.name_similarity import least_cosine
+from memgraph_rag.stores import layer_rows
+from memgraph_rag.types import (
+    Annotation,
+    DocumentGraph,
+    DocumentRecord,
+    Entity,
+    Fingerprint,
+    Hit,
+    IndexedSegment,
+    Mention,
+    Neighbour,
+    Node,
+    Question,
+    Relation,
+    Segment,
+    Similar,
+    Summarizes,
+    Title,
+    Vector,
+    text_hash,
+)
+
+NAMES = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "HAS_SEGMENT", "NEXT", "SUMMARIZES",
+         "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "Question", "READ")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class State:
+    """All of one namespace."""
+
+    graphs: Mapping[str, DocumentGraph] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    version: int = 0
+
+
+@dataclass
+class Database:
+    """What several stores share: namespaces, and the embedder that all of it was embedded with."""
+
+    states: dict[str, State] = field(default_factory=dict)
+    schema: dict[str, Any] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.RLock)
+
+
+def by_score(scores: Iterable[tuple[str, float]], k: int | None = None) -> list[Hit]:
+    hits = [Hit(node_id, float(score)) for node_id, score in scores]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))[:k]
+
+
+def checked(vector: Vector) -> Vector:
+    if not np.isfinite(vector).all() or not vector.any():
+        raise StoreError("Expected a vector of finite numbers, not all 0, got another. Embed a text.")
+    return vector
+
+
+class OwnGraph:
+    """The reads of ``contracts.GraphStore``."""
+
+    def __init__(self, database: Database, *, namespace: str, read_only: bool = False) -> None:
+        self._database = database
+        self._namespace = namespace
+        self._read_only = read_only
+        self._closed = False
+        self._opened_as: dict[str, Any] = {}
+
+    # ── state ────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _state(self) -> State:
+        if self._closed:
+            raise StoreError("The store is closed. Open it again.")
+        if self._opened_as and self._opened_as != self._database.schema:
+            raise SchemaMismatch("The store was embedded anew while it was open. Open it again.")
+        return self._database.states.get(self._namespace, State())
+
+    def _put(self, state: State, *, counted: bool = True) -> None:
+        if self._read_only:
+            raise StoreReadOnly("The store was opened for reading only. Open it again without read_only.")
+        version = state.version + counted
+        self._database.states[self._namespace] = replace(state, version=version)
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        return dict(self._database.schema)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def migrate(self, *, embedder: str, dimension: int) -> None:
+        wanted = {"version": 1, "embedder": embedder, "dimension": dimension}
+        if self._database.schema and self._database.schema != wanted:
+            raise SchemaMismatch(f"Expected {self._database.schema}, got {wanted}. Use that embedder.")
+        self._opened_as = self._database.schema = wanted
+
+    # ── documents and nodes ──────────────────────────────────────────────────────────────────────────────
+
+    def _within(self, documents: Sequence[str] | None) -> list[DocumentGraph]:
+        graphs = self._state.graphs
+        return [graphs[name] for name in graphs if documents is None or name in documents]
+
+    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        return sorted((graph.document for graph in self._within(ids)), key=lambda record: record.key)
+
+    def document(self, id_or_key: str) -> DocumentRecord | None:
+        return self.named_documents([id_or_key])[0]
+
+    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+        known = {record.key: record for record in self.documents()} | {record.id: record for record in self.documents()}
+        return [known.get(name) for name in names]
+
+    def document_ids(self) -> list[str]:
+        return sorted(self._state.graphs)
+
+    def count_documents(self) -> int:
+        return len(self._state.graphs)
+
+    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
+        known = {node.id: node for graph in self._within(None) for node in (*graph.segments, *graph.points)}
+        return [known[node_id] for node_id in node_ids if node_id in known]
+
+    def segments_of(self, document_id: str) -> list[Segment]:
+        return [segment for graph in self._within([document_id]) for segment in graph.segments]
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        return [node for name in dict.fromkeys(document_ids) for graph in self._within([name]) for node in top(graph)]
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        edges = [edge for graph in self._within(None) for edge in graph.summarizes if edge.source_id in node_ids]
+        return sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        state = self._state
+        return [
+            IndexedSegment(
+                id=segment.id,
+                document_id=name,
+                index=segment.index,
+                title=graph.document.title or graph.document.key,
+                text=segment.text,
+                speaker=segment.speaker,
+                time=segment.time or graph.document.added_at,
+                embedding=vector,
+                entities=tuple(self.entities_of([segment.id])[segment.id]),
+                titles=tuple(sorted({title.entity_id for title in graph.titles})),
+                echo=segment.echo,
+            )
+            for name, graph in sorted(state.graphs.items())
+            if state.versions[name] > since
+            for segment, vector in zip(graph.segments, graph.segment_embeddings, strict=True)
+        ]
+
+    # ── search ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _evidence(self, documents: Sequence[str] | None) -> Iterator[tuple[DocumentGraph, Segment, Vector]]:
+        for graph in self._within(documents):
+            for segment, vector in zip(graph.segments, graph.segment_embeddings, strict=True):
+                if not segment.echo:
+                    yield graph, segment, vector
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        checked(vector)
+        return by_score(((segment.id, row @ vector) for _, segment, row in self._evidence(documents)), k)
+
+    def matching(
+        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
+    ) -> list[Hit]:
+        index, rows = KeywordIndex(stemming=stemming), list(self._evidence(None))
+        index.append((graph.document.title or graph.document.key, segment.text) for graph, segment, _ in rows)
+        scores = index.scores(index.terms(keywords), np.arange(len(rows)))
+        wanted = [documents is None or graph.document.id in documents for graph, _, _ in rows]
+        return by_score(
+            (
+                (segment.id, score)
+                for (_, segment, _), score, fits in zip(rows, scores, wanted, strict=True)
+                if fits and score > 0
+            ),
+            k,
+        )
+
+    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+        checked(vector)
+        pairs = [(segment.id, row @ vector) for _, segment, row in self._evidence(documents)]
+        for graph in self._within(documents):
+            pairs += [(point.id, row @ vector) for point, row in zip(graph.points, graph.point_embeddings, strict=True)]
+        return by_score(pairs)
+
+    # ── entities and relations ───────────────────────────────────────────────────────────────────────────
+
+    def _writings(self) -> dict[str, tuple[str, Counter[tuple[str, str]]]]:
+        """Of each entity its normal form, and how often it is written how."""
+        written: dict[str, tuple[str, Counter[tuple[str, str]]]] = {}
+        for graph in self._within(None):
+            for item in (*graph.mentions, *graph.titles):
+                kind = item.kind if isinstance(item, Mention) else "title"
+                written.setdefault(item.entity_id, (item.normal, Counter()))[1][item.surface, kind] += 1
+        return written
+
+    def _known_entities(self) -> dict[str, Entity]:
+        known = {}
+        for entity_id, (normal, written) in self._writings().items():
+            surfaces: Counter[str] = Counter()
+            for (surface, _), number in written.items():
+                surfaces[surface] += number
+            name = min(surfaces, key=lambda surface: (-surfaces[surface], surface))
+            known[entity_id] = Entity(entity_id, normal, name, tuple(sorted({kind for _, kind in written})))
+        return known
+
+    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
+        known = self._known_entities()
+        return [known[entity_id] for entity_id in entity_ids if entity_id in known]
+
+    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        named: dict[str, set[str]] = defaultdict(set)
+        for graph in self._within(None):
+            for mention in graph.mentions:
+                named[mention.segment_id].add(mention.entity_id)
+        stored = {node.id for node in self.nodes(segment_ids)}
+        return {segment_id: sorted(named[segment_id]) for segment_id in segment_ids if segment_id in stored}
+
+    def segments_naming(
+        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
+    ) -> list[Hit]:
+        checked(vector)
+        named = self.entities_of([segment.id for _, segment, _ in self._evidence(documents)])
+        return by_score(
+            (
+                (segment.id, row @ vector)
+                for _, segment, row in self._evidence(documents)
+                if not {*entity_ids}.isdisjoint(named[segment.id])
+            ),
+            k,
+        )
+
+    def _pairs(self) -> list[Similar]:
+        """All near-synonyms: entities that relations join, by the cosine of their names."""
+        vectors: dict[str, Vector] = {}
+        for graph in self._within(None):
+            vectors |= dict(zip(graph.ends, graph.end_embeddings, strict=False))
+        normal = {entity_id: written[0] for entity_id, written in self._writings().items()}
+        ids = sorted(vectors)
+        return [
+            Similar(one, other, score)
+            for place, one in enumerate(ids)
+            for other in ids[place + 1 :]
+            if (score := float(vectors[one] @ vectors[other])) >= least_cosine(normal[one], normal[other])
+        ]
+
+    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+        return [pair for pair in self._pairs() if pair.source_id in entity_ids or pair.target_id in entity_ids]
+
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        if vector is not None:
+            checked(vector)
+        near = {end for pair in self.similar(entity_ids) for end in (pair.source_id, pair.target_id)}
+        wanted, names = {*entity_ids} | near, self._known_entities()
+        found = [
+            Neighbour(
+                relation,
+                names[relation.source_id].name,
+                names[relation.target_id].name,
+                0.0 if vector is None else float(row @ vector),
+            )
+            for graph in self._within(documents)
+            for relation, row in zip(graph.relations, graph.relation_embeddings, strict=False)
+            if {relation.source_id, relation.target_id} & wanted
+        ]
+        return sorted(found, key=lambda item: (-item.score, item.relation.id))[: max(k, 0)]
+
+    def relations_of(self, document_id: str) -> list[Relation]:
+        relations = [relation for graph in self._within([document_id]) for relation in graph.relations]
+        return sorted(relations, key=lambda relation: relation.id)
+
+    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+        relations = [relation for name in self.document_ids() for relation in self.relations_of(name)]
+        at = [item for item in relations if entity_id in (item.source_id, item.target_id)]
+        return sorted(at, key=lambda relation: relation.id)[:k]
+
+    def names_with(self, part: str, *, k: int) -> list[Entity]:
+        fitting = [entity for entity in self._known_entities().values() if part in entity.normal]
+        return sorted(fitting, key=lambda entity: (len(entity.normal), entity.normal))[:k]
+
+    def mentions(self, document_id: str) -> list[Mention]:
+        mentions = [mention for graph in self._within([document_id]) for mention in graph.mentions]
+        return sorted(mentions, key=lambda item: (item.start, item.end, item.entity_id, item.kind))
+
+    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+        return [
+            mention for name in self.document_ids() for mention in self.mentions(name) if mention.entity_id == entity_id
+        ][:k]
+
+    def titles(self, document_id: str) -> list[Title]:
+        return sorted((t for graph in self._within([document_id]) for t in graph.titles), key=lambda t: t.entity_id)
+
+    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+        return [
+            (record.id, title.surface)
+            for record in self.documents()
+            for title in self.titles(record.id)
+            if title.entity_id == entity_id
+        ][:k]
+
+    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
+        counted: Counter[str] = Counter()
+        for (_, kind), number in self._writings().get(entity_id, ("", Counter()))[1].items():
+            counted["TITLED" if kind == "title" else "MENTIONS"] += number
+        counted["RELATES_TO"] += len(self.relations_at(entity_id, k=10**9)) if counted else 0
+        return dict(+counted)
+
+    def annotations(self, document_id: str) -> list[Annotation]:
+        annotations = [item for graph in self._within([document_id]) for item in graph.annotations]
+        return sorted(annotations, key=lambda item: (item.layer, item.index))
+
+    # ── counting ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def counts(self, document_id: str) -> Mapping[str, int]:
+        counted: Counter[str] = Counter()
+        for graph in self._within([document_id]):
+            number = len(graph.segments)
+            counted.update({"Document": 1, "Segment": number, "HAS_SEGMENT": number, "NEXT": max(number - 1, 0)})
+            for kind in layer_rows.KINDS:
+                counted.update(kind.counts(graph))
+        return dict(+counted)
+
+    def statistics(self) -> Mapping[str, int]:
+        counted = Counter(dict.fromkeys(NAMES, 0))
+        for name in self.document_ids():
+            counted.update(self.counts(name))
+        questions = self.questions()
+        reads = sum(len(question.answer.trace) for question in questions)
+        counted.update({"Entity": len(self._writings()), "SIMILAR_TO": len(self._pairs())})
+        counted.update({"Question": len(questions), "READ": reads})
+        return dict(counted)
+
+    def recognizer(self) -> str:
+        return next((record.recognizer for record in self.documents() if record.recognizer), "")
+
+    def version(self) -> int:
+        return self._state.version
+
+    def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
+        kept = [item for name, item in self._state.questions.items() if ids is None or name in ids]
+        return sorted(sorted(kept, key=lambda item: item.id), key=lambda item: item.asked_at, reverse=True)
+
+    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
+        return [
+            Fingerprint(
+                record.id, record.key, record.source, text_hash("".join(s.text for s in self.segments_of(record.id)))
+            )
+            for record in self.documents(ids)
+        ]
+
+    def matching_fingerprints(
+        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
+    ) -> list[Fingerprint]:
+        files, texts = {*sources} - {""}, {*text_hashes} - {""}
+        return [
+            item for item in self.fingerprints(self.document_ids()) if item.source in files or item.text_sha256 in texts
+        ]
+
+
+def top(graph: DocumentGraph) -> list[Node]:
+    highest = max((point.level for point in graph.points), default=0)
+    if highest:
+        return [point for point in graph.points if point.level == highest]
+    return [segment for segment in graph.segments if not segment.echo]

@@ -1,0 +1,281 @@
+"""A store of a stranger's own: the writes, each of which replaces the state of its namespace at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import numpy as np
+from own_graph import OwnGraph, State
+
+from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
+from memgraph_rag.stores import layer_rows, write_checks
+from memgraph_rag.types import (
+    OPEN_KIND,
+    Action,
+    Answered,
+    Change,
+    DocumentGraph,
+    DocumentRecord,
+    Flaws,
+    Mention,
+    Question,
+    Receipt,
+    Relation,
+    Segment,
+    Vector,
+    ends_of,
+    question_id,
+)
+
+
+class OwnStore(OwnGraph):
+    """Implements ``contracts.GraphStore``."""
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def graph_of(self, document_id: str) -> DocumentGraph | None:
+        return self._state.graphs.get(document_id)
+
+    def write(self, graph: DocumentGraph) -> Receipt:
+        return self.write_many([graph])[0]
+
+    def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
+        state = self._state
+        for graph in graphs:
+            write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace)
+        write_checks.check_distinct(graphs)
+        if not graphs:
+            return []
+        with self._database.lock:
+            state = self._state
+            stored = {graph.document.id for graph in graphs} & state.graphs.keys()
+            questions, stale = self._stale(state, stored, Action.REPLACED)
+            new = {graph.document.id: in_order(graph) for graph in graphs}
+            versions = {**state.versions, **dict.fromkeys(new, state.version + 1)}
+            self._put(replace(state, graphs={**state.graphs, **new}, versions=versions, questions=questions))
+            return [
+                Receipt(
+                    name,
+                    new[name].document.key,
+                    Action.REPLACED if name in stored else Action.ADDED,
+                    self.counts(name),
+                    stale_questions=stale[name],
+                )
+                for name in (graph.document.id for graph in graphs)
+            ]
+
+    def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
+        write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
+        given = layer_rows.layers_in(graph)
+        if not given <= {*layers} <= {*graph.document.layers}:
+            raise StoreError(f"Expected rows of the layers {layers}, got rows of {given}. Name all that are given.")
+        with self._database.lock:
+            state, held = self._state, self._held(graph)
+            if [segment.id for segment in graph.segments] != [segment.id for segment in held.segments]:
+                raise StoreError("Expected the segments that are stored, got others. Take those of segments_of().")
+            questions, stale = self._stale(state, {graph.document.id} if "points" in layers else set(), Action.DEEPENED)
+            model = graph.document.model or held.document.model
+            recognizer = graph.document.recognizer or held.document.recognizer
+            record = replace(held.document, layers=graph.document.layers, model=model, recognizer=recognizer)
+            left = replace(held, document=record)
+            if "points" in layers:
+                left = replace(
+                    left, points=graph.points, point_embeddings=graph.point_embeddings, summarizes=graph.summarizes
+                )
+            if "entities" in layers:
+                left = replace(left, mentions=of_kind(left, OPEN_KIND), titles=graph.titles)
+            if "relations" in layers:
+                left = with_relations(left, [])
+                left = replace(left, mentions=tuple(set(left.mentions) - {*of_kind(left, OPEN_KIND)}))
+            named = replace(left, mentions=(*left.mentions, *graph.mentions))
+            left = with_relations(named, [(left, False), (graph, True)])
+            others = tuple(item for item in left.annotations if item.layer not in layers)
+            left = replace(left, annotations=(*others, *graph.annotations))
+            self._replace(replace(state, questions=questions), left)
+            counts = self.counts(record.id)
+            return Receipt(record.id, record.key, Action.DEEPENED, counts, stale_questions=stale[record.id])
+
+    def learn(self, graph: DocumentGraph) -> None:
+        write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
+        with self._database.lock:
+            held = self._held(graph)
+            mentions = tuple(dict.fromkeys((*held.mentions, *graph.mentions)))
+            self._replace(self._state, with_relations(replace(held, mentions=mentions), [(held, False), (graph, True)]))
+
+    def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
+        for record in records:
+            write_checks.check_metadata(record)
+        with self._database.lock:
+            state = self._state
+            changed = {}
+            for record, sha256 in zip(records, before, strict=True):
+                held = state.graphs.get(record.id)
+                if held is not None and held.document.sha256 == sha256:
+                    described = replace(held.document, metadata=record.metadata, sha256=record.sha256)
+                    changed[record.id] = replace(held, document=described)
+            if changed:
+                versions = {**state.versions, **dict.fromkeys(changed, state.version + 1)}
+                self._put(replace(state, graphs={**state.graphs, **changed}, versions=versions))
+            return sorted(changed)
+
+    def forget(self, document_id: str) -> Receipt:
+        with self._database.lock:
+            state = self._state
+            if document_id not in state.graphs:
+                raise DocumentNotFound(f"No document {document_id!r} here. documents() lists what is there.")
+            record, counts = state.graphs[document_id].document, self.counts(document_id)
+            kept = {name: item for name, item in state.questions.items() if document_id not in rests_on(item)}
+            graphs = {name: graph for name, graph in state.graphs.items() if name != document_id}
+            forgotten = len(state.questions) - len(kept)
+            self._put(replace(state, graphs=graphs, questions=kept, answers=state.answers if graphs else {}))
+            return Receipt(document_id, record.key, Action.FORGOTTEN, counts, forgotten_questions=forgotten)
+
+    def _held(self, graph: DocumentGraph) -> DocumentGraph:
+        held = self._state.graphs.get(graph.document.id)
+        if held is None or held.document.sha256 != graph.document.sha256:
+            raise DocumentNotFound("Expected a document that is stored with this content, got none. Deepen it again.")
+        return held
+
+    def _replace(self, state: State, graph: DocumentGraph) -> None:
+        versions = {**state.versions, graph.document.id: state.version + 1}
+        self._put(replace(state, graphs={**state.graphs, graph.document.id: in_order(graph)}, versions=versions))
+
+    # ── questions and answers ────────────────────────────────────────────────────────────────────────────
+
+    def keep(self, question: Question) -> None:
+        write_checks.check_question(question)
+        if question.id != question_id(self._namespace, question.text):
+            raise StoreError("Expected a question's id to be made of namespace and text, got another.")
+        if question.is_stale:
+            raise StoreError("Expected a fresh question, got a stale one. Ask it again.")
+        with self._database.lock:
+            segments = {node.id: node for node in self.nodes([cited.segment_id for cited in question.answer.citations])}
+            read = [step.node for step in question.answer.trace]
+            is_there = self.nodes([node.id for node in read]) == read and all(
+                isinstance(node := segments.get(cited.segment_id), Segment)
+                and node.text[cited.start - node.start : cited.end - node.start] == cited.quote
+                for cited in question.answer.citations
+            )
+            if not is_there:
+                raise DocumentNotFound(
+                    "Expected all that was read, got less: something was replaced. Nothing kept; ask again."
+                )
+            state = self._state
+            self._put(replace(state, questions={**state.questions, question.id: question}))
+
+    def forget_question(self, question_id: str) -> None:
+        with self._database.lock:
+            state = self._state
+            if question_id not in state.questions:
+                raise QuestionNotFound(f"No question {question_id!r} here. questions() lists those that are.")
+            self._put(replace(state, questions={n: q for n, q in state.questions.items() if n != question_id}))
+
+    def _stale(self, state: State, documents: set[str], action: Action) -> tuple[dict[str, Question], Counter[str]]:
+        """The questions after these documents changed, and for how many each did."""
+        counted: Counter[str] = Counter()
+        questions = dict(state.questions)
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        for name in sorted(documents):
+            for question in list(questions.values()):
+                if name not in rests_on(question):
+                    continue
+                trace = question.answer.trace
+                gone = {
+                    step.node.id
+                    for step in trace
+                    if step.node.document_id == name and (action is Action.REPLACED or step.node.level)
+                }
+                changes = {change.document_id: change for change in question.changes}
+                last = changes.get(name)
+                if not gone and (action is Action.DEEPENED or (last and last.action is action)):
+                    continue
+                reads = len(gone) + (last.reads if last else 0)
+                changes[name] = Change(name, state.graphs[name].document.key, action, now, reads)
+                answer = replace(question.answer, trace=tuple(step for step in trace if step.node.id not in gone))
+                in_order_of_keys = tuple(sorted(changes.values(), key=lambda change: change.document_key))
+                questions[question.id] = replace(question, answer=answer, changes=in_order_of_keys)
+                counted[name] += 1
+        return questions, counted
+
+    def has_answers(self) -> bool:
+        return bool(self._state.answers)
+
+    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        return {name: origins for name, origins in self._state.answers.items() if name in answer_ids}
+
+    def remember(self, answers: Sequence[Answered]) -> None:
+        with self._database.lock:
+            state = self._state
+            known = dict(state.answers)
+            for answer in answers:
+                known[answer.id] = tuple(sorted({*known.get(answer.id, ()), *answer.origins}))
+            self._put(replace(state, answers=known), counted=False)
+
+    # ── the rest ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def flaws(self) -> Flaws:
+        return Flaws()
+
+    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
+        return Flaws()
+
+    def namespaces(self) -> list[str]:
+        return sorted(self._database.states)
+
+    def beside(self, namespace: str) -> OwnStore:
+        store = OwnStore(self._database, namespace=namespace, read_only=self._read_only)
+        store._opened_as = self._opened_as
+        return store
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        with self._database.lock:
+            for namespace, state in self._database.states.items():
+                graphs = {name: again(graph) for name, graph in state.graphs.items()}
+                self._database.states[namespace] = replace(state, graphs=graphs, version=state.version + 1)
+            self._database.schema = {"version": 1, "embedder": embedder, "dimension": dimension}
+
+    def purge(self) -> None:
+        """Nothing is left of what was forgotten."""
+
+
+def in_order(graph: DocumentGraph) -> DocumentGraph:
+    """Embeddings in a form that stays, whatever the caller does with its arrays."""
+    mentions = sorted(graph.mentions, key=lambda item: (item.start, item.end, item.entity_id, item.kind))
+    annotations = sorted(graph.annotations, key=lambda item: (item.layer, item.index))
+    embeddings = graph.segment_embeddings.copy()
+    return replace(graph, mentions=tuple(mentions), annotations=tuple(annotations), segment_embeddings=embeddings)
+
+
+def of_kind(graph: DocumentGraph, kind: str) -> tuple[Mention, ...]:
+    return tuple(mention for mention in graph.mentions if mention.kind == kind)
+
+
+def with_relations(graph: DocumentGraph, sources: Sequence[tuple[DocumentGraph, bool]]) -> DocumentGraph:
+    """The document with the relations of these; of those that are new (True) both ends must be mentioned."""
+    named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
+    rows: dict[str, tuple[Relation, Vector]] = {}
+    vectors: dict[str, Vector] = {}
+    for source, is_new in sources:
+        vectors |= dict(zip(source.ends, source.end_embeddings, strict=False))
+        for relation, row in zip(source.relations, source.relation_embeddings, strict=False):
+            if {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named:
+                rows.setdefault(relation.id, (relation, row))
+            elif is_new:
+                raise StoreError("Expected relations of entities that their segment mentions, got another.")
+    relations = tuple(relation for relation, _ in rows.values())
+    nothing = np.zeros((0, 0), np.float32)
+    return replace(
+        graph,
+        relations=relations,
+        relation_embeddings=np.stack([row for _, row in rows.values()]) if rows else nothing,
+        end_embeddings=np.stack([vectors[end] for end in ends_of(relations)]) if rows else nothing,
+    )
+
+
+def rests_on(question: Question) -> set[str]:
+    answer = question.answer
+    cited = {citation.document_id for citation in answer.citations}
+    return cited | {step.node.document_id for step in answer.trace} | {item.document_id for item in question.changes}
