@@ -35,7 +35,7 @@ def beside_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMGRAPH_RAG_MODEL", "qwen2.5-coder-0.5b-instruct")
-    monkeypatch.setenv("MEMGRAPH_RAG_MAX_NODES", "24")
+    monkeypatch.setenv("MEMGRAPH_RAG_MAX_NODES", "8")
 
 
 def run(snippet: str, name: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ BOLT_PORT = 7687
 HTTP_PORT = 7474
 
 _USER = "neo4j"
-_HEAP = "1g"
+JAVA_OPTIONS = ["-Xmx1g", "-Dfile.encoding=UTF-8", "--enable-native-access=ALL-UNNAMED"]
 _SHORTEST_PASSWORD = 8  # Neo4j refuses shorter ones
 _POLL_S = 0.1
 
@@ -265,8 +265,7 @@ def _inheritable() -> list[int]:
 
 
 def _java(neo4j: Distribution) -> list[str]:
-    options = [f"-Xmx{_HEAP}", "-Dfile.encoding=UTF-8", "--enable-native-access=ALL-UNNAMED"]
-    return [str(neo4j.java), *options, "-cp", os.pathsep.join(map(str, neo4j.jars))]
+    return [str(neo4j.java), *JAVA_OPTIONS, "-cp", os.pathsep.join(map(str, neo4j.jars))]
 
 
 def _wait_until_it_answers(server: RunningServer, timeout_s: float) -> None:
