@@ -94,7 +94,7 @@ class Settings(BaseSettings):
         """A segment is read in one piece, beside a question, other nodes and the answer."""
         most = others.data.get("window", segment_tokens * 2) // 2
         if segment_tokens > most:
-            raise ValueError(f"expected at most {most}, half of the window")
+            raise ValueError(f"Expected at most {most}, half of the window")
         return segment_tokens
 
     @classmethod

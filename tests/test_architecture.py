@@ -276,3 +276,14 @@ def test_facts_are_attributes_and_survive_a_copy(error: type[errors.MemgraphRagE
 
 def test_only_what_may_pass_by_itself_is_worth_a_retry() -> None:
     assert {error.__name__ for error in FAMILY if error.retryable} == {"StoreLocked", "StoreUnavailable"}
+
+
+LONGEST_TEST_NAME = 69
+
+
+def test_names_of_tests_say_condition_and_outcome_in_short() -> None:
+    places = [*Path(__file__).parent.rglob("*.py"), *(PACKAGE / "testing").rglob("*.py")]
+    names = [
+        name for place in places for name in re.findall(r"^\s*def (test_\w+)", place.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert [name for name in names if len(name) > LONGEST_TEST_NAME] == []

@@ -149,9 +149,7 @@ def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) 
     assert graph_of(memory) == alone
 
 
-def test_forgetting_by_another_way_to_the_store_clears_what_a_cut_off_build_left(
-    open_memory: OpenMemory, tmp_path: Path
-) -> None:
+def test_forgetting_through_another_memory_clears_an_unfinished_build(open_memory: OpenMemory, tmp_path: Path) -> None:
     left = Generation("A fox.", np.zeros((1, 2), np.int64), np.zeros((1, 1), np.float32), "end", Usage())
     memory = open_memory(cache_dir=tmp_path / "cache")
     memory.add(FOX, key="fox")
@@ -249,7 +247,7 @@ def test_documents_added_together_equal_those_added_one_by_one(open_memory: Open
 
 
 @pytest.mark.parametrize("layers", [("entities",), ("entities", "points")])
-def test_groups_of_documents_are_told_of_in_order_and_compared_with_what_is_then_stored(
+def test_groups_are_reported_in_order_and_compared_with_the_store(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, layers: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("memgraph_rag.operations.sources._GROUP_DOCUMENTS", 2)

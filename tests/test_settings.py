@@ -86,7 +86,7 @@ def test_an_argument_goes_before_the_environment_unless_it_is_none(monkeypatch: 
         ("neo4j_database", ["MEMGRAPH_RAG_NEO4J_DATABASE", "NEO4J_DATABASE"]),
     ],
 )
-def test_our_own_variable_goes_before_those_of_neo4js_tools_and_an_argument_before_all(
+def test_argument_beats_own_variable_which_beats_neo4j_variables(
     monkeypatch: pytest.MonkeyPatch, field: str, variables: list[str]
 ) -> None:
     for variable in reversed(variables):

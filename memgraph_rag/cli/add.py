@@ -101,7 +101,7 @@ def _read_stdin() -> str:
         return typer.get_binary_stream("stdin").read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise DocumentError(
-            f"Expected UTF-8 text on standard input, but: {error.reason} at byte {error.start}. "
+            f"Expected UTF-8 text on standard input, got an error: {error.reason} at byte {error.start}. "
             "Give the text as a file: its encoding is then detected.",
             position=error.start,
         ) from error

@@ -73,7 +73,7 @@ def read_story() -> Document:
         if path.is_file():
             # As text: two checkouts then hold the same document, which a path would deny.
             return Document(path.read_text("utf-8"), _STORY, title=_TITLE)
-    raise SettingsError(f"Expected the story {_STORY} beside the package, but it is not there. Reinstall memgraph_rag.")
+    raise SettingsError(f"Expected the story {_STORY} beside the package, got none. Reinstall memgraph_rag.")
 
 
 def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bool) -> bool:

@@ -59,7 +59,7 @@ def evaluate(
     from memgraph_rag.evaluation.outcomes import Outcomes
 
     if setting not in ("corpus", "closed"):
-        raise typer.BadParameter("expected corpus or closed", param_hint="--setting")
+        raise typer.BadParameter(f"Expected corpus or closed, got {setting!r}.", param_hint="--setting")
     _check_methods(modes or (), strategies or ())
     _check_packages(with_answers=bool(strategies), with_plots=plots)
     folders = [read_folder(path) for path in data]

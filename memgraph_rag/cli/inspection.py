@@ -73,7 +73,7 @@ def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:
     for pair in pairs:
         name, sign, value = pair.partition("=")
         if not name or not sign:
-            raise typer.BadParameter(f"expected NAME=VALUE, got {pair!r}", param_hint="--where")
+            raise typer.BadParameter(f"Expected NAME=VALUE, got {pair!r}.", param_hint="--where")
         try:
             parsed = json.loads(value)
         except ValueError:

@@ -87,7 +87,7 @@ class Place:
         path = file_of(self.store) if self.store else None
         if path is not None and not path.exists():
             raise StoreUnavailable(
-                f"Expected a memory at {self.store}; there is no such file. Look at its name, or begin one: "
+                f"Expected a memory at {self.store}, got no such file. Look at its name, or begin one: "
                 f"memgraph-rag add FILE --store {self.store}",
                 store=self.store,
             )

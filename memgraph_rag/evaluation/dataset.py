@@ -151,7 +151,7 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
     except (KeyError, TypeError, AttributeError) as error:
         raise DocumentError(
             f'Expected the format of the evaluation data in {path}, {{"question": …}} and {{"doc_id": …, "text": …}}, '
-            f"but: {error!r}.",
+            f"got an error: {error!r}. Mend the line.",
             path=path,
         ) from error
     _check(folder, path)
@@ -196,7 +196,9 @@ def _check(folder: Folder, path: Path) -> None:
         units = () if turns else question.units
         named = {*(question.documents or ()), *units, *question.context, *(key for key, _, _ in question.spans)}
         if missing := sorted(named - held):
-            raise DocumentError(f"Expected the documents of every question in {path}, but there is no {missing[0]!r}.")
+            raise DocumentError(
+                f"Expected the documents of every question in {path}, got none with the id {missing[0]!r}. Add it."
+            )
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -205,11 +207,14 @@ def _rows(path: Path) -> list[dict[str, Any]]:
             return [json.loads(line) for line in lines if line.strip()]
     except FileNotFoundError as error:
         raise DocumentError(
-            f"Expected a folder with docs.jsonl and questions.jsonl, but there is no {path.name} in {path.parent}.",
+            f"Expected a folder with docs.jsonl and questions.jsonl, got no {path.name} in {path.parent}. Name "
+            "another folder.",
             path=path,
         ) from error
     except (OSError, ValueError) as error:
-        raise DocumentError(f"Expected one JSON object a line in {path}, but: {error}.", path=path) from error
+        raise DocumentError(
+            f"Expected one JSON object a line in {path}, got an error: {error}. Mend the line.", path=path
+        ) from error
 
 
 def _question(row: Mapping[str, Any], place: int, kind: str) -> Question:
@@ -239,7 +244,7 @@ def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """
     values = row.get(name) or []
     if not isinstance(values, list) or not all(isinstance(value, (str, int, float)) for value in values):
-        raise TypeError(f"expected a list of texts as {name!r}, got {values!r:.80}")
+        raise TypeError(f"Expected a list of texts as {name!r}, got {values!r:.80}")
     return tuple(map(str, values))
 
 

@@ -73,7 +73,9 @@ class Outcomes:
             folder.mkdir(parents=True, exist_ok=True)
             rows = {name: _rows(path) for name, path in self._paths.items()}
         except OSError as error:
-            raise SettingsError(f"Expected a folder that can be written to, but: {error}.", path=folder) from error
+            raise SettingsError(
+                f"Expected a folder that can be written to, got an error: {error}. Name another.", path=folder
+            ) from error
         self._by_key = {row["key"]: _outcome(row) for row in rows["outcomes"]}
         self._buildings = [Building(**row) for row in rows["buildings"]]
 

@@ -67,7 +67,8 @@ class Run:
         held = {record.key for record in self.memory.documents()}
         if others := sorted(held - {document.key for document in self.folder.documents}):
             raise DocumentError(
-                f"Expected the documents of {self.folder.name} in the namespace {self.memory.namespace!r}, but it also "
+                f"Expected the documents of {self.folder.name} in the namespace {self.memory.namespace!r}, got one "
+                "that also "
                 f"holds {others[0]!r}. Name another --store.",
                 key=others[0],
             )

@@ -122,7 +122,8 @@ class AttentionMeter:
         """(B, Tq, S) float32: attention of each query to each span, mean over layers, heads and the span's tokens."""
         if self._sum is None:
             raise ModelError(
-                "Expected the model to call the measured attention, but no layer did. Use a causal model whose "
+                "Expected the model to call the measured attention, got one of which no layer did. Use a causal "
+                "model whose "
                 "attention goes through transformers' AttentionInterface."
             )
         return self._sum / self._layers / self.spans.tokens[:, None]

@@ -139,12 +139,15 @@ def read_calibration(path: Path, *, fingerprint: str) -> HeadCalibration:
     try:
         calibration = HeadCalibration.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise ModelError(f"Expected a calibration in {path}, but: {error}.", path=path) from error
+        raise ModelError(
+            f"Expected a calibration in {path}, got an error: {error}. Name another file.", path=path
+        ) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise ModelError(
-            f"Expected a calibration of version {VERSION} in {path}, but {where}: {first['msg']}. {advice}", path=path
+            f"Expected a calibration of version {VERSION} in {path}, got another ({where}: {first['msg']}). {advice}",
+            path=path,
         ) from error
     if calibration.fingerprint != fingerprint:
         raise ModelError(
@@ -167,4 +170,6 @@ def write_calibration(calibration: HeadCalibration, path: Path) -> None:
         scratch.write_text(calibration.model_dump_json(indent=1) + "\n", "utf-8")
         scratch.replace(path)
     except OSError as error:
-        raise ModelError(f"Expected to write a calibration to {path}, but: {error}.", path=path) from error
+        raise ModelError(
+            f"Expected a file that can be written, got an error: {error}. Name another than {path}.", path=path
+        ) from error

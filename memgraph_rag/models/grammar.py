@@ -60,7 +60,8 @@ class Grammars:
         matcher = LLMatcher(self._tokenizer, LLMatcher.grammar_from_json_schema(schema))
         if matcher.is_error():
             raise ModelError(
-                f"Expected a JSON Schema that can be written under, but: {matcher.get_error()}", schema=schema
+                f"Expected a JSON Schema that can be written under, got one that it refuses: {matcher.get_error()}",
+                schema=schema,
             )
         return matcher
 

@@ -136,7 +136,7 @@ class TransformersModel:
             config = AutoConfig.from_pretrained(self._folder)
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"Expected a tokenizer and a config.json in {self._folder}, but they could not be read: {error} "
+                f"Expected a tokenizer and a config.json in {self._folder}, got an error: {error} "
                 "Give a folder that transformers can load, or a name that 'memgraph-rag doctor' lists.",
                 model=self.name,
             ) from error
@@ -180,7 +180,9 @@ class TransformersModel:
                     self._folder, dtype=self.dtype, attn_implementation=attention.IMPLEMENTATION
                 )
         except (OSError, ValueError) as error:
-            raise ModelError(f"Expected model weights in {self._folder}, but: {error}", model=self.name) from error
+            raise ModelError(
+                f"Expected model weights in {self._folder}, got an error: {error}", model=self.name
+            ) from error
         attention.require_attention_interface(network)
         torch.nn.Module.to(network, self.device)
         return network.eval().requires_grad_(False)

@@ -87,7 +87,8 @@ def export_documents(store: GraphStore, path: Path, embedder: Embedder) -> int:
     """
     if (place := open_place(path)) is not None:
         raise DocumentError(
-            f"Expected a new file, or an archive to replace; {path} holds something else: it belongs to the open "
+            f"Expected a new file, or an archive to replace, got {path}, which holds something else: it belongs to "
+            "the open "
             f"store {place}. Name another file.",
             path=path,
         )

@@ -153,7 +153,7 @@ class OpenMemory:
         self._process.require()
         if self._store.read_only:
             raise StoreReadOnly(
-                f"Expected a memory that may be changed; {self.settings.store} was opened for reading only. Open it "
+                f"Expected a memory that may be changed, got {self.settings.store}, opened for reading only. Open it "
                 "again without read_only."
             )
 

@@ -197,8 +197,9 @@ class NamespaceIndex:
         needed = self._bytes_of(segments)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
-                f"Expected a namespace whose graph search fits {self._most_bytes / 2**20:,.0f} MiB of memory; "
-                f"{segments:,} segments need about {needed / 2**20:,.0f} MiB. Raise search_memory_mib, or search with "
+                f"Expected a namespace whose graph search fits {self._most_bytes / 2**20:,.0f} MiB of memory, got "
+                f"{segments:,} segments that need about {needed / 2**20:,.0f} MiB. Raise search_memory_mib, or "
+                "search with "
                 'mode="hybrid", which the database does itself.',
                 segments=segments,
                 needed_bytes=needed,

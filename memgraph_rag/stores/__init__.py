@@ -61,13 +61,13 @@ def open_store(
         return LadybugStore(open_file(where, read_only=read_only), namespace=namespace, read_only=read_only)
     if scheme[1].lower() not in NEO4J_SCHEMES:
         raise SettingsError(
-            f"expected an address that begins with one of {', '.join(NEO4J_SCHEMES)}, or the path of a file; came "
-            f"{scheme[0]}. Neo4j's own port is 7687: neo4j://localhost:7687.",
+            f"Expected an address that begins with one of {', '.join(NEO4J_SCHEMES)}, or the path of a file, got "
+            f"{scheme[0]}. Use Neo4j's own port, 7687: neo4j://localhost:7687.",
             scheme=scheme[1],
         )
     if "@" in where:
         raise SettingsError(
-            f"expected {scheme[0]}host:port; came an address with a user in it. Give user= and password= apart, so "
+            f"Expected {scheme[0]}host:port, got an address with a user in it. Give user= and password= apart, so "
             "that the password stays out of messages.",
             scheme=scheme[1],
         )

@@ -37,7 +37,7 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
         if run("read/find_documents", document_ids=[document_id]) == document_rows:  # else it was written meanwhile
             return _checked(graph, held)
     raise StoreError(
-        f"expected document {document_id} to stay as it is while it is read; it was written {_TRIES} times meanwhile. "
+        f"Expected document {document_id} to stay as it is while it is read, got {_TRIES} writes meanwhile. "
         "Try again when that is done.",
         document_id=document_id,
     )
@@ -47,8 +47,8 @@ def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
     """The graph, if it is all that the store counts, and everything in it has an embedding."""
     if _counted(graph) != held:
         raise StoreError(
-            f"expected all of document {graph.document.key!r}, {dict(held)}; came {_counted(graph)}. This version of "
-            'memgraph_rag cannot read all that is stored of it, or the graph is damaged: "memgraph-rag doctor" tells.',
+            f"Expected all of document {graph.document.key!r}, {dict(held)}, got {_counted(graph)}. This version of "
+            'memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
     embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]

@@ -301,7 +301,7 @@ def numbers(vector: Vector) -> list[float]:
     """
     if not np.isfinite(vector).all() or not vector.any():
         raise StoreError(
-            f"expected a vector of finite numbers, not all 0; came one of shape {vector.shape} with norm "
+            f"Expected a vector of finite numbers, not all 0, got one of shape {vector.shape} with norm "
             f"{float(np.linalg.norm(vector))}. Embed a text that says something."
         )
     return vector.tolist()

@@ -279,8 +279,8 @@ def _begin_extending(run: Run, graph: DocumentGraph, namespace: str, *, of_some:
     stored = run("read/find_documents", document_ids=[graph.document.id])
     if not stored or stored[0]["sha256"] != graph.document.sha256:
         raise DocumentNotFound(
-            f"expected document {graph.document.key!r} in namespace {namespace!r} with the content that the layers "
-            "were built from; it was replaced or forgotten meanwhile. Call deepen() again.",
+            f"Expected document {graph.document.key!r} in namespace {namespace!r} with the content that the layers "
+            "were built from, got none: it was replaced or forgotten meanwhile. Call deepen() again.",
             document_id=graph.document.id,
             namespace=namespace,
         )
@@ -294,7 +294,7 @@ def _check_segments(run: Run, graph: DocumentGraph, *, of_some: bool) -> None:
     came = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
     if not (set(came) <= set(stored) if of_some else came == stored):
         raise StoreError(
-            f"expected the {len(stored)} segments that are stored of document {graph.document.key!r}; came "
+            f"Expected the {len(stored)} segments that are stored of document {graph.document.key!r}, got "
             f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
             document_id=graph.document.id,
         )
@@ -309,7 +309,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
     known = run("read/find_document_keys", document_ids=[document_id])
     if not known:
         raise DocumentNotFound(
-            f"no document {document_id!r} in namespace {namespace!r}. documents() lists what is there.",
+            f"Expected the id of a document in namespace {namespace!r}, got {document_id!r}. documents() lists all.",
             document_id=document_id,
             namespace=namespace,
         )

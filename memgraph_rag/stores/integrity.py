@@ -88,7 +88,7 @@ def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
         if version() == before:
             return _flaws(survey)
     raise StoreError(
-        f"expected a graph that nobody changes while it is examined; it was written during each of {_TRIES} tries. "
+        f"Expected a graph that nobody changes while it is examined, got writes during each of {_TRIES} tries. "
         "Wait, or open it without read_only: writers then wait."
     )
 

@@ -28,7 +28,7 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
     """
     if question.id != question_id(namespace, question.text):  # else two namespaces might share it
         raise StoreError(
-            f"expected the id of a question to be made of namespace {namespace!r} and its text; came {question.id}. "
+            f"Expected the id of a question to be made of namespace {namespace!r} and its text, got {question.id}. "
             "Use question_id(namespace, text).",
             question_id=question.id,
         )
@@ -57,8 +57,8 @@ def _check_still_there(run: Run, question: Question, namespace: str) -> None:
         for node, cited in zip(quoted, question.answer.citations, strict=True)
     ):
         raise DocumentNotFound(
-            f"expected all that was read for the question to be in namespace {namespace!r} still; a document was "
-            "replaced or forgotten while it was asked. Nothing was kept; ask again.",
+            f"Expected all that was read for the question to be in namespace {namespace!r} still, got less: a document "
+            "was replaced or forgotten while it was asked. Nothing was kept; ask again.",
             namespace=namespace,
         )
 
@@ -71,7 +71,7 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
     """
     if not run("read/find_questions", question_ids=[one_id]):
         raise QuestionNotFound(
-            f"no kept question {one_id!r} in namespace {namespace!r}. questions() lists those that are there.",
+            f"Expected the id of a kept question in namespace {namespace!r}, got {one_id!r}. questions() lists all.",
             question_id=one_id,
             namespace=namespace,
         )

@@ -192,7 +192,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             self._require_open()
             if self._file.place == IN_MEMORY:
                 raise StoreError(
-                    "expected a file to embed anew; came a graph in memory only. Add its documents to a new one."
+                    "Expected a file to embed anew, got a graph in memory only. Add its documents to a new one."
                 )
             self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
             self._file.generation += 1
@@ -214,7 +214,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                 new.write_many(some)
             if _contributed(new.statistics()) != _contributed(old.statistics()):
                 raise StoreError(
-                    f"expected all of namespace {namespace!r}, {dict(old.statistics())}, with its new embeddings; came "
+                    f"Expected all of namespace {namespace!r}, {dict(old.statistics())}, with its new embeddings, got "
                     f"{dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
                     "was changed.",
                     namespace=namespace,

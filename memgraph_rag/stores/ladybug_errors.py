@@ -35,7 +35,8 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
     (
         "Could not set lock",
         StoreLocked,
-        "expected {place} to be free; {who} has it open. Close it there, or use a Neo4j server for several processes.",
+        "Expected {place} to be free, got a lock: {who} has it open. Close it there, or use a Neo4j server for several "
+        "processes.",
     ),
     (
         "WAL file is corrupted|Checksum verification failed|corrupted WAL tail",
@@ -63,27 +64,29 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
     (
         "No space left|Cannot write to file|File too large|refuses further writes",
         StoreError,
-        "no space to write {place} ({reason}). The last write was not kept. Make room, then open the file again.",
+        "Expected room on the disk, got no space to write {place} ({reason}). The last write was not kept. Make "
+        "room, then "
+        "open the file again.",
     ),
     (
         "Permission denied|Read-only file system|Operation not permitted",
         StoreAccessDenied,
-        "expected a file that may be read and written; {place} may not ({reason}). Change its rights, or use another.",
+        "Expected a file that may be read and written, got {place} ({reason}). Change its rights, or use another.",
     ),
     (
         "File name too long",
         StoreError,
-        "expected a path as short as the system wants it; {place} is too long ({reason}). Use a shorter one.",
+        "Expected a path as short as the system wants it, got {place} ({reason}). Use a shorter one.",
     ),
     (
         "File exists|Not a directory",
         StoreError,
-        "expected {place} in a folder; something above it is a file ({reason}). Name another place.",
+        "Expected {place} in a folder, got a file above it ({reason}). Name another place.",
     ),
     (
         r"^\[Errno 2\]",
         StoreError,
-        "expected the folder of {place} where it was; it is not there ({reason}). Put it back, or use another file.",
+        "Expected the folder of {place} where it was, got none ({reason}). Put it back, or use another file.",
     ),
     (
         r"Table \w+ does not exist",

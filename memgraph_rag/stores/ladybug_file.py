@@ -324,7 +324,7 @@ def _create(place: str) -> None:
     with in_our_words(place):
         if Path(place).is_dir():
             raise StoreError(
-                f"expected a file; {place} is a folder. Name a file in it: {place}/notes.lbug.", path=place
+                f"Expected a file, got the folder {place}. Name a file in it: {place}/notes.lbug.", path=place
             )
         if Path(place).exists():
             return
@@ -347,14 +347,18 @@ def _replace(place: str, scratch: Path) -> None:
     for kept in (Path(place + suffix) for suffix in PENDING):  # taken for the new file's
         if kept.exists() and kept.stat().st_size:
             raise StoreError(
-                f"expected {place} to be closed with nothing beside it; {kept} is still there. Nothing was changed; "
+                f"Expected {place} to be closed with nothing beside it, got {kept} beside it. Nothing was changed; "
                 "open the file again, and then try once more.",
                 path=place,
             )
     _flush(scratch)
     with in_our_words(place), old.open("rb+") as held:
         if not _lock(held.fileno()):
-            raise StoreLocked(f"another process opened {place} meanwhile. Close it there, then try again.", path=place)
+            raise StoreLocked(
+                f"Expected {place} for this process alone, got another that opened it meanwhile. Close it there, "
+                "then try again.",
+                path=place,
+            )
         scratch.replace(old)
         _flush(old.parent)
 
@@ -387,7 +391,7 @@ def _require_space(place: str, row_bytes: int) -> None:
         free = shutil.disk_usage(Path(place).parent).free
     if free < needed:
         raise StoreError(
-            f"expected {needed >> 20} MiB of free space beside {place}; there are {free >> 20} MiB. Nothing was "
+            f"Expected {needed >> 20} MiB of free space beside {place}, got {free >> 20} MiB. Nothing was "
             "written. Make room, or move the file.",
             path=place,
             free=free,

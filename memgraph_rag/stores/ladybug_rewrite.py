@@ -54,8 +54,8 @@ def _copy(old: LadybugFile, new: LadybugFile, name: str, match: str, ends: list[
     (counted,) = new.read(f"{match} RETURN count(*) AS count", {})
     if counted["count"] != rows.num_rows:
         raise StoreError(
-            f"expected {rows.num_rows} rows of {name} in the copy of {old.place}; came {counted['count']}. "
-            "The file was left as it was.",
+            f"Expected {rows.num_rows} rows of {name} in the copy of {old.place}, got {counted['count']}. "
+            "The file was left as it was: run memgraph-rag doctor.",
             path=old.place,
             table=name,
         )

@@ -199,8 +199,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
             self._remake(self._misfits(dimension), dimension)
             return
         raise StoreError(
-            f"expected {self._connection.address} to stay as it is while it is embedded anew; it was written {TRIES} "
-            "times meanwhile. Nothing was changed; try again when there is less to do.",
+            f"Expected {self._connection.address} to stay as it is while it is embedded anew, got {TRIES} writes "
+            "meanwhile. Nothing was changed; try again when there is less to do.",
             address=self._connection.address,
         )
 
@@ -255,8 +255,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
             StoreError: always.
         """
         raise StoreError(
-            f"expected an embedded store to purge; {self._connection.address} is a server, whose files no client can "
-            "rewrite. What Neo4j keeps of what was forgotten, and for how long, is in docs/security.md.",
+            f"Expected an embedded store to purge, got the server {self._connection.address}, whose files no client "
+            "rewrites. Read in docs/security.md what Neo4j keeps of what was forgotten, and for how long.",
             address=self._connection.address,
         )
 

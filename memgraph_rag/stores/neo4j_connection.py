@@ -307,7 +307,7 @@ def _in_our_words(address: str, database: str | None, began: float) -> Iterator[
         yield
     except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConnectionPoolError) as exc:
         raise StoreUnavailable(
-            f"no Neo4j answered at {address} within {time.monotonic() - began:.1f} s. Start one with "
+            f"Expected a Neo4j at {address}, got no answer within {time.monotonic() - began:.1f} s. Start one with "
             '"memgraph-rag neo4j start", or use a file: Memory("notes.lbug").',
             address=address,
         ) from exc
@@ -319,7 +319,7 @@ def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, da
     code = getattr(exc, "code", None) or ""
     if code.endswith("DatabaseNotFound"):
         return StoreAccessDenied(
-            f"expected a database named {database!r} at {address}; there is none. Name another, or leave database "
+            f"Expected a database named {database!r} at {address}, got none. Name another, or leave database "
             "out for the user's own.",
             address=address,
             database=database,
@@ -332,15 +332,18 @@ def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, da
         )
     if isinstance(exc, exceptions.AuthError) or code.startswith(DENIED):
         return StoreAccessDenied(
-            f"expected a user and password that {address} knows; they were refused. Check user= and password=, or "
-            "NEO4J_USERNAME and NEO4J_PASSWORD.",
+            f"Expected a user and password that {address} knows, got others: they were refused. Check user= and "
+            "password=, or NEO4J_USERNAME and NEO4J_PASSWORD.",
             address=address,
         )
     if isinstance(exc, exceptions.DatabaseUnavailable):
         return StoreUnavailable(
-            f"the database {database!r} at {address} is not running. Start it, or look into the server's log.",
+            f"Expected the database {database!r} at {address} to run, got one that is stopped. Start it, or look "
+            "into the server's log.",
             address=address,
             database=database,
         )
     reason = (getattr(exc, "message", None) or str(exc)).splitlines()[0][:300]
-    return StoreError(f"Neo4j at {address} failed: {code or type(exc).__name__}: {reason}", address=address, code=code)
+    return StoreError(
+        f"Neo4j at {address} failed. It says {code or type(exc).__name__}: {reason}", address=address, code=code
+    )

@@ -114,7 +114,9 @@ class Home:
         it ends.
         """
         if sys.platform == "win32":
-            raise SettingsError("a local Neo4j runs on Linux and macOS; on Windows use Docker: docker compose up -d")
+            raise SettingsError(
+                "Expected Linux or macOS for a local Neo4j, got Windows. Use Docker: docker compose up -d."
+            )
         import fcntl  # there is none on Windows
 
         descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)

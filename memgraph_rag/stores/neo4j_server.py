@@ -210,7 +210,7 @@ def _bound_port(probe: socket.socket, port: int) -> int:
     try:
         probe.bind((LOCALHOST, port))
     except (OSError, OverflowError) as exc:
-        message = f"port {port} cannot be used ({exc}). Stop the program that has it, or choose another port."
+        message = f"Expected a free port, got {port} ({exc}). Stop the program that has it, or choose another port."
         raise SettingsError(message, port=port) from exc
     return int(probe.getsockname()[1])
 
@@ -307,7 +307,9 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
         except ClientError as exc:
             refused = exc
         except DriverError as exc:
-            raise StoreUnavailable(f"Neo4j at {server.bolt_uri} stopped answering: {exc}", uri=server.bolt_uri) from exc
+            raise StoreUnavailable(
+                f"Neo4j at {server.bolt_uri} stopped answering. It said: {exc}", uri=server.bolt_uri
+            ) from exc
         else:
             home.forget_generated_password()
             return password

@@ -143,7 +143,7 @@ def _damage_told(question_id: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as exc:  # of the JSON in it, or of what that holds
         raise StoreError(
-            f"expected a kept question as it was written; came {question_id}, which cannot be read ({exc}). Forget it: "
+            f"Expected a kept question as it was written, got {question_id}, which cannot be read ({exc}). Forget it: "
             f"memgraph-rag forget --question {question_id}",
             question_id=question_id,
         ) from exc

@@ -92,8 +92,8 @@ def check_named(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
         for end in (relation.source_id, relation.target_id):
             if (relation.segment_id, end) not in named:
                 raise StoreError(
-                    f"expected relations between entities that their segment mentions, in document "
-                    f"{graph.document.key!r}; came {relation.description[:80]!r} with an end, {end}, that it does not. "
+                    f"Expected relations between entities that their segment mentions, in document "
+                    f"{graph.document.key!r}, got {relation.description[:80]!r} with an end, {end}, that it does not. "
                     "Give the mention too.",
                     relation=relation,
                 )

@@ -300,8 +300,8 @@ def decode_surfaces(row: Row) -> Counter[tuple[str, str]]:
         return Counter({(str(surface), str(kind)): int(count) for surface, kind, count in json.loads(row["surfaces"])})
     except (TypeError, ValueError) as exc:
         raise StoreError(
-            f"expected how entity {row['id']} is written, as lists of surface, kind and count; came "
-            f"{_in_short(row['surfaces'])}. The graph is damaged: memgraph-rag doctor --repair.",
+            f"Expected how entity {row['id']} is written, as lists of surface, kind and count, got "
+            f"{_in_short(row['surfaces'])}. The graph is damaged: run memgraph-rag doctor --repair.",
             entity_id=row["id"],
         ) from exc
 
@@ -362,7 +362,7 @@ def decode_document(row: Row) -> DocumentRecord:
         metadata = dict(json.loads(row["metadata"]))
     except (TypeError, ValueError) as exc:
         raise StoreError(
-            f"expected the metadata of document {row['key']!r} as a JSON object; came {_in_short(row['metadata'])}. "
+            f"Expected the metadata of document {row['key']!r} as a JSON object, got {_in_short(row['metadata'])}. "
             "The graph is damaged: use a copy of it, or remove the document by open_store(…).forget("
             f"{row['id']!r}) and add it again.",
             document_id=row["id"],

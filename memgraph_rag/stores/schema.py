@@ -27,15 +27,15 @@ def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: 
         return
     if stored["version"] > version:
         raise SchemaMismatch(
-            f"expected a store of schema version {version} or lower; {address} has version {stored['version']}. "
+            f"Expected a store of schema version {version} or lower, got {address} of version {stored['version']}. "
             "Upgrade memgraph_rag, or use another store.",
             expected=version,
             stored=stored["version"],
         )
     if (stored["embedder"], stored["dimension"]) != (embedder, dimension):
         raise SchemaMismatch(
-            f"{address} was built with the embedder {stored['embedder']} ({stored['dimension']} dimensions); came "
-            f"{embedder} ({dimension}). Use that embedder, or add the documents to a new store.",
+            f"Expected the embedder that {address} was built with, {stored['embedder']} ({stored['dimension']} "
+            f"dimensions), got {embedder} ({dimension}). Use that embedder, or add the documents to a new store.",
             expected=stored["embedder"],
             came=embedder,
         )
@@ -49,7 +49,7 @@ def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> N
     """
     if stored.get("version", 0) < version:
         raise StoreReadOnly(
-            f"expected a store of schema version {version} to read; {address} has "
+            f"Expected a store of schema version {version} to read, got {address} with version "
             f"{stored.get('version', 'none')}. Open it once without read_only: that brings it up to date.",
             expected=version,
             stored=stored.get("version"),
@@ -59,7 +59,7 @@ def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> N
 def embedded_anew(address: str) -> SchemaMismatch:
     """The error of a store whose embeddings were replaced while it was open."""
     return SchemaMismatch(
-        f"expected the embeddings that {address} had when it was opened; it was embedded anew meanwhile. Open it "
+        f"Expected the embeddings that {address} had when it was opened, got others: it was embedded anew. Open it "
         "again, with the new embedder.",
         address=address,
     )

@@ -98,7 +98,7 @@ def check_question(question: Question) -> None:
             text.encode()
         except UnicodeEncodeError as exc:
             raise StoreError(
-                f"expected text in a question and its answer; came half a surrogate pair, {text[exc.start]!r}. Keep it "
+                f"Expected text in a question and its answer, got half a surrogate pair, {text[exc.start]!r}. Keep it "
                 "without.",
                 question_id=question.id,
             ) from exc
@@ -128,7 +128,7 @@ def _check_storable(record: DocumentRecord, texts: Iterable[str]) -> None:
             text.encode()
         except UnicodeEncodeError as exc:
             raise DocumentError(
-                f"expected text in document {record.key!r}; came half a surrogate pair, {text[exc.start]!r}, at "
+                f"Expected text in document {record.key!r}, got half a surrogate pair, {text[exc.start]!r}, at "
                 f"character {exc.start}. Decode the source with errors='replace'.",
                 key=record.key,
             ) from exc

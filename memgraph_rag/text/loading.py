@@ -250,10 +250,11 @@ def _check_key(key: object) -> None:
         raise DocumentError(f"Expected a key as a str, got {type(key).__name__}.", key=key)
     if not key.strip() or len(key) > MAX_KEY:
         got = f"{len(key)} characters" if key.strip() else "an empty one"
-        raise DocumentError(f"Expected a key of 1 to {MAX_KEY} characters, got {got}. Pass another: key=…", key=key)
+        raise DocumentError(f"Expected a key of 1 to {MAX_KEY} characters, got {got}. Pass another by key=….", key=key)
     if not is_storable(key):
         raise DocumentError(
-            f"Expected a key that can be stored, got NUL or a lone surrogate in {key!r}. Pass another: key=…", key=key
+            f"Expected a key that can be stored, got NUL or a lone surrogate in {key!r}. Pass another by key=….",
+            key=key,
         )
 
 

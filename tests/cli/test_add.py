@@ -46,7 +46,7 @@ def test_of_several_files_a_bad_one_is_told_and_the_others_are_kept(cli, write, 
     assert len(cli.json("documents")) == 2
 
 
-def test_of_one_file_the_failure_is_in_the_json_and_else_the_error_of_the_command(cli, tmp_path) -> None:
+def test_single_failing_file_is_in_the_json_else_a_command_error(cli, tmp_path) -> None:
     told = cli.json("add", tmp_path / "missing.txt", status=1)
     assert told["receipts"] == []
     assert [failure["error"] for failure in told["failures"]] == ["DocumentError"]

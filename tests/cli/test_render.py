@@ -24,7 +24,7 @@ def test_a_node_from_one_list_takes_one_line() -> None:
     assert line.split() == ["3", "text", "1.000", "0.50000", "0.25", "Ben", "lives", "in", "Rome."]
 
 
-def test_sources_relation_what_was_dropped_and_what_is_missing_are_told_below() -> None:
+def test_step_shows_sources_relation_dropped_nodes_and_reason_below() -> None:
     step = Step(
         SEGMENT,
         0.75,

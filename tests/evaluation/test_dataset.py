@@ -12,7 +12,7 @@ from memgraph_rag.evaluation import dataset
 from memgraph_rag.text.loading import load
 
 
-def test_turns_follow_the_order_of_the_messages_not_the_offsets_of_the_folder(talk: Path):
+def test_turns_follow_the_messages_not_the_offsets_of_the_folder(talk: Path):
     folder = dataset.read_folder(talk)
     (document,) = folder.documents
     assert [turn.time for turn in document.turns] == ["2023-05-08T13:56:00"] * 3

@@ -66,7 +66,7 @@ def test_no_query_finds_what_is_forgotten(place: Place) -> None:
     assert files_with(place.cache, *SECRETS) == []
 
 
-def test_of_a_replaced_text_a_stale_question_keeps_what_it_quotes_and_nothing_else(place: Place) -> None:
+def test_stale_question_keeps_only_its_quotes_of_a_replaced_text(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory:
         memory.add(f"{TEXTS['mill', 1]} Wellington was not there.", key="mill")

@@ -94,7 +94,7 @@ def test_a_relation_joins_the_names_that_stand_in_the_text():
     assert rows.usage.model_calls == 1
 
 
-def test_what_no_recognizer_knows_becomes_an_open_mention_wherever_it_stands():
+def test_unrecognized_name_becomes_an_open_mention_everywhere():
     rows = build(
         TEXT, " The red mill burnt down.", replies=[reply(("Ann Lee", "red mill", "Ann Lee married in the red mill."))]
     )
@@ -129,7 +129,7 @@ def test_a_part_of_two_longer_names_means_neither():
     assert rows.relations == ()
 
 
-def test_two_people_of_one_name_are_one_entity_and_cannot_be_joined_to_themselves():
+def test_namesakes_are_one_entity_without_a_relation_to_itself():
     rows = build(
         "John Smith met John Smith.", replies=[reply(("John Smith", "JOHN SMITH", "John Smith met John Smith."))]
     )
@@ -156,7 +156,7 @@ def test_names_are_found_in_any_case_accent_and_script(text: str, one: str, othe
     assert len(rows.mentions) >= 2
 
 
-def test_a_document_of_one_segment_has_relations_too_and_one_without_has_none():
+def test_single_segment_has_relations_and_no_segment_has_none():
     assert build("", replies=[reply()]).relations == ()
     models = FakeModels(FakeLanguageModel())
     empty = SplitDocument("d", "", ())

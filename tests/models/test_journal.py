@@ -47,7 +47,7 @@ def test_what_others_keep_is_neither_found_nor_cleared(tmp_path):
     assert found.text == "Theirs."
 
 
-def test_what_is_kept_is_found_by_another_process_and_gone_when_it_is_settled(tmp_path):
+def test_journal_is_found_by_another_process_and_gone_when_settled(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation("Ünique 🐇\nline"))
     later = Journal(tmp_path / "journal")
     assert later.find("b") is None

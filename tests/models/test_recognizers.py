@@ -276,7 +276,7 @@ def test_spacy_tells_kinds_and_leaves_numbers_and_dates_out(spacy: EntityRecogni
     assert told(spacy, text) == [("John Polson", "PERSON"), ("Microsoft", "ORG"), ("Australia", "GPE")]
 
 
-def test_spacy_without_its_other_parts_finds_what_the_whole_pipeline_finds(spacy: SpacyRecognizer) -> None:
+def test_reduced_spacy_pipeline_finds_the_same_names_as_the_whole(spacy: SpacyRecognizer) -> None:
     import spacy as library
 
     whole = library.load(PACKAGE)
@@ -490,7 +490,7 @@ def test_another_one_than_the_namespaces_is_refused() -> None:
 
 
 @pytest.mark.parametrize("choice", ["spacy", "spacy/no_such_package", "spacy/..", "spacy/a.b", "stanza", "stanza/de/x"])
-def test_what_is_chosen_and_not_installed_is_an_error_that_says_how_to_get_it(nothing_installed, choice: str) -> None:
+def test_missing_recognizer_is_an_error_that_says_how_to_install(nothing_installed, choice: str) -> None:
     with pytest.raises(ModelNotFound, match=r"(?s)none is installed \(.*(pip install|download)"):
         find_recognizer(choice)
 

@@ -149,7 +149,7 @@ def test_spans_without_keys_and_keys_without_spans_get_nothing(path):
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_padding_of_one_row_does_not_reach_it_through_what_another_row_owns(path):
+def test_padding_of_a_row_does_not_reach_it_through_another_row(path):
     case = Case(batch=2, queries=40, keys=40, sharp=40.0)
     query, key, owner = case.tensors()
     padding = torch.zeros(2, 40, dtype=torch.bool, device=DEVICE)
@@ -162,7 +162,7 @@ def test_padding_of_one_row_does_not_reach_it_through_what_another_row_owns(path
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_a_larger_denominator_such_as_of_an_attention_sink_is_taken_as_it_is(path):
+def test_larger_denominator_of_an_attention_sink_is_taken_as_is(path):
     case = Case(groups=2)
     query, key, owner = case.tensors()
     matrix, lse = softmax_matrix(query, key, case)

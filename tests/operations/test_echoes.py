@@ -115,7 +115,7 @@ def test_an_answer_from_a_forgotten_document_is_still_an_echo(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("strategy", ["top_k", "pecan"], ids=["its segment is read", "its point is read"])
-def test_a_document_that_goes_while_it_is_read_is_evidence_when_it_comes_again(tmp_path: Path, strategy: str) -> None:
+def test_document_removed_while_read_is_evidence_when_added_again(tmp_path: Path, strategy: str) -> None:
     text = "Tom built a wooden box for the fox."
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         memory.add(RIVER, key="river")

@@ -118,7 +118,7 @@ def test_relations_reach_the_graph_with_their_vectors(tmp_path, monkeypatch):
         assert_vectors(graph, NORMAL)
 
 
-def test_the_names_of_ends_that_were_stored_earlier_are_read_from_the_graph(tmp_path, monkeypatch):
+def test_names_of_ends_stored_earlier_are_read_from_the_graph(tmp_path, monkeypatch):
     with Memory(tmp_path / "a.lbug", layers=("entities",), **fakes(REPLY)) as memory:
         memory.add(TEXT)
         keeping = Keeping(memory._store, monkeypatch)

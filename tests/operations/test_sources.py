@@ -74,7 +74,7 @@ def test_a_file_that_an_older_version_stored_is_the_same_document(memory: Memory
     assert keys(memory) == ["notes/../notes/garden.md"]
 
 
-def test_a_link_to_a_stored_file_is_that_file_and_may_point_elsewhere_later(memory: Memory) -> None:
+def test_link_to_a_stored_file_is_that_file_until_it_points_elsewhere(memory: Memory) -> None:
     link = Path("latest.md")
     link.symlink_to("notes/garden.md")
     memory.add(Path("notes/garden.md"))
@@ -135,9 +135,7 @@ def test_names_that_are_no_path_are_not_found(memory: Memory, name: str) -> None
         memory.forget(name)
 
 
-def test_links_in_a_circle_and_a_current_folder_that_is_gone_are_errors_of_ours(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_circular_links_and_a_removed_folder_are_our_errors(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.md").symlink_to("b.md")
     Path("b.md").symlink_to("a.md")
     with pytest.raises(DocumentError):

@@ -315,7 +315,7 @@ def test_a_namespace_beyond_the_limit_is_refused_with_the_way_out() -> None:
         index.refresh()
 
 
-def test_a_namespace_that_grows_beyond_the_limit_is_refused_until_it_fits_again() -> None:
+def test_namespace_above_the_limit_is_refused_until_it_fits_again() -> None:
     shelf = films()
     shelf.put("late", ["It rained in Oslo."])
     most_bytes = len(shelf.indexed_segments(since=0)) * (4 * 256 + 700)

@@ -22,7 +22,7 @@ from memgraph_rag.search.name_coverage import asked_about, held, meant
         ("", ""),
     ],
 )
-def test_names_count_where_english_asks_and_without_choices_and_abbreviations(question: str, told: str) -> None:
+def test_names_count_in_english_without_choices_and_abbreviations(question: str, told: str) -> None:
     assert asked_about(question) == told
 
 

@@ -66,7 +66,7 @@ def test_evidence_says_its_text() -> None:
     assert [one.text for one in found] == [one.segment.text for one in found] != []
 
 
-def test_the_path_names_what_the_question_names_or_what_joins_two_that_were_found(tmp_path) -> None:
+def test_path_names_entities_of_the_question_or_joining_segments(tmp_path) -> None:
     with Memory(tmp_path / "x.lbug", embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=None) as memory:
         memory.add("Red Harbour is a film by Otto Brandt about sailors.", key="film")
         memory.add("Otto Brandt grew up in Lund.", key="director")
@@ -113,7 +113,7 @@ def test_a_time_is_refused_where_the_database_searches(mode: str) -> None:
 # ── what a question names ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_a_question_names_comes_in_its_order_and_the_longer_name_wins(tmp_path) -> None:
+def test_names_in_a_question_keep_its_order_and_the_longer_wins(tmp_path) -> None:
     with Memory(
         tmp_path / "names.lbug",
         model=FakeLanguageModel(),

@@ -276,7 +276,7 @@ def test_an_older_schema_is_brought_up(file: Path, monkeypatch: pytest.MonkeyPat
 
 def test_another_embedder_names_both() -> None:
     stored = {"version": 1, "embedder": "mini", "dimension": 384}
-    with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\); came large \(1024\)"):
+    with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\); got large \(1024\)"):
         schema.check(stored, version=1, embedder="large", dimension=1024, address="notes.lbug")
 
 

@@ -137,7 +137,7 @@ def test_a_rewriting_leaves_files_of_the_user_alone(store: LadybugStore, path: P
     assert left == {f"{path.name}.rewriting{neighbour}": "mine" for neighbour in neighbours}
 
 
-def test_what_a_stopped_rewriting_left_goes_at_the_next_opening_for_writing(path: Path) -> None:
+def test_leftovers_of_a_stopped_rewrite_go_at_the_next_opening(path: Path) -> None:
     opened(path).close()
     leftovers = [path.with_name(f"{path.name}.rewriting{suffix}") for suffix in ladybug_paths.ENGINE]
     for leftover in leftovers:

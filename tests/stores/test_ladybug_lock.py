@@ -136,9 +136,7 @@ def test_what_a_killed_process_left_locks_nobody_out(path: Path) -> None:
     assert not lock_file(path).exists()
 
 
-def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_one_that_lies_there(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removed_lock_file_is_not_taken_for_its_successor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last holder removes it between the opening and the locking of the next one."""
     lies_there, looked = ladybug_lock._lies_there, []
 

@@ -130,7 +130,7 @@ def test_every_cut_ends_with_the_last_acknowledged_write(stopped: Stopped) -> No
     assert {ladybug_log.committed_bytes(log[:size]) for size in range(min(stopped.sizes[1], 300))} == {0}
 
 
-def test_a_log_that_is_cut_near_any_record_opens_with_what_was_acknowledged(stopped: Stopped, tmp_path: Path) -> None:
+def test_log_cut_near_any_record_opens_with_acknowledged_writes(stopped: Stopped, tmp_path: Path) -> None:
     log = stopped.log
     chance = random.Random(5)
     near = {end - chance.randint(1, 8) for end in record_ends(log) if end > stopped.sizes[-2]}

@@ -105,7 +105,7 @@ def test_hands_its_password_to_nobody_else(first: RunningServer, home: Path) -> 
 
 
 def test_a_taken_port_is_named(first: RunningServer, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=f"port {first.bolt_port} cannot be used"):
+    with pytest.raises(SettingsError, match=f"Expected a free port, got {first.bolt_port}"):
         start(tmp_path / "other", bolt_port=first.bolt_port)
 
 

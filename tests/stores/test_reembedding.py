@@ -255,5 +255,5 @@ def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
 def test_a_graph_in_memory_only_is_refused() -> None:
     with closing(open_store(":memory:", namespace="n")) as store:
         store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-        with pytest.raises(StoreError, match="expected a file"):
+        with pytest.raises(StoreError, match="Expected a file"):
             store.reembed(embedder=NEW, dimension=5, again=lambda graph: graph)

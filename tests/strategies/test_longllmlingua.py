@@ -46,7 +46,7 @@ def walk(
     return [step for steps in passes for step in steps], getattr(session, "texts", [])
 
 
-def test_what_foretells_the_question_comes_first_and_whole_where_there_is_room() -> None:
+def test_most_predictive_text_comes_first_and_whole_if_it_fits() -> None:
     steps, texts = walk(LongLLMLingua(), [RAIN, FOX])
     assert [step.node.id for step in steps] == ["fox", "rain"]
     assert texts == [FOX.text, RAIN.text]

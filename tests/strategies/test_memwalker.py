@@ -70,7 +70,7 @@ def test_a_text_that_does_not_answer_sends_it_back_and_all_is_read_once() -> Non
     assert steps[-1].stop is StopReason.EXHAUSTED
 
 
-def test_a_reply_without_a_number_on_the_list_is_asked_for_again_then_the_first_is_read() -> None:
+def test_unlisted_number_is_asked_again_then_the_first_node_is_read() -> None:
     session = HandMadeSession(yes=[0.9], replies=["7", "the second", "2"])
     assert ids(walk(session))[0] == "right"
     assert [warmth for _, warmth, _ in session.requests[:3]] == [0.0, 0.7, 0.7]

@@ -162,7 +162,7 @@ def worlds(draw: st.DrawFn) -> World:
     st.sampled_from([0.0, 0.5, 1.0]),
     st.integers(1, 4),
 )
-def test_the_walk_is_that_of_the_plain_reference_however_far_it_reads_ahead(
+def test_walk_equals_the_plain_reference_at_any_read_ahead(
     world: World, threshold: float, needed: int, linear: bool, similarity_weight: float, ahead: int
 ) -> None:
     pecan = Pecan(
@@ -297,7 +297,7 @@ def many_points(**changes) -> World:
     return World(nodes, similarity=similarity, **changes)
 
 
-def test_a_start_set_above_half_the_window_keeps_the_most_similar_in_their_order() -> None:
+def test_start_set_above_half_the_window_keeps_the_most_similar() -> None:
     first = many_points(window=2 * 14 * 3).passes()[0]
     assert ids(first) == ["p1", "p3", "p5"]
 

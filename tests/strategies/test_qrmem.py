@@ -89,13 +89,13 @@ def test_what_is_missing_is_asked_after_each_no_and_told() -> None:
     assert len(session.requests) == 2
 
 
-def test_all_segments_of_the_questions_entities_are_read_first_in_one_pass() -> None:
+def test_segments_of_the_questions_entities_are_read_first_together() -> None:
     steps = read(Qrmem(), session=HandMadeSession(yes=[0.9]), graph=world(similarity={**COSINES, "s4": 0.5}))
     assert ids(steps) == ["s4", "s0", "s1"], "those that name Ann, nearest first"
     assert [step.p_yes for step in steps] == [None, None, 0.9]
 
 
-def test_where_the_question_names_nothing_it_begins_with_what_search_finds() -> None:
+def test_question_without_names_begins_with_search_results() -> None:
     steps = read(Qrmem(start_tokens=28), search=HandMadeSearch(shelf(6)[3:]), session=HandMadeSession(yes=[0.9]))
     assert ids(steps) == ["s3", "s4"]
 
@@ -175,7 +175,7 @@ def test_it_ends_after_its_rounds() -> None:
 
 
 @pytest.mark.slow
-def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -> None:
+def test_entity_in_10_000_segments_costs_a_bounded_number_of_rounds() -> None:
     nodes = [segment(f"s{number:05}", f"d{number:05}") for number in range(10_000)]
     graph = HandMadeGraph(nodes, mentions={node.id: ["Ann"] for node in nodes})
     steps = read(Qrmem(), graph=graph)
@@ -184,7 +184,7 @@ def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -
     assert graph.calls["expand"] <= 8 * 8
 
 
-def test_the_window_is_kept_by_letting_go_of_the_lowest_edge_never_of_the_beginning() -> None:
+def test_full_window_drops_the_lowest_edge_never_the_beginning() -> None:
     relations = [
         relation("Ann", "Ben", "s1"),
         relation("Ann", "Cay", "s2"),
@@ -205,7 +205,7 @@ def test_where_everything_in_hand_scores_more_the_window_ends_it() -> None:
     assert steps[-1].stop is StopReason.WINDOW
 
 
-def test_the_segments_in_hand_are_searched_for_relations_as_often_as_allowed_and_these_are_followed() -> None:
+def test_working_set_is_searched_for_relations_within_the_limit() -> None:
     graph = world(relations=WAY[1:])
     asked: list[tuple[str, list[str]]] = []
 
@@ -229,7 +229,7 @@ def test_the_segments_in_hand_are_searched_for_relations_as_often_as_allowed_and
 # ── TE and GES ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_entity_trial_reads_what_names_the_entities_that_the_model_asks_for() -> None:
+def test_entity_trial_reads_segments_of_requested_entities() -> None:
     session = HandMadeSession(yes=[0.1, 0.1, 0.9], replies=["Cay", "Dan, Cay"])
     steps = read(EntityTrial(start_tokens=14), session=session, graph=world(similarity={"s3": 0.5}))
     assert ids(steps) == ["s0", "s3", "s2"]
@@ -237,7 +237,7 @@ def test_entity_trial_reads_what_names_the_entities_that_the_model_asks_for() ->
     assert steps[-1].stop is StopReason.ANSWERABLE
 
 
-def test_graph_expansion_writes_one_query_from_the_nearest_relations_and_reads_what_it_finds() -> None:
+def test_graph_expansion_reads_results_of_one_query_of_relations() -> None:
     session = HandMadeSession(replies=["Where do Cay and Dan live?"])
     search = HandMadeSearch(shelf(6), named=["Ann"])
     steps = read(GraphExpansion(k=2, threshold=0.6), session=session, search=search)

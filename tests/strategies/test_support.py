@@ -68,7 +68,7 @@ def test_a_segment_read_itself_and_under_a_point_gets_both() -> None:
     ]
 
 
-def test_what_was_chosen_comes_in_the_order_of_reading_and_before_what_was_not() -> None:
+def test_chosen_segments_come_first_in_the_order_of_reading() -> None:
     nodes = [segment(f"s{number}", f"d{number}") for number in range(5)]
     told = [(0.1, 0.0), (0.2, 0.9), (0.9, 0.4), (0.3, 0.0), (0.0, 1.5)]
     trace = [step(node, attention, score) for node, (attention, score) in zip(nodes, told, strict=True)]

@@ -209,7 +209,7 @@ def test_the_budget_is_kept_and_the_walk_is_the_same_again(world: World, most: i
 # ── ways that are known ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_model_whose_attention_ranks_nothing_reads_in_the_order_of_the_entry() -> None:
+def test_attention_without_ranking_reads_in_the_order_of_entry() -> None:
     nodes = shelf(12)
     relations = [relation("Ann", "Ben", "s11"), relation("Ann", "Cay", "s00")]
     world = World(
@@ -277,9 +277,7 @@ def test_why_it_ended_is_said() -> None:
     assert World(shelf(9), found, window=13).walk() == []
 
 
-def test_what_to_search_for_next_is_asked_when_the_model_is_sure_of_no_and_what_both_searches_find_comes_first() -> (
-    None
-):
+def test_sure_no_asks_for_the_next_search_whose_common_hits_lead() -> None:
     found = ["s00", "s01", "s02", "s03"]
     told = {"Where Ben lives.": ["s07", "s03"]}
     world = World(shelf(8), found, yes=[0.1, 0.1], replies=["Where Ben lives."], told=told)
@@ -293,7 +291,7 @@ def test_what_to_search_for_next_is_asked_when_the_model_is_sure_of_no_and_what_
     assert unsure.session.requests == []
 
 
-def test_behind_the_next_search_points_are_compared_with_it_in_the_documents_that_it_finds() -> None:
+def test_after_the_next_search_points_of_its_documents_are_compared() -> None:
     nodes = [segment("s0", "d0"), segment("s1", "d1"), point("p0", "d0"), point("p1", "d1")]
     world = World(nodes, ["s0"], similarity={"p0": 0.8, "p1": 0.4}, yes=[0.1], replies=["Ben."], told={"Ben.": ["s1"]})
     steps = world.walk(Walk(start_nodes=1))
@@ -301,7 +299,7 @@ def test_behind_the_next_search_points_are_compared_with_it_in_the_documents_tha
     assert [step.sources for step in steps[2:]] == [pytest.approx({"similarity": worth}) for worth in (0.75, 0.375)]
 
 
-def test_an_unusable_reply_is_asked_for_again_warmer_and_never_the_same_way() -> None:
+def test_unusable_reply_is_asked_again_at_another_temperature() -> None:
     world = World(shelf(3), ["s00", "s01", "s02"], replies=["", "No.", "Ben's house."])
     steps = world.walk(Walk(start_nodes=1))
     assert steps[0].reason == "Ben's house."
@@ -323,7 +321,7 @@ def test_a_circle_of_relations_ends() -> None:
     assert steps[-1].stop is StopReason.EXHAUSTED
 
 
-def test_an_entity_in_ten_thousand_segments_costs_a_bounded_number_of_rounds() -> None:
+def test_entity_in_10_000_segments_costs_a_bounded_number_of_rounds() -> None:
     nodes: list[Node] = [segment(f"s{number:05}", f"d{number:05}") for number in range(10_000)]
     relations = [relation("Ann", f"n{number}", f"s{number:05}") for number in range(10_000)]
     world = World(nodes, ["s00000"], relations=relations, attention={"s00000": 1.0},

@@ -263,7 +263,7 @@ anything = st.text(st.characters(blacklist_categories=()), min_size=1).filter(st
 
 @given(st.lists(st.builds(Message, anything, anything, st.none() | anything), min_size=1, max_size=8))
 @example([Message("a\x00", "\ud800\x00!", "\udfff"), Message("b", "c\x00", "2024-05-01")])
-def test_turns_hold_their_messages_after_what_cannot_be_stored_is_replaced(messages: list[Message]):
+def test_turns_hold_their_messages_after_unstorable_text_is_replaced(messages: list[Message]):
     document = load(messages)
     assert_turns_tile(document)
     for message, turn in zip(messages, document.turns, strict=True):

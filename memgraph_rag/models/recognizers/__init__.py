@@ -35,7 +35,7 @@ def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = 
     recognizer = _find(choice, stanza_dir)
     if recognizer is None:
         raise ModelNotFound(
-            f"Expected a recognizer of names for {choice!r}, but none is installed{_how_to_get(choice)}, "
+            f"Expected a recognizer of names for {choice!r}, got none: none is installed{_how_to_get(choice)}, "
             'or use recognizer="auto".',
             name=choice,
         )

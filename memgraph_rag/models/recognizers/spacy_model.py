@@ -103,7 +103,7 @@ class SpacyRecognizer:
                 _keep_what_finds_names(pipeline)
             except (OSError, ValueError, ImportError, KeyError) as error:
                 raise ModelError(
-                    f"Expected a spaCy model that finds names in the package {self._package}, but: {error} "
+                    f"Expected a spaCy model that finds names in the package {self._package}, got an error: {error} "
                     f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
                     name=self.name,
                 ) from error

@@ -98,7 +98,8 @@ class StanzaRecognizer:
                 )  # fmt: skip
             except (OSError, ValueError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
                 raise ModelError(
-                    f"Expected a stanza model that finds names in {self._folder / self._language}, but: {error}. "
+                    f"Expected a stanza model that finds names in {self._folder / self._language}, got an error: "
+                    f"{error}. "
                     f"Get it again: python -c 'import stanza; stanza.download(\"{self._language}\")'.",
                     name=self.name, folder=str(self._folder),
                 ) from error  # fmt: skip

@@ -174,7 +174,7 @@ def test_one_write_replaces_all_that_a_question_rests_on(store: GraphStore) -> N
 
 
 @pytest.mark.parametrize("edited", ["one", "other"])
-def test_forgetting_takes_stale_questions_of_what_was_replaced_and_of_what_was_not(
+def test_forgetting_takes_stale_questions_of_all_their_documents(
     store: GraphStore, edited: str
 ) -> None:
     one, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")

@@ -119,7 +119,7 @@ def test_nodes_come_in_the_order_asked(store: GraphStore) -> None:
     assert store.nodes([node.id for node in wanted] + ["x"]) == wanted
 
 
-def test_top_nodes_come_by_document_and_are_segments_where_there_are_no_points(store: GraphStore) -> None:
+def test_top_nodes_come_by_document_and_are_segments_without_points(store: GraphStore) -> None:
     flat, tall = make_graph(store.namespace, "flat"), make_graph(store.namespace, "tall", levels=(2, 1))
     for graph in (flat, tall):
         store.write(graph)
