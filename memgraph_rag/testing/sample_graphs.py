@@ -83,7 +83,7 @@ def entity_id(namespace: str, name: str) -> str:
 
 def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tuple[Mention, ...]:
     """A mention for each capitalised word; words that differ in case only name one entity."""
-    found = [(segment, match) for segment in segments for match in NAME.finditer(segment.text)]
+    matches = [(segment, match) for segment in segments for match in NAME.finditer(segment.text)]
     return tuple(
         Mention(
             entity_id(namespace, match[0]),
@@ -94,7 +94,7 @@ def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tup
             segment.start + match.start(),
             segment.start + match.end(),
         )
-        for segment, match in found
+        for segment, match in matches
     )
 
 
@@ -204,7 +204,7 @@ def make_question(
             sources={"entry": 1 / (place + 3), "attention": 0.0} if place else {},
             via=f"{words} is with {words}" if place == 1 else "",
             reason=words if place == 2 else "",
-            dropped=tuple(one.id for one in nodes[: place - 2]),
+            dropped=tuple(dropped_node.id for dropped_node in nodes[: place - 2]),
         )
         for place, node in enumerate(nodes)
     )
@@ -248,23 +248,23 @@ def make_relations(
         for surface, normal in (names or {}).items()
     }
     mentions = tuple(
-        replace(one, entity_id=renamed[one.entity_id][0], normal=renamed[one.entity_id][1])
-        if one.entity_id in renamed
-        else one
-        for one in graph.mentions
+        replace(mention, entity_id=renamed[mention.entity_id][0], normal=renamed[mention.entity_id][1])
+        if mention.entity_id in renamed
+        else mention
+        for mention in graph.mentions
     )
-    told = [
-        (segment, one, other)
+    pairs_of_segments = [
+        (segment, name, other)
         for segment in graph.segments
-        for one, other in pairwise(NAME.findall(segment.text))
-        if one.casefold() != other.casefold()
+        for name, other in pairwise(NAME.findall(segment.text))
+        if name.casefold() != other.casefold()
     ]
     if pairs is not None:
-        told = [(graph.segments[0], one, other) for one, other in pairs]
+        pairs_of_segments = [(graph.segments[0], name, other) for name, other in pairs]
     relations = []
-    for segment, one, other in told:
-        ends = [(names or {}).get(name, name) for name in (one, other)]
-        text = f"{one} is with {other}."
+    for segment, name, other in pairs_of_segments:
+        ends = [(names or {}).get(surface, surface) for surface in (name, other)]
+        text = f"{name} is with {other}."
         relations.append(
             Relation(
                 make_id(segment.id, *ends, text),
@@ -278,14 +278,16 @@ def make_relations(
         graph,
         mentions=mentions,
         relations=tuple(relations),
-        relation_embeddings=np.array([_at_random(one.id) for one in relations], np.float32).reshape(-1, DIMENSION),
+        relation_embeddings=np.array([_at_random(relation.id) for relation in relations], np.float32).reshape(
+            -1, DIMENSION
+        ),
     )
     return replace(graph, end_embeddings=name_vectors(graph, vectors or {}))
 
 
 def name_vectors(graph: DocumentGraph, vectors: Mapping[str, Vector]) -> Matrix:
     """The embeddings of the names of a document's ends: these, and others at random."""
-    normals = {one.entity_id: one.normal for one in graph.mentions}
+    normals = {mention.entity_id: mention.normal for mention in graph.mentions}
     rows = [vectors.get(normals[end], _at_random(normals[end])) for end in graph.ends]
     return np.array(rows, np.float32).reshape(-1, DIMENSION)
 

@@ -25,7 +25,7 @@ from memgraph_rag.testing.sample_graphs import (
     name_vectors,
     unit,
 )
-from memgraph_rag.testing.store_suite.relations import MEETING, ids, open_mentions, related, told
+from memgraph_rag.testing.store_suite.relations import MEETING, ids, open_mentions, related, relation_ids
 from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph
 
 
@@ -168,7 +168,7 @@ def test_two_namespaces_never_see_each_others_relations(make_store: MakeStore, p
     assert mine.expand(foreign, vector=unit(1), k=99, documents=[document]) == []
     mine.write(graphs[0])
     own = {relation.id for relation in graphs[0].relations}
-    assert set(told(mine.expand([*foreign, *graphs[0].ends], vector=unit(1), k=99))) == own
+    assert set(relation_ids(mine.expand([*foreign, *graphs[0].ends], vector=unit(1), k=99))) == own
     assert mine.expand(foreign, vector=unit(1), k=99) == mine.expand(foreign, vector=None, k=99) == []
     assert mine.segments_naming(foreign, vector=unit(1), k=99) == mine.similar(foreign) == []
     assert mine.relations_of(document) == []

@@ -16,7 +16,7 @@ TEXTS = ("Alice met Bob.", "Bob met Carol.", "Carol met Alice.")
 
 def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
     """The document with these segments as echoes, and nothing derived of them."""
-    segments = tuple(replace(one, echo=one.index in places) for one in graph.segments)
+    segments = tuple(replace(item, echo=item.index in places) for item in graph.segments)
     evidence = {segment.id for segment in segments if not segment.echo}
     summarizes = tuple(edge for edge in graph.summarizes if edge.target_id in evidence)
     summarizing = {edge.source_id for edge in summarizes}
@@ -27,7 +27,7 @@ def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
         point_embeddings=graph.point_embeddings[kept],
         document=replace(graph.document, echoes=len(places)),
         segments=segments,
-        mentions=tuple(one for one in graph.mentions if one.segment_id in evidence),
+        mentions=tuple(item for item in graph.mentions if item.segment_id in evidence),
         summarizes=summarizes,
     )
 
@@ -49,17 +49,19 @@ def test_many_sentences_are_remembered_at_once(store: GraphStore) -> None:
     answers = [Answered(f"{store.namespace}-{number}", tuple("x" * (number % 3))) for number in range(50)]
     store.remember(answers)
     store.remember(answers)
-    assert store.answered([one.id for one in answers]) == {one.id: tuple(sorted({*one.origins})) for one in answers}
+    assert store.answered([answer.id for answer in answers]) == {
+        answer.id: tuple(sorted({*answer.origins})) for answer in answers
+    }
 
 
 def test_answers_go_with_the_last_document(store: GraphStore) -> None:
     first, second = (make_graph(store.namespace, key) for key in ("first", "second"))
     store.write_many([first, second])
-    one = f"{store.namespace}-one"
-    store.remember([Answered(one, (first.document.id,))])
+    answer_id = f"{store.namespace}-one"
+    store.remember([Answered(answer_id, (first.document.id,))])
 
     store.forget(first.document.id)
-    assert list(store.answered([one])) == [one]
+    assert list(store.answered([answer_id])) == [answer_id]
     store.forget(second.document.id)
     assert not store.has_answers()
 
@@ -85,7 +87,7 @@ def test_an_echo_is_kept_and_is_no_evidence(store: GraphStore) -> None:
     assert store.documents() == [graph.document]
     assert store.segments_of(graph.document.id) == list(graph.segments)
     assert store.nodes([echo.id]) == [echo]
-    assert [one.echo for one in store.indexed_segments(since=-1)] == [False, True, False]
+    assert [item.echo for item in store.indexed_segments(since=-1)] == [False, True, False]
     vector, document_ids = graph.segment_embeddings[1], [graph.document.id]
     for hits in (
         store.nearest(vector, k=9),
@@ -94,7 +96,7 @@ def test_an_echo_is_kept_and_is_no_evidence(store: GraphStore) -> None:
         store.matching("Bob Carol", k=9),
         store.matching("Bob Carol", k=9, documents=document_ids),
         store.matching("Bob Carol", k=9, stemming=True),
-        store.segments_naming([one.entity_id for one in graph.mentions], vector=vector, k=9),
+        store.segments_naming([item.entity_id for item in graph.mentions], vector=vector, k=9),
     ):
         assert hits
         assert echo.id not in {hit.node_id for hit in hits}

@@ -76,13 +76,13 @@ def test_an_entity_is_called_what_most_mentions_and_titles_call_it(store: GraphS
 @pytest.mark.parametrize("names", [("Ab", "aB", "AB"), ("\ufb00", "\U0001d400b"), ("Éa", "éa", "Zz"), ("b", "a")])
 def test_of_equally_frequent_surfaces_the_first_by_code_point(store: GraphStore, names: tuple[str, ...]) -> None:
     graph = make_graph(store.namespace, texts=(" ".join(names),))
-    one = make_id(store.namespace, "entity", "one")
+    common_id = make_id(store.namespace, "entity", "one")
     mentions = [mention(store.namespace, graph.segments[0], name) for name in names]
-    mentions = [replace(found, entity_id=one, normal="one") for found in mentions]
+    mentions = [replace(mention, entity_id=common_id, normal="one") for mention in mentions]
 
     store.write(replace(graph, mentions=tuple(mentions)))
 
-    assert store.entities([one])[0].name == min(names)
+    assert store.entities([common_id])[0].name == min(names)
 
 
 def test_hostile_names_come_back_as_they_were(store: GraphStore) -> None:
@@ -91,9 +91,9 @@ def test_hostile_names_come_back_as_they_were(store: GraphStore) -> None:
     mentions = [mention(store.namespace, graph.segments[place], name, f"K{name}") for place, name in enumerate(names)]
     store.write(replace(graph, mentions=tuple(mentions), titles=(title(store.namespace, names[0]),)))
 
-    found = store.entities([one.entity_id for one in mentions])
+    stored = store.entities([item.entity_id for item in mentions])
 
-    assert [(one.normal, one.name, one.kinds[0]) for one in found] == [
+    assert [(item.normal, item.name, item.kinds[0]) for item in stored] == [
         (name.casefold(), name, f"K{name}") for name in names
     ]
 
@@ -140,7 +140,7 @@ def test_forgetting_keeps_what_another_document_names(store: GraphStore) -> None
     assert (receipt.counts["MENTIONS"], receipt.counts["TITLED"]) == (1, 1)
     assert known(store, "wonderland") == []
     assert store.statistics()["Entity"] == 2
-    assert [(one.name, one.kinds) for one in known(store, "alice")] == [("Alice", ("PERSON",))]
+    assert [(entity.name, entity.kinds) for entity in known(store, "alice")] == [("Alice", ("PERSON",))]
 
 
 def without_embeddings(graph: DocumentGraph) -> DocumentGraph:
@@ -228,7 +228,7 @@ def test_rows_of_layers_that_are_not_named_are_refused(store: GraphStore, layers
 def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
     store.write(make_graph(store.namespace))
     other = make_graph(store.namespace, texts=("Alice was tired. A rabbit ran by.", "She ran after it."))
-    other = replace(other, segments=tuple(replace(one, id=one.id[::-1]) for one in other.segments))
+    other = replace(other, segments=tuple(replace(segment, id=segment.id[::-1]) for segment in other.segments))
 
     with pytest.raises(StoreError, match="segments_of"):
         store.extend(name_graph(store.namespace, graph=other, names=[(0, "Alice", "PERSON")]), layers=["entities"])
@@ -281,7 +281,7 @@ def test_two_namespaces_share_no_entity(make_store: MakeStore) -> None:
 
     assert mine.entities(foreign) == []
     assert mine.statistics()["Entity"] == 3
-    assert {one for segment in mine.indexed_segments(since=-1) for one in segment.entities}.isdisjoint(foreign)
+    assert {entity for segment in mine.indexed_segments(since=-1) for entity in segment.entities}.isdisjoint(foreign)
     mine.forget(mine.documents()[0].id)
     assert (yours.entities(foreign), yours.indexed_segments(since=-1)[0].entities) == before
     assert len(before[0]) == 3
@@ -305,20 +305,22 @@ def test_a_segment_is_read_with_its_entities(store: GraphStore) -> None:
     graph = replace(graph, segments=(*graph.segments[:2], said))
     store.write(graph)
 
-    found = store.indexed_segments(since=-1)
+    indexed = store.indexed_segments(since=-1)
 
-    assert [(one.id, one.document_id, one.index, one.text) for one in found] == [
-        (one.id, one.document_id, one.index, one.text) for one in graph.segments
+    assert [(item.id, item.document_id, item.index, item.text) for item in indexed] == [
+        (item.id, item.document_id, item.index, item.text) for item in graph.segments
     ]
-    assert [one.title for one in found] == ["Wonderland"] * 3
-    assert [(one.speaker, one.time) for one in found] == [("Ann", graph.document.added_at)] * 2 + [("Ann", said.time)]
+    assert [item.title for item in indexed] == ["Wonderland"] * 3
+    assert [(item.speaker, item.time) for item in indexed] == [("Ann", graph.document.added_at)] * 2 + [
+        ("Ann", said.time)
+    ]
     ids = [entity_id(store.namespace, name) for name in ("alice", "rabbit", "wonderland")]
-    assert [one.entities for one in found] == [(ids[0],), (ids[1],), ()]
-    assert [one.titles for one in found] == [tuple(sorted([ids[2], ids[0]]))] * 3
-    for one, vector in zip(found, graph.segment_embeddings, strict=True):
-        assert one.embedding.dtype == np.float32
-        assert one.embedding.shape == (DIMENSION,)
-        assert np.array_equal(one.embedding, vector)
+    assert [item.entities for item in indexed] == [(ids[0],), (ids[1],), ()]
+    assert [item.titles for item in indexed] == [tuple(sorted([ids[2], ids[0]]))] * 3
+    for item, vector in zip(indexed, graph.segment_embeddings, strict=True):
+        assert item.embedding.dtype == np.float32
+        assert item.embedding.shape == (DIMENSION,)
+        assert np.array_equal(item.embedding, vector)
     assert store.segments_of(graph.document.id) == list(graph.segments)
 
 
@@ -326,10 +328,10 @@ def test_segments_come_by_document_and_index(store: GraphStore) -> None:
     for key in "abc":
         store.write(make_graph(store.namespace, key, tuple(f"{key}{place}" for place in range(12))))
 
-    found = [(one.document_id, one.index) for one in store.indexed_segments(since=-1)]
+    places = [(segment.document_id, segment.index) for segment in store.indexed_segments(since=-1)]
 
-    assert found == sorted(found)
-    assert len(found) == 36
+    assert places == sorted(places)
+    assert len(places) == 36
 
 
 def test_only_what_changed_since_is_read(make_store: MakeStore) -> None:
@@ -345,7 +347,7 @@ def test_only_what_changed_since_is_read(make_store: MakeStore) -> None:
         return {segment.document_id for segment in store.indexed_segments(since=since)}
 
     assert versions == sorted(set(versions))
-    assert [changed(since) for since in versions] == [{one.document.id for one in graphs[n:]} for n in range(4)]
+    assert [changed(since) for since in versions] == [{graph.document.id for graph in graphs[n:]} for n in range(4)]
     assert store.document_ids() == sorted(graph.document.id for graph in graphs)
     assert store.count_documents() == 3
     last = store.version()

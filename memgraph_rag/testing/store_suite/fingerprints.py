@@ -28,7 +28,7 @@ def test_documents_are_matched_by_text_or_by_file(store: GraphStore) -> None:
     store.write_many([first, second, other])
 
     def keys(**wanted: list[str]) -> list[str]:
-        return [one.key for one in store.matching_fingerprints(**wanted)]
+        return [fingerprint.key for fingerprint in store.matching_fingerprints(**wanted)]
 
     assert keys(text_hashes=[HASH]) == ["a", "b"]
     assert keys(sources=["/books/b", "/books/none"]) == ["b"]
@@ -40,7 +40,7 @@ def test_the_hash_follows_the_text(store: GraphStore) -> None:
     store.write(make_graph(store.namespace, "a", TEXTS))
     graph = make_graph(store.namespace, "a", TEXTS[:1])
     store.write(graph)
-    assert [one.text_sha256 for one in store.fingerprints([graph.document.id])] == [text_hash(TEXTS[0])]
+    assert [fingerprint.text_sha256 for fingerprint in store.fingerprints([graph.document.id])] == [text_hash(TEXTS[0])]
     store.forget(graph.document.id)
     assert store.matching_fingerprints(sources=["/books/a"], text_hashes=[HASH, text_hash(TEXTS[0])]) == []
 
@@ -49,7 +49,7 @@ def test_text_that_came_as_a_str_matches_no_file(store: GraphStore) -> None:
     graph = make_graph(store.namespace, "a", TEXTS)
     store.write(replace(graph, document=replace(graph.document, source="")))
     assert store.matching_fingerprints(sources=[""]) == []
-    assert [one.source for one in store.matching_fingerprints(text_hashes=[HASH])] == [""]
+    assert [fingerprint.source for fingerprint in store.matching_fingerprints(text_hashes=[HASH])] == [""]
 
 
 def test_another_namespace_matches_nothing(make_store: MakeStore) -> None:

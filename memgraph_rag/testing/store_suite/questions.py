@@ -83,16 +83,16 @@ def test_asked_again_it_is_replaced(store: GraphStore) -> None:
 
 
 def test_a_question_goes_with_each_document_that_it_rests_on(store: GraphStore) -> None:
-    one, other = make_graph(store.namespace, "one", levels=(1,)), make_graph(store.namespace, "other")
-    of_point = make_question(store.namespace, one.points, "Of a point?")
-    of_both = make_question(store.namespace, [*one.segments, *other.segments], "Of both?")
+    first, other = make_graph(store.namespace, "one", levels=(1,)), make_graph(store.namespace, "other")
+    of_point = make_question(store.namespace, first.points, "Of a point?")
+    of_both = make_question(store.namespace, [*first.segments, *other.segments], "Of both?")
     of_other = make_question(store.namespace, other.segments, "Of the other?")
-    for graph in (one, other):
+    for graph in (first, other):
         store.write(graph)
     for question in (of_point, of_both, of_other):
         store.keep(question)
 
-    assert store.forget(one.document.id).forgotten_questions == 2
+    assert store.forget(first.document.id).forgotten_questions == 2
 
     assert store.questions() == [of_other]
     assert (store.statistics()["Question"], store.statistics()["READ"]) == (1, 3)
@@ -113,11 +113,11 @@ def changes_of(store: GraphStore, question: Question) -> list[tuple[str, Action,
 
 @pytest.mark.parametrize("together", [False, True])
 def test_a_replaced_document_makes_its_questions_stale(store: GraphStore, together: bool) -> None:
-    one, other = make_graph(store.namespace, "one", levels=(1,)), make_graph(store.namespace, "other")
-    of_point = make_question(store.namespace, one.points, "Of a point?")
-    of_both = make_question(store.namespace, [*one.segments, *other.segments], "Of both?")
+    first, other = make_graph(store.namespace, "one", levels=(1,)), make_graph(store.namespace, "other")
+    of_point = make_question(store.namespace, first.points, "Of a point?")
+    of_both = make_question(store.namespace, [*first.segments, *other.segments], "Of both?")
     of_other = make_question(store.namespace, other.segments, "Of the other?")
-    for graph in (one, other):
+    for graph in (first, other):
         store.write(graph)
     for question in (of_point, of_both, of_other):
         store.keep(question)
@@ -126,11 +126,11 @@ def test_a_replaced_document_makes_its_questions_stale(store: GraphStore, togeth
 
     receipts = store.write_many([make_graph(store.namespace, "new"), edited]) if together else [store.write(edited)]
 
-    assert [one.stale_questions for one in receipts] == ([0, 2] if together else [2])
+    assert [first.stale_questions for first in receipts] == ([0, 2] if together else [2])
     kept = {question.text: question for question in store.questions()}
     changed_at = kept["Of both?"].changes[0].changed_at
     assert before <= datetime.fromisoformat(changed_at) <= datetime.now(timezone.utc)
-    change = Change(one.document.id, "one", Action.REPLACED, changed_at, 3)
+    change = Change(first.document.id, "one", Action.REPLACED, changed_at, 3)
     assert kept["Of both?"] == stale(of_both, change)
     assert (kept["Of both?"].is_stale, kept["Of both?"].nodes_read) == (True, 6)
     assert (kept["Of both?"].standing_citations, kept["Of both?"].answer.citations) == ((), of_both.answer.citations)
@@ -142,9 +142,9 @@ def test_a_replaced_document_makes_its_questions_stale(store: GraphStore, togeth
 
 
 def test_a_stale_question_changes_no_more_until_something_else_does(store: GraphStore) -> None:
-    one, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")
-    question = make_question(store.namespace, [*one.segments, *other.segments])
-    store.write_many([one, other])
+    first, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")
+    question = make_question(store.namespace, [*first.segments, *other.segments])
+    store.write_many([first, other])
     store.keep(question)
     versions = [make_graph(store.namespace, "one", (text,)) for text in ("Bob slept.", "Bob woke.")]
     assert store.write(versions[0]).stale_questions == 1
@@ -174,18 +174,16 @@ def test_one_write_replaces_all_that_a_question_rests_on(store: GraphStore) -> N
 
 
 @pytest.mark.parametrize("edited", ["one", "other"])
-def test_forgetting_takes_stale_questions_of_all_their_documents(
-    store: GraphStore, edited: str
-) -> None:
-    one, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")
-    of_both = make_question(store.namespace, [*one.segments, *other.segments], "Of both?")
+def test_forgetting_takes_stale_questions_of_all_their_documents(store: GraphStore, edited: str) -> None:
+    first, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")
+    of_both = make_question(store.namespace, [*first.segments, *other.segments], "Of both?")
     of_other = make_question(store.namespace, other.segments, "Of the other?")
-    store.write_many([one, other])
+    store.write_many([first, other])
     for question in (of_both, of_other):
         store.keep(question)
     store.write(make_graph(store.namespace, edited, ("Bob slept.",)))
 
-    assert store.forget(one.document.id).forgotten_questions == 1
+    assert store.forget(first.document.id).forgotten_questions == 1
 
     assert [question.text for question in store.questions()] == ["Of the other?"]
     assert store.forget(other.document.id).forgotten_questions == 1

@@ -36,16 +36,16 @@ def ids(store: GraphStore, *names: str) -> list[str]:
 
 def near(graph: DocumentGraph, vector: np.ndarray, names: set[str]) -> list[tuple[str, float]]:
     """What an expansion from these entities should find: relation ids by cosine."""
-    found = [
+    pairs = [
         (relation.id, float(row @ vector))
         for relation, row in zip(graph.relations, graph.relation_embeddings, strict=True)
         if names & {relation.source_id, relation.target_id}
     ]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
 
 
-def told(found: list[Neighbour]) -> list[str]:
-    return [one.relation.id for one in found]
+def relation_ids(neighbours: list[Neighbour]) -> list[str]:
+    return [neighbour.relation.id for neighbour in neighbours]
 
 
 def test_relations_are_read_as_they_were_written(store: GraphStore) -> None:
@@ -55,7 +55,7 @@ def test_relations_are_read_as_they_were_written(store: GraphStore) -> None:
 
     assert receipt.counts["RELATES_TO"] == len(graph.relations) == 4
     assert receipt.counts == store.counts(graph.document.id)
-    assert store.relations_of(graph.document.id) == sorted(graph.relations, key=lambda one: one.id)
+    assert store.relations_of(graph.document.id) == sorted(graph.relations, key=lambda relation: relation.id)
     statistics = store.statistics()
     assert (statistics["RELATES_TO"], statistics["Entity"]) == (4, 4)
     assert store.entities_of([graph.segments[2].id, "x", graph.segments[0].id]) == {
@@ -71,14 +71,18 @@ def test_an_expansion_finds_the_nearest_relations_of_entities(store: GraphStore)
 
     for names in (["alice"], ["name3", "other3"], ["alice", "name7", "nobody"]):
         expected = near(graph, vector, set(ids(store, *names)))
-        found = store.expand(ids(store, *names), vector=vector, k=7)
-        assert told(found) == [one for one, _ in expected[:7]]
-        assert [one.score for one in found] == pytest.approx([score for _, score in expected[:7]], abs=1e-6)
+        neighbours = store.expand(ids(store, *names), vector=vector, k=7)
+        assert relation_ids(neighbours) == [relation_id for relation_id, _ in expected[:7]]
+        assert [neighbour.score for neighbour in neighbours] == pytest.approx(
+            [score for _, score in expected[:7]], abs=1e-6
+        )
     first = store.expand(ids(store, "name3"), vector=None, k=9)
-    assert told(first) == sorted(told(first))
-    assert [(one.source, one.target, one.score) for one in first if one.target == "Name3"] == [("Alice", "Name3", 0)]
+    assert relation_ids(first) == sorted(relation_ids(first))
+    assert [
+        (neighbour.source, neighbour.target, neighbour.score) for neighbour in first if neighbour.target == "Name3"
+    ] == [("Alice", "Name3", 0)]
     by_id = {relation.id: relation for relation in graph.relations}
-    assert all(one.relation == by_id[one.relation.id] for one in found)
+    assert all(neighbour.relation == by_id[neighbour.relation.id] for neighbour in neighbours)
     everywhere = store.expand(list(graph.ends), vector=vector, k=5)
     assert [round(neighbour.score, 5) for neighbour in everywhere] == [
         round(score, 5) for _, score in near(graph, vector, set(graph.ends))[:5]
@@ -92,10 +96,10 @@ def test_an_expansion_compares_all_relations_of_many_names(store: GraphStore) ->
     vector = unit(0.2, -0.4, 0.7, 0.1)
     expected = near(graph, vector, set(ids(store, *map(str.lower, hubs))))[:10]
 
-    found = store.expand(ids(store, *map(str.lower, hubs)), vector=vector, k=10)
+    neighbours = store.expand(ids(store, *map(str.lower, hubs)), vector=vector, k=10)
 
-    assert told(found) == [one for one, _ in expected]
-    assert [one.score for one in found] == pytest.approx([score for _, score in expected], abs=1e-6)
+    assert relation_ids(neighbours) == [relation_id for relation_id, _ in expected]
+    assert [neighbour.score for neighbour in neighbours] == pytest.approx([score for _, score in expected], abs=1e-6)
 
 
 def test_relations_of_equal_cosine_go_by_id(store: GraphStore) -> None:
@@ -104,9 +108,9 @@ def test_relations_of_equal_cosine_go_by_id(store: GraphStore) -> None:
     store.write(graph)
     expected = sorted(relation.id for relation in graph.relations)[:6]
 
-    assert told(store.expand(ids(store, "alice"), vector=unit(1), k=6)) == expected
-    assert told(store.expand(ids(store, "alice"), vector=None, k=6)) == expected
-    assert told(store.expand(list(graph.ends), vector=unit(1), k=6)) == expected
+    assert relation_ids(store.expand(ids(store, "alice"), vector=unit(1), k=6)) == expected
+    assert relation_ids(store.expand(ids(store, "alice"), vector=None, k=6)) == expected
+    assert relation_ids(store.expand(list(graph.ends), vector=unit(1), k=6)) == expected
 
 
 def test_reads_within_documents(store: GraphStore) -> None:
@@ -115,10 +119,10 @@ def test_reads_within_documents(store: GraphStore) -> None:
     alice, documents = ids(store, "alice"), [graphs[0].document.id, graphs[2].document.id]
     own = {relation.id for graph in (graphs[0], graphs[2]) for relation in graph.relations}
 
-    assert set(told(store.expand(alice, vector=unit(1), k=99, documents=documents))) < own
-    assert set(told(store.expand(alice, vector=None, k=99, documents=documents))) < own
+    assert set(relation_ids(store.expand(alice, vector=unit(1), k=99, documents=documents))) < own
+    assert set(relation_ids(store.expand(alice, vector=None, k=99, documents=documents))) < own
     ends = sorted({end for graph in graphs for end in graph.ends})
-    assert set(told(store.expand(ends, vector=unit(1), k=99, documents=documents))) == own
+    assert set(relation_ids(store.expand(ends, vector=unit(1), k=99, documents=documents))) == own
     naming = store.segments_naming(alice, vector=unit(1), k=99, documents=documents)
     assert {hit.node_id for hit in naming} == {graph.segments[n].id for graph in (graphs[0], graphs[2]) for n in (0, 2)}
     assert store.expand(alice, vector=None, k=9, documents=[]) == []
@@ -132,10 +136,10 @@ def test_segments_that_name_entities_come_by_cosine(store: GraphStore) -> None:
     cosines = graph.segment_embeddings @ unit(1)
     best = sorted(range(60), key=lambda place: -cosines[place])[:9]
 
-    found = store.segments_naming(ids(store, "alice", "name5", "nobody"), vector=unit(1), k=9)
+    hits = store.segments_naming(ids(store, "alice", "name5", "nobody"), vector=unit(1), k=9)
 
-    assert [hit.node_id for hit in found] == [graph.segments[place].id for place in best]
-    assert np.allclose([hit.score for hit in found], cosines[best], atol=1e-6)
+    assert [hit.node_id for hit in hits] == [graph.segments[place].id for place in best]
+    assert np.allclose([hit.score for hit in hits], cosines[best], atol=1e-6)
     assert store.segments_naming(ids(store, "nobody"), vector=unit(1), k=9) == []
 
 
@@ -169,9 +173,9 @@ def test_near_synonyms_go_by_names_and_cosines(store: GraphStore) -> None:
     store.write(graph)
     darcy, mr_darcy, fitzwilliam = ids(store, "darcy", "mr. darcy", "fitzwilliam")
 
-    found = store.similar([darcy])
+    pairs = store.similar([darcy])
 
-    assert {(one.source_id, one.target_id): round(one.score, 5) for one in found} == {
+    assert {(pair.source_id, pair.target_id): round(pair.score, 5) for pair in pairs} == {
         (min(darcy, mr_darcy), max(darcy, mr_darcy)): 0.7,
         (min(darcy, fitzwilliam), max(darcy, fitzwilliam)): 0.9,
     }
@@ -190,8 +194,8 @@ def test_an_expansion_reaches_near_synonyms(store: GraphStore) -> None:
 
     assert len(store.similar(ids(store, "darcy"))) == 1
     for vector in (None, unit(1)):
-        found = {one.relation.id for one in store.expand(ids(store, "darcy"), vector=vector, k=9)}
-        assert found == {relation.id for relation in graph.relations[:2]}
+        neighbours = {neighbour.relation.id for neighbour in store.expand(ids(store, "darcy"), vector=vector, k=9)}
+        assert neighbours == {relation.id for relation in graph.relations[:2]}
     assert len(store.expand(ids(store, "darcy", "fitzwilliam", "bob"), vector=unit(1), k=9)) == 2
 
 
@@ -202,8 +206,8 @@ def test_near_synonyms_are_found_among_many(make_store: MakeStore) -> None:
     rows = rng.normal(size=(400, DIMENSION)).astype(np.float32)  # in 8 dimensions many are near
     vectors = dict(zip(map(str.casefold, names), rows / np.linalg.norm(rows, axis=1, keepdims=True), strict=True))
     graphs = [
-        make_relations(one.namespace, make_graph(one.namespace, f"{n}", (f"{a} met {b}.",)), vectors=vectors)
-        for one in (store, other)
+        make_relations(each.namespace, make_graph(each.namespace, f"{n}", (f"{a} met {b}.",)), vectors=vectors)
+        for each in (store, other)
         for n, (a, b) in enumerate(pairwise(names))
     ]
 
@@ -213,18 +217,18 @@ def test_near_synonyms_are_found_among_many(make_store: MakeStore) -> None:
         store.write_many(graphs[start : min(start + 40, 399)])
 
     expected = {
-        tuple(sorted(ids(store, one, two)))
-        for one, two in combinations(vectors, 2)
-        if vectors[one] @ vectors[two] >= least_cosine(one, two)
+        tuple(sorted(ids(store, first, second)))
+        for first, second in combinations(vectors, 2)
+        if vectors[first] @ vectors[second] >= least_cosine(first, second)
     }
-    found = store.similar(ids(store, *vectors))
+    pairs = store.similar(ids(store, *vectors))
     assert len(expected) > 300
-    assert {(one.source_id, one.target_id) for one in found} == expected
+    assert {(pair.source_id, pair.target_id) for pair in pairs} == expected
 
 
 def open_mentions(graph: DocumentGraph) -> DocumentGraph:
     """The same with all mentions those of the relations layer."""
-    return replace(graph, mentions=tuple(replace(one, kind=OPEN_KIND) for one in graph.mentions))
+    return replace(graph, mentions=tuple(replace(mention, kind=OPEN_KIND) for mention in graph.mentions))
 
 
 def test_points_stay_where_relations_come_of_another_model(store: GraphStore) -> None:
@@ -286,19 +290,23 @@ HOSTILE = (
 
 def test_hostile_relations_come_back_as_they_were(store: GraphStore) -> None:
     graph = related(store.namespace, texts=tuple(f"Alice met Bob{n}." for n in range(len(HOSTILE))))
-    relations = tuple(replace(one, description=text) for one, text in zip(graph.relations, HOSTILE, strict=True))
+    relations = tuple(
+        replace(relation, description=text) for relation, text in zip(graph.relations, HOSTILE, strict=True)
+    )
     names = tuple(
-        replace(one, normal=HOSTILE[0], entity_id=entity_id(store.namespace, HOSTILE[0]))
-        if one.normal == "bob0"
-        else one
-        for one in graph.mentions
+        replace(mention, normal=HOSTILE[0], entity_id=entity_id(store.namespace, HOSTILE[0]))
+        if mention.normal == "bob0"
+        else mention
+        for mention in graph.mentions
     )
     first = replace(relations[0], target_id=entity_id(store.namespace, HOSTILE[0]))
     graph = replace(graph, relations=(first, *relations[1:]), mentions=names)
     store.write(graph)
 
-    assert store.relations_of(graph.document.id) == sorted(graph.relations, key=lambda one: one.id)
-    assert {one.relation.description for one in store.expand(ids(store, "alice"), vector=unit(1), k=9)} == set(HOSTILE)
+    assert store.relations_of(graph.document.id) == sorted(graph.relations, key=lambda relation: relation.id)
+    assert {
+        neighbour.relation.description for neighbour in store.expand(ids(store, "alice"), vector=unit(1), k=9)
+    } == set(HOSTILE)
     for text in HOSTILE:
         assert store.expand([text], vector=unit(1), k=1, documents=[text]) == []
 
@@ -310,18 +318,20 @@ def test_an_entity_in_very_many_segments(store: GraphStore) -> None:
         store.write_many(group[start : start + 4])
     vector, everybody = unit(0.3, 0.3, -0.2), ids(store, "everybody")
 
-    found = store.expand(everybody, vector=vector, k=20)
+    neighbours = store.expand(everybody, vector=vector, k=20)
     naming = store.segments_naming(everybody, vector=vector, k=20)
 
     cosines = np.concatenate([graph.relation_embeddings for graph in group]) @ vector
     best = np.sort(cosines)[::-1][:20]
-    assert np.allclose([one.score for one in found], best, atol=1e-6)
+    assert np.allclose([neighbour.score for neighbour in neighbours], best, atol=1e-6)
     cosines = np.concatenate([graph.segment_embeddings for graph in group]) @ vector
     assert np.allclose([hit.score for hit in naming], np.sort(cosines)[::-1][:20], atol=1e-6)
     assert len(store.expand(everybody, vector=None, k=20)) == 20
 
     few = ids(store, "name7")  # 280 relations, of which few are among the nearest of all
-    told_of = [one for graph in group for one in near(graph, vector, set(few))]
-    expected = sorted(told_of, key=lambda pair: (-pair[1], pair[0]))[:20]
-    assert told(store.expand(few, vector=vector, k=20)) == [one for one, _ in expected]
-    assert {one.relation.id for one in found} == set(told(store.expand(everybody + few, vector=vector, k=20)))
+    near_pairs = [pair for graph in group for pair in near(graph, vector, set(few))]
+    expected = sorted(near_pairs, key=lambda pair: (-pair[1], pair[0]))[:20]
+    assert relation_ids(store.expand(few, vector=vector, k=20)) == [relation_id for relation_id, _ in expected]
+    assert {neighbour.relation.id for neighbour in neighbours} == set(
+        relation_ids(store.expand(everybody + few, vector=vector, k=20))
+    )

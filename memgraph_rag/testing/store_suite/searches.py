@@ -35,9 +35,9 @@ def test_nearest_is_exact_and_gives_the_cosine(store: GraphStore) -> None:
     for query in random_units(5, seed=9):
         cosines = graph.segment_embeddings @ query
         best = sorted(range(400), key=lambda place: -cosines[place])[:12]
-        found = store.nearest(query, k=12)
-        assert [hit.node_id for hit in found] == [graph.segments[place].id for place in best]
-        assert np.allclose([hit.score for hit in found], cosines[best], atol=1e-6)
+        hits = store.nearest(query, k=12)
+        assert [hit.node_id for hit in hits] == [graph.segments[place].id for place in best]
+        assert np.allclose([hit.score for hit in hits], cosines[best], atol=1e-6)
 
 
 def test_ties_go_by_id(store: GraphStore) -> None:
@@ -58,11 +58,11 @@ def test_nearest_within_documents(store: GraphStore) -> None:
         store.write(graph)
     wanted = [graph.document.id for graph in graphs[:2]]
 
-    found = store.nearest(unit(1), k=5, documents=wanted)
+    hits = store.nearest(unit(1), k=5, documents=wanted)
 
     pairs = [(float(row @ unit(1)), segment.id) for graph in graphs[:2]
              for row, segment in zip(graph.segment_embeddings, graph.segments, strict=True)]  # fmt: skip
-    assert [hit.node_id for hit in found] == [node_id for _, node_id in sorted(pairs, reverse=True)[:5]]
+    assert [hit.node_id for hit in hits] == [node_id for _, node_id in sorted(pairs, reverse=True)[:5]]
     assert store.nearest(unit(1), k=5, documents=[]) == []
 
 
@@ -72,14 +72,14 @@ def test_similarities_are_exact_over_segments_and_points(store: GraphStore) -> N
     store.write(make_graph(store.namespace, "other"))
     query = unit(0.3, -0.5, 0.8)
 
-    found = store.similarities(query, documents=[graph.document.id])
+    hits = store.similarities(query, documents=[graph.document.id])
 
     vectors = [*graph.segment_embeddings, *graph.point_embeddings]
     expected = {
         node.id: float(row @ query) for node, row in zip((*graph.segments, *graph.points), vectors, strict=True)
     }
-    assert {hit.node_id: hit.score for hit in found} == pytest.approx(expected, abs=1e-6)
-    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    assert {hit.node_id: hit.score for hit in hits} == pytest.approx(expected, abs=1e-6)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert store.similarities(query, documents=[]) == []
 
 
@@ -117,10 +117,10 @@ LIBRARY = (
     ],
 )
 def test_keywords_are_plain_words(library: GraphStore, query: str, expected: list[int]) -> None:
-    found = library.matching(query, k=9)
+    hits = library.matching(query, k=9)
 
-    assert [hit.node_id for hit in found] == [make_id(library.namespace, "segment", "books", i) for i in expected]
-    assert all(hit.score > 0 for hit in found)
+    assert [hit.node_id for hit in hits] == [make_id(library.namespace, "segment", "books", i) for i in expected]
+    assert all(hit.score > 0 for hit in hits)
 
 
 @pytest.fixture
@@ -164,8 +164,8 @@ def test_a_day_matches_in_whatever_form(store: GraphStore, stemming: bool) -> No
 
     for asked in ("27 August 2026", "Aug 27, 2026", "2026-08-27", "27.8.2026"):
         assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.matching(asked, k=20, stemming=stemming)}, asked
-    found = store.matching("27.8.2026", k=20, stemming=stemming, documents=[graph.document.id])
-    assert {hit.node_id for hit in found} == {*ids[: len(forms)]}
+    hits = store.matching("27.8.2026", k=20, stemming=stemming, documents=[graph.document.id])
+    assert {hit.node_id for hit in hits} == {*ids[: len(forms)]}
 
 
 def test_stems_match_only_where_they_are_asked_for(make_store: MakeStore) -> None:
@@ -190,9 +190,9 @@ def test_keywords_within_documents(store: GraphStore) -> None:
     for graph in graphs:
         store.write(graph)
 
-    found = store.matching("rabbit", k=9, documents=[graphs[2].document.id, graphs[0].document.id])
+    hits = store.matching("rabbit", k=9, documents=[graphs[2].document.id, graphs[0].document.id])
 
-    assert {hit.node_id for hit in found} == {graphs[0].segments[1].id, graphs[2].segments[1].id}
+    assert {hit.node_id for hit in hits} == {graphs[0].segments[1].id, graphs[2].segments[1].id}
     assert store.matching("rabbit", k=9, documents=[]) == []
 
 

@@ -59,8 +59,8 @@ INDEXED = ("id", "document_id", "index", "title", "text", "speaker", "time", "en
 
 def entities_of(store: GraphStore) -> list[str]:
     """The ids of what segments and titles name."""
-    found = store.indexed_segments(since=-1)
-    return sorted({one for row in found for one in (*row.entities, *row.titles)})
+    rows = store.indexed_segments(since=-1)
+    return sorted({entity_id for row in rows for entity_id in (*row.entities, *row.titles)})
 
 
 def test_schema_says_how_the_store_was_built(make_store: MakeStore) -> None:
@@ -135,9 +135,9 @@ def test_weights_come_back_exactly_and_in_order(store: GraphStore) -> None:
     )
     store.write(graph)
 
-    found = store.successors([graph.points[0].id])
+    edges = store.successors([graph.points[0].id])
 
-    assert found == sorted(graph.summarizes, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
+    assert edges == sorted(graph.summarizes, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
 
 
 def test_hostile_text_comes_back_as_it_was(store: GraphStore) -> None:
@@ -202,9 +202,9 @@ def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
 
 def test_metadata_are_changed_alone(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    graphs = {one: make_graph(one.namespace, levels=(2, 1), title="Alice") for one in (store, other)}
-    for one, graph in graphs.items():
-        one.write(graph)
+    graphs = {each: make_graph(each.namespace, levels=(2, 1), title="Alice") for each in (store, other)}
+    for each, graph in graphs.items():
+        each.write(graph)
     held = graphs[store].document
     before = snapshot(store)
     tagged = replace(held, metadata={"tag": "it's \\ $1 {}", "n": 3}, sha256="b" * 64)
