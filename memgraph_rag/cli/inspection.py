@@ -156,9 +156,9 @@ def questions(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        held = [json_output.question_form(question) for question in memory.questions()]
+        listed = [json_output.question_form(question) for question in memory.questions()]
     if as_json:
-        json_output.write_json(held)
+        json_output.write_json(listed)
         return
     rows = [
         [
@@ -168,10 +168,10 @@ def questions(place: Place, as_json: Json = False) -> None:
             _nodes_read(question),
             _stale(question["changes"]),
         ]
-        for question in held
+        for question in listed
     ]
     render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read", "stale"), rows))
-    if not held:
+    if not listed:
         render.to_stderr().print('No question is kept. Keep one: memgraph-rag ask --keep-trace "…"')
 
 
@@ -188,14 +188,14 @@ def documents(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        held = [json_output.document_form(record) for record in memory.documents()]
+        listed = [json_output.document_form(record) for record in memory.documents()]
     if as_json:
-        json_output.write_json(held)
+        json_output.write_json(listed)
         return
     columns = ("key", "title", "characters", "segments", "layers", "model", "added_at")
-    rows = ([", ".join(form[name]) if name == "layers" else form[name] for name in columns] for form in held)
+    rows = ([", ".join(form[name]) if name == "layers" else form[name] for name in columns] for form in listed)
     render.to_stdout().print(render.table(columns, rows))
-    if not held:
+    if not listed:
         render.to_stderr().print("No document yet. Add one: memgraph-rag add FILE")
 
 
@@ -204,7 +204,7 @@ def status(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        stats, held = memory.stats(), memory.documents()
+        stats, records = memory.stats(), memory.documents()
         form = {
             "counts": stats["counts"],
             "schema_version": stats["schema"].get("version"),
@@ -213,10 +213,10 @@ def status(place: Place, as_json: Json = False) -> None:
                 **_embedder(stats["schema"]),
                 "recognizer": memory.recognizer.name,
             },
-            "documents": [{"key": record.key, "layers": list(record.layers)} for record in held],
+            "documents": [{"key": record.key, "layers": list(record.layers)} for record in records],
             "store": memory.settings.store,
             "namespace": memory.namespace,
-            "echoes": sum(record.echoes for record in held),
+            "echoes": sum(record.echoes for record in records),
         }
     if as_json:
         json_output.write_json(form)

@@ -139,7 +139,7 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
     beside = questions.with_name("turns.jsonl")
     try:
         conversations = dict(_conversations(rows, _rows(beside))) if beside.is_file() else {}
-        held = [
+        loaded = [
             conversations[row["doc_id"]][0]
             if row["doc_id"] in conversations
             else Document(row["text"], key=row["doc_id"], title=row.get("title", ""))
@@ -147,7 +147,7 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
         ]
         turns = {key: starts for key, (_, starts) in conversations.items()}
         kind = "turn" if turns else "document" if any(row.get("evidence_doc_ids") for row in asked) else "span"
-        folder = Folder(name, kind, held, [_question(row, place, kind) for place, row in enumerate(asked)], turns)
+        folder = Folder(name, kind, loaded, [_question(row, place, kind) for place, row in enumerate(asked)], turns)
     except (KeyError, TypeError, AttributeError) as error:
         raise DocumentError(
             f'Expected the format of the evaluation data in {path}, {{"question": …}} and {{"doc_id": …, "text": …}}, '
@@ -167,7 +167,7 @@ def closed(folder: Folder) -> Folder:
     Raises:
         DocumentError: a question is about all documents and names none as its context.
     """
-    held = {document.key: document for document in folder.documents}
+    by_key = {document.key: document for document in folder.documents}
     named = {key for question in folder.questions for key in question.documents or ()}
     documents = [document for document in folder.documents if document.key in named]
     questions: list[Question] = []
@@ -179,7 +179,7 @@ def closed(folder: Folder) -> Folder:
             raise DocumentError(f"Expected context_doc_ids with each question of {folder.name}, got none.")
         text, spans = "", []
         for key in question.context:
-            paragraph = f"{held[key].title}\n{held[key].text}\n\n"
+            paragraph = f"{by_key[key].title}\n{by_key[key].text}\n\n"
             if key in question.units:
                 spans.append((question.id, len(text), len(text) + len(paragraph)))
             text += paragraph
@@ -190,12 +190,12 @@ def closed(folder: Folder) -> Folder:
 
 
 def _check(folder: Folder, path: Path) -> None:
-    held = {document.key for document in folder.documents}
+    keys = {document.key for document in folder.documents}
     turns = {name for starts in folder.turns.values() for _, name in starts}
     for question in folder.questions:
         units = () if turns else question.units
         named = {*(question.documents or ()), *units, *question.context, *(key for key, _, _ in question.spans)}
-        if missing := sorted(named - held):
+        if missing := sorted(named - keys):
             raise DocumentError(
                 f"Expected the documents of every question in {path}, got none with the id {missing[0]!r}. Add it."
             )
@@ -257,13 +257,13 @@ def _conversations(
     turn's "text" does not, such as the description of a photo. A turn without a word is left out, so never found.
     """
     of_document = {row["doc_id"]: row for row in rows}
-    said: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    messages_by_key: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
     for turn in turns:
         key, speaker = turn["doc_id"], turn["speaker"]
         words = of_document[key]["text"][turn["start"] : turn["end"]].removeprefix(f"{speaker}: ")
         if words.strip():
-            said[key].append((turn["turn_id"], speaker, read_time(turn.get("date", "")) or "", words))
-    for key, messages in said.items():
+            messages_by_key[key].append((turn["turn_id"], speaker, read_time(turn.get("date", "")) or "", words))
+    for key, messages in messages_by_key.items():
         text, starts, speakers_and_times = "", [], []
         for turn_id, speaker, time, words in messages:
             text += "\n\n" if text else ""

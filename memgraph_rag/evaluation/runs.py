@@ -45,27 +45,27 @@ class Run:
             DocumentError: the memory holds others.
             MemgraphRagError: one cannot be added.
         """
-        documents, held, segments, usage = self.folder.documents, 0, 0, Usage()
+        documents, stored, segments, usage = self.folder.documents, 0, 0, Usage()
         started = time.perf_counter()
         try:
             for done, receipt in enumerate(added(self.memory, documents), 1):
                 if receipt.action is not Action.UNCHANGED:
-                    held, segments = held + 1, segments + receipt.counts["Segment"]
+                    stored, segments = stored + 1, segments + receipt.counts["Segment"]
                     usage += receipt.usage
                 self.progress(f"adding {self.folder.name}", done, len(documents))
         finally:
-            if held:
+            if stored:
                 seconds = time.perf_counter() - started
                 costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls)
-                self.outcomes.keep_building(Building(self.folder.name, held, segments, *costs, seconds))
+                self.outcomes.keep_building(Building(self.folder.name, stored, segments, *costs, seconds))
         self._check()
 
     def _check(self) -> None:
         """Questions about all documents would find others too."""
         if all(question.documents is not None for question in self.folder.questions):
             return
-        held = {record.key for record in self.memory.documents()}
-        if others := sorted(held - {document.key for document in self.folder.documents}):
+        stored_keys = {record.key for record in self.memory.documents()}
+        if others := sorted(stored_keys - {document.key for document in self.folder.documents}):
             raise DocumentError(
                 f"Expected the documents of {self.folder.name} in the namespace {self.memory.namespace!r}, got one "
                 "that also "

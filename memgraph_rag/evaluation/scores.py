@@ -37,15 +37,15 @@ def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
     if outcome.method.startswith("search "):
         shares = evidence_shares(folder, question, outcome.found, CUTOFFS[folder.kind])
         return {metric: (share, 1.0) for metric, share in shares.items()}
-    said = "" if outcome.abstained or outcome.error else outcome.answer
+    reply = "" if outcome.abstained or outcome.error else outcome.answer
     scores = dict(_abstention(question, abstained=outcome.abstained))
     if question.options:
-        right = chosen_option(said, question.options) == question.gold
+        right = chosen_option(reply, question.options) == question.gold
         scores[f"accuracy of {len(question.options)}"] = (float(right), 1.0)
     elif question.answers and not question.unanswerable:
         for name, metric in (("F1", f1), ("EM", exact_match), ("containment", containment), ("ROUGE-L", rouge_l)):
-            scores[name] = (max(metric(said, answer) for answer in question.answers), 1.0)
-    if question.has_evidence and said:
+            scores[name] = (max(metric(reply, answer) for answer in question.answers), 1.0)
+    if question.has_evidence and reply:
         scores["citation precision"] = _cited(folder, question, [span for span, _ in outcome.found])
     return scores
 
@@ -81,37 +81,37 @@ def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tup
 # ── answers ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def f1(said: str, answer: str) -> float:
+def f1(reply: str, answer: str) -> float:
     """Harmonic mean of precision and recall over the bags of words.
 
     >>> round(f1("Peter the rabbit", "Peter Rabbit."), 2), f1("a cat", "the dog")
     (1.0, 0.0)
     """
-    ours, theirs = _normal(said).split(), _normal(answer).split()
+    ours, theirs = _normal(reply).split(), _normal(answer).split()
     common = (Counter(ours) & Counter(theirs)).total()
     return 2 * common / (len(ours) + len(theirs)) if common else 0.0
 
 
-def exact_match(said: str, answer: str) -> float:
+def exact_match(reply: str, answer: str) -> float:
     """1 where they are equal but for case, punctuation and articles."""
-    return float(_normal(said) == _normal(answer))
+    return float(_normal(reply) == _normal(answer))
 
 
-def containment(said: str, answer: str) -> float:
+def containment(reply: str, answer: str) -> float:
     """1 where the answer's words stand together in what was said.
 
     >>> containment("It was Peter Rabbit.", "peter rabbit"), containment("It rained on Sunday.", "sun")
     (1.0, 0.0)
     """
-    return float(bool(_normal(answer)) and f" {_normal(answer)} " in f" {_normal(said)} ")
+    return float(bool(_normal(answer)) and f" {_normal(answer)} " in f" {_normal(reply)} ")
 
 
-def rouge_l(said: str, answer: str) -> float:
+def rouge_l(reply: str, answer: str) -> float:
     """ROUGE-L's F-measure."""
-    return float(_rouge().score(answer, said)["rougeL"].fmeasure)
+    return float(_rouge().score(answer, reply)["rougeL"].fmeasure)
 
 
-def chosen_option(said: str, options: Sequence[str]) -> int | None:
+def chosen_option(reply: str, options: Sequence[str]) -> int | None:
     """The place of the option that a reply names; None where it names none, or two alike.
 
     By the letter with which it begins ("B", "(B) …", "Answer: B", "The answer is B."), else the one option that stands
@@ -121,11 +121,11 @@ def chosen_option(said: str, options: Sequence[str]) -> int | None:
     >>> [chosen_option(said, options) for said in ("B. In the shed", "He hid in the shed.", "No.", "B")]
     [1, 1, None, 1]
     """
-    letter = _LETTER.match(said)
+    letter = _LETTER.match(reply)
     if letter and (place := ord(letter[1] or letter[2]) - ord("A")) < len(options):
         return place
     for metric in (containment, f1):
-        gained = [metric(said, option) for option in options]
+        gained = [metric(reply, option) for option in options]
         if max(gained) > 0 and gained.count(max(gained)) == 1:
             return gained.index(max(gained))
     return None

@@ -127,7 +127,7 @@ class PointsLayer:
         language: LanguageModel,
         progress: Progress | None,
     ) -> None:
-        of_each = [list(batches(growth.level, language, self._batch_tokens)) for growth in growing]
+        batches_of_documents = [list(batches(growth.level, language, self._batch_tokens)) for growth in growing]
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
@@ -135,15 +135,17 @@ class PointsLayer:
 
         written = iter(
             language.generate(
-                [prompt(batch, head=INSTRUCTION) for of_document in of_each for batch in of_document],
+                [prompt(batch, head=INSTRUCTION) for of_document in batches_of_documents for batch in of_document],
                 max_tokens=output_tokens(language, self._batch_tokens),
                 stop=is_useless_from_here,
                 progress=tell,
             )
         )
-        for growth, of_document in zip(growing, of_each, strict=True):
-            taken = [_take(growth, batch, next(written), self._edge_mass) for batch in of_document]
-            self._grow(growth, [pair for of_batch in taken for pair in of_batch], level, namespace, language)
+        for growth, of_document in zip(growing, batches_of_documents, strict=True):
+            bullets_of_batches = [_take(growth, batch, next(written), self._edge_mass) for batch in of_document]
+            self._grow(
+                growth, [pair for of_batch in bullets_of_batches for pair in of_batch], level, namespace, language
+            )
             growth.finished |= len(of_document) == 1
 
     def _grow(
@@ -221,14 +223,14 @@ def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counte
             notes["line outside the list" if spans else "preamble"] += 1
             continue
         start, end = _trim(text, mark.end() if mark else start, end)
-        said = as_line(text[start:end]).casefold()
-        if not any(character.isalnum() for character in said):
+        line = as_line(text[start:end]).casefold()
+        if not any(character.isalnum() for character in line):
             notes["empty point"] += 1
-        elif said in seen or sum(_is_variant(said, earlier) for earlier in recent) >= _VARIANTS:
+        elif line in seen or sum(_is_variant(line, earlier) for earlier in recent) >= _VARIANTS:
             notes["repeated point"] += 1
         else:
-            seen.add(said)
-            recent.append(said)
+            seen.add(line)
+            recent.append(line)
             spans.append((start, end))
     return spans, notes
 

@@ -104,10 +104,12 @@ class RelationsLayer:
         return _rows(documents, accounts, namespace, models)
 
     def _accounts(self, documents: Sequence[SplitDocument], language: LanguageModel) -> list[_Account]:
-        of_each = [list(batches(document.segments, language, self._batch_tokens)) for document in documents]
+        batches_of_documents = [
+            list(batches(document.segments, language, self._batch_tokens)) for document in documents
+        ]
         return [
-            _Account(document.title, of_one, [[] for _ in of_one])
-            for document, of_one in zip(documents, of_each, strict=True)
+            _Account(document.title, of_document, [[] for _ in of_document])
+            for document, of_document in zip(documents, batches_of_documents, strict=True)
         ]
 
     def _look(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> None:
@@ -208,8 +210,10 @@ def _grounded(account: _Account, grounds: Mapping[str, Ground], namespace: str) 
         read = [grounds[node.id] for node in batch]
         names = {name for extracted in of_batch for name in extracted.names if can_name(name)}
         notes["name that is not in the text"] += sum(not any(ground.entity(name) for ground in read) for name in names)
-        made = [_relation(item, read, namespace, notes) for extracted in of_batch for item in extracted.relations]
-        new = {item.id: item for item in made if item is not None}
+        found_relations = [
+            _relation(item, read, namespace, notes) for extracted in of_batch for item in extracted.relations
+        ]
+        new = {item.id: item for item in found_relations if item is not None}
         notes["batch without a relation"] += not new
         relations |= new
     ends = set(ends_of(relations.values()))

@@ -137,14 +137,14 @@ class Visibility:
     """Which keys each new token sees; a token sees itself and what its row held before, unless told otherwise.
 
     Args:
-        held: how many tokens each row held before the pass; the new ones lie behind them.
+        lengths: how many tokens each row held before the pass; the new ones lie behind them.
         among: (t, t) bool, which of the new tokens a new token sees; those up to itself where it is None.
     """
 
-    def __init__(self, held: Sequence[int], *, among: Tensor | None = None) -> None:
-        self._held = held
+    def __init__(self, lengths: Sequence[int], *, among: Tensor | None = None) -> None:
+        self._held = lengths
         self._among = among
-        self._longest = max(held)
+        self._longest = max(lengths)
         self._masks: dict[tuple[int, int | None], Tensor | None] = {}
 
     @property
@@ -178,15 +178,15 @@ class Visibility:
         leaves = self._leaves(queries, window)
         if self.is_causal and queries == 1 and count == self.reach(1) and not leaves:
             return None
-        held = torch.tensor([self._longest] if self.is_causal else list(self._held), device=device)[:, None, None]
+        lengths = torch.tensor([self._longest] if self.is_causal else list(self._held), device=device)[:, None, None]
         keys = torch.arange(count, device=device)
-        order = keys - held  # (B, 1, Tk): number among the new tokens, negative before
+        order = keys - lengths  # (B, 1, Tk): number among the new tokens, negative before
         number = torch.arange(queries, device=device)[:, None]
         if self._among is None:
             seen, distance = order <= number, number - order
         else:
             inside = order.expand(-1, queries, -1).clamp(0, queries - 1)
-            among = self._among.to(device).expand(len(held), -1, -1).gather(2, inside)
+            among = self._among.to(device).expand(len(lengths), -1, -1).gather(2, inside)
             seen = (order < 0) | (among & (order < queries))
             depth = self._among.to(device).sum(dim=1) - 1  # how many new tokens each has before it
             distance = depth[:, None] - torch.where(order < 0, order, depth[inside[:, :1]])
@@ -197,12 +197,12 @@ class StaticVisibility(Visibility):
     """One new token of each row sees itself and what its row held before, as many as a tensor says.
 
     Args:
-        held: (B,) int64 on the device. Nothing is decided by its numbers but the mask's own.
+        lengths: (B,) int64 on the device. Nothing is decided by its numbers but the mask's own.
     """
 
-    def __init__(self, held: Tensor) -> None:
+    def __init__(self, lengths: Tensor) -> None:
         super().__init__([0])
-        self._numbers = held
+        self._numbers = lengths
 
     @property
     def is_causal(self) -> bool:

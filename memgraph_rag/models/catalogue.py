@@ -294,15 +294,15 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
     tell = _tell(progress, f"converting {gguf.stem}")
     tell(0, 1)
     with _scratch_folder(folder.parent) as scratch:
-        made = scratch / "model"
+        converted = scratch / "model"
         try:
             with without_loading_bars():  # bars of loading and of writing
                 network = AutoModelForCausalLM.from_pretrained(
                     str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
                     quantization_config=GgufConfig(dequantize=True),
                 )  # fmt: skip
-                network.save_pretrained(made)
-            AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(made)
+                network.save_pretrained(converted)
+            AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(converted)
         except (OSError, ValueError, KeyError) as error:
             raise ModelError(
                 f"The checkpoint {gguf.name} could not be converted: {error}. Its cache needs about "
@@ -311,7 +311,7 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
             ) from error
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
-            made.replace(folder)
+            converted.replace(folder)
         except OSError:  # another process was faster
             if not (folder / "config.json").is_file():
                 raise
@@ -354,10 +354,10 @@ def _locked(folder: Path) -> Iterator[bool]:
         return
     import fcntl
 
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             descriptor = os.open(folder, os.O_RDONLY)
-            held.callback(os.close, descriptor)
+            stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             was_free = False

@@ -113,24 +113,24 @@ class _Step:
         """Whether it is one of this cache as it is now, of so many rows and spans."""
         return self._cache.is_part_of(past) and (rows, room) == (self.inputs.shape[1], self._spans.count)
 
-    def take(self, tokens: Sequence[int], held: Sequence[int], spans: Spans) -> None:
+    def take(self, tokens: Sequence[int], lengths: Sequence[int], spans: Spans) -> None:
         """Put in place what the next run reads; rows that are none begin with token 0, seen by nobody."""
         missing = [0] * (self.inputs.shape[1] - len(tokens))
-        self.inputs.copy_(torch.tensor([[*tokens, *missing], [*held, *missing]]))
+        self.inputs.copy_(torch.tensor([[*tokens, *missing], [*lengths, *missing]]))
         if spans is not self._taken:
             self._spans.become(spans)
             self._taken = spans
 
     def run(self) -> Outputs:
-        tokens, held = self.inputs
+        tokens, lengths = self.inputs
         meter = AttentionMeter(self._spans)
         output = self._network(
             tokens[:, None],
             past_key_values=self._cache,
             use_cache=True,
-            position_ids=held[:, None],
+            position_ids=lengths[:, None],
             logits_to_keep=1,
-            looks=[Look(1, StaticVisibility(held), meter)],
+            looks=[Look(1, StaticVisibility(lengths), meter)],
         )
         return output.logits, meter.mean()
 

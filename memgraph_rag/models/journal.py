@@ -54,10 +54,10 @@ class Journal:
             whole = self._path(key).read_bytes()
         except OSError:
             return None
-        held, digest = whole[:-_DIGEST], whole[-_DIGEST:]
-        if hashlib.sha256(held).digest() != digest:  # else it may raise whatever numpy and zipfile may raise
+        payload, digest = whole[:-_DIGEST], whole[-_DIGEST:]
+        if hashlib.sha256(payload).digest() != digest:  # else it may raise whatever numpy and zipfile may raise
             return None
-        with np.load(io.BytesIO(held), allow_pickle=False) as entry:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as entry:
             fields = json.loads(str(entry["told"]))
             generation = Generation(
                 fields["text"], entry["offsets"], entry["attention"], fields["finish"], Usage(**fields["usage"])
@@ -69,15 +69,15 @@ class Journal:
     def keep(self, key: str, generation: Generation) -> None:
         """Write down what was generated."""
         fields = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
-        made = io.BytesIO()
-        np.savez(made, told=json.dumps(fields), offsets=generation.offsets, attention=generation.attention)
+        buffer = io.BytesIO()
+        np.savez(buffer, told=json.dumps(fields), offsets=generation.offsets, attention=generation.attention)
         try:
             if not self._is_ready:
                 return
             with tempfile.NamedTemporaryFile(
                 dir=self._folder, prefix=self._prefix, suffix=".part", delete=False
             ) as file:
-                file.write(made.getvalue() + hashlib.sha256(made.getvalue()).digest())
+                file.write(buffer.getvalue() + hashlib.sha256(buffer.getvalue()).digest())
             Path(file.name).replace(self._path(key))
         except OSError:
             return
@@ -103,9 +103,9 @@ class Journal:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         room = _MOST_BYTES
         for path in sorted(self._entries(), key=lambda path: -path.stat().st_mtime):
-            held = path.stat()
-            room -= held.st_size
-            if room < 0 or time.time() - held.st_mtime > _MOST_SECONDS:
+            status = path.stat()
+            room -= status.st_size
+            if room < 0 or time.time() - status.st_mtime > _MOST_SECONDS:
                 path.unlink(missing_ok=True)
         return os.access(self._folder, os.W_OK)
 

@@ -88,8 +88,8 @@ class RowCache(Cache):
 
     def take_back(self, tokens: int | Sequence[int]) -> None:
         """Forget the last tokens of each row: as many of all, or so many of each."""
-        of_each = [tokens] * len(self.lengths) if isinstance(tokens, int) else tokens
-        self.lengths = [length - taken for length, taken in zip(self.lengths, of_each, strict=True)]
+        counts = [tokens] * len(self.lengths) if isinstance(tokens, int) else tokens
+        self.lengths = [length - count for length, count in zip(self.lengths, counts, strict=True)]
 
     @torch.inference_mode()
     def add_row(self, other: RowCache) -> None:
@@ -132,9 +132,9 @@ class RowCache(Cache):
         """Let its buffers hold so many rows of so many tokens, the ones that are there included."""
         self._buffers = [self._with_room(buffers, rows, slots) for buffers in self._buffers]
 
-    def static(self, held: Tensor) -> StaticRows:
-        """Its first rows for passes that say by (rows,) int64 ``held`` how many tokens each holds before the pass."""
-        return StaticRows(self._buffers, held)
+    def static(self, lengths: Tensor) -> StaticRows:
+        """Its first rows for passes that say by (rows,) int64 ``lengths`` how many tokens each holds before the pass."""
+        return StaticRows(self._buffers, lengths)
 
     def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
         """These buffers, or larger ones with the same content, for so many rows and slots."""
@@ -160,13 +160,13 @@ class StaticRows(Cache):
 
     Args:
         buffers: the cache's own.
-        held: (rows,) int64 on the device, tokens of each row before the pass; read anew by each pass.
+        lengths: (rows,) int64 on the device, tokens of each row before the pass; read anew by each pass.
     """
 
-    def __init__(self, buffers: Sequence[tuple[Tensor, Tensor]], held: Tensor) -> None:
+    def __init__(self, buffers: Sequence[tuple[Tensor, Tensor]], lengths: Tensor) -> None:
         super().__init__(layers=[])
         self._buffers = list(buffers)
-        self._held = held[:, None, None, None]
+        self._held = lengths[:, None, None, None]
         self.slots = buffers[0][0].shape[2]
 
     def is_part_of(self, cache: RowCache) -> bool:
@@ -205,8 +205,8 @@ class JoinedCaches(Cache):
         """Write (1, H, t, D) states of one layer, each cache its own; the keys and the values of each cache."""
         counts = [count for _, count in self._caches]
         parts = zip(self._caches, key_states.split(counts, dim=2), value_states.split(counts, dim=2), strict=True)
-        held = [cache.update(keys, values, layer_idx, *args, **kwargs) for (cache, _), keys, values in parts]
-        return [keys for keys, _ in held], [values for _, values in held]
+        updated = [cache.update(keys, values, layer_idx, *args, **kwargs) for (cache, _), keys, values in parts]
+        return [keys for keys, _ in updated], [values for _, values in updated]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
         """Tokens that were held before the pass, of all."""

@@ -85,8 +85,8 @@ def choose_questions(
         similarity = vectors @ embedder.embed([question])[0]
         nearest = (names[at] for at in np.argsort(-similarity, kind="stable").tolist())
         others = [name for name in nearest if name not in gold][: candidates - len(gold)]
-        taken = [tuple(texts[name][0] for name in some) for some in (gold, others)]
-        questions.append(LabelledQuestion(question, taken[0], taken[1], whole[place]))
+        chosen_texts = [tuple(texts[name][0] for name in some) for some in (gold, others)]
+        questions.append(LabelledQuestion(question, chosen_texts[0], chosen_texts[1], whole[place]))
     return questions
 
 

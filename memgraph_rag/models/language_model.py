@@ -355,8 +355,8 @@ class TransformersModel:
             if not active:
                 break
             if spans is None:
-                held = max(len(row.ids) for row in active)
-                spans = Spans([row.spans for row in active], length=held, device=self.device)
+                longest = max(len(row.ids) for row in active)
+                spans = Spans([row.spans for row in active], length=longest, device=self.device)
             self._write_on(active, past, spans, max_tokens, stop)
             for place in reversed([place for place, row in enumerate(active) if row.finish]):
                 yield active[place]

@@ -212,9 +212,9 @@ class PlainSession:
                 f"Expected at most {self.tokens_left} more tokens in this session, got {len(ids)}.",
                 tokens=len(ids), window=self._model.window,
             )  # fmt: skip
-        started, held = time.perf_counter(), len(self._ids)
+        started, length = time.perf_counter(), len(self._ids)
         self._ids = [*self._ids, *ids]
-        to_question = self._model.attention(self._ids)[held:, slice(*self._question)]
+        to_question = self._model.attention(self._ids)[length:, slice(*self._question)]
         self._p_yes = self._probe()
         self._count(len(ids) + len(self._tokens.turns.reply), 0, started)
         return np.array([float(to_question[start:end].mean()) for start, end in spans], np.float32)
@@ -282,10 +282,10 @@ class PlainSession:
         room = self._model.window - len(self._ids)
         check_request(len(turn), room, self._model.window)
         started, draw = time.perf_counter(), Draw(temperature, seed)
-        held = [*self._ids, *turn]
+        ids = [*self._ids, *turn]
         written: list[int] = []
         while len(written) < min(max_tokens, room - len(turn)):
-            token = draw(self._model.logits([*held, *written]))
+            token = draw(self._model.logits([*ids, *written]))
             if token in self._tokens.ends:
                 break
             written.append(token)

@@ -140,12 +140,12 @@ class KVSession:
 
     def probability_of_yes(self) -> float:
         """P(Yes) / (P(Yes) + P(No)) over all token spellings, that what was read answers the question."""
-        held, p_yes = self._stages[-1]
+        length, p_yes = self._stages[-1]
         if p_yes is None:  # nothing was read yet
             probe = self._tokens.turns.reply
             p_yes = self._share_of_yes(self._forward(probe)[0])
             self._cache.take_back(len(probe))
-            self._stages[-1] = held, p_yes
+            self._stages[-1] = length, p_yes
         return p_yes
 
     def _attention(self, read: _Reading) -> Vector:
@@ -165,13 +165,13 @@ class KVSession:
                 f"Expected at most {self.tokens_left} more tokens in this session, got {cost}.",
                 tokens=cost, window=self._model.window,
             )  # fmt: skip
-        held, probe = self._cache.get_seq_length(), self._tokens.turns.reply
+        length, probe = self._cache.get_seq_length(), self._tokens.turns.reply
         packed: list[int] = []
         group_of: list[int] = []
         is_node: list[bool] = []
         ends: list[int] = []  # tokens held after each group
         for number, (ids, spans) in enumerate(encoded):
-            before = ends[-1] if ends else held
+            before = ends[-1] if ends else length
             for first, last in spans:
                 reading.spans.append((len(packed) + first, len(packed) + last))
                 reading.depths.append(before + (first + last) / 2 - self._question[1])
@@ -186,7 +186,7 @@ class KVSession:
             among=_visible(group_of, is_node) if len(encoded) > 1 else None,
             logits_of=[*last_of, len(packed) - 1],
         )
-        self._cache.keep([*range(held), *(held + place for place, kept in enumerate(is_node) if kept)])
+        self._cache.keep([*range(length), *(length + place for place, kept in enumerate(is_node) if kept)])
         self._stages += zip(ends, map(self._share_of_yes, logits), strict=True)
         return reading
 
@@ -245,8 +245,8 @@ class KVSession:
 
     def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
         """What the model says behind a turn, in pieces; the cache is then as it was."""
-        held = self._cache.get_seq_length()
-        max_tokens = min(max_tokens, self._model.window - held - len(turn))
+        length = self._cache.get_seq_length()
+        max_tokens = min(max_tokens, self._model.window - length - len(turn))
         written: list[int] = []
         shown = ""
         try:
@@ -259,7 +259,7 @@ class KVSession:
                     shown = text
                 logits = self._forward([token], written=1)[0]
         finally:
-            self._cache.take_back(self._cache.get_seq_length() - held)
+            self._cache.take_back(self._cache.get_seq_length() - length)
 
     def _forward(
         self,

@@ -45,8 +45,8 @@ def build_layer(
             layer=layer.name,
         ) from exc
     if not isinstance(built, list) or len(built) != len(documents):
-        came = f"{len(built)}" if isinstance(built, list) else f"a {type(built).__name__}"
-        raise _refused(layer, f"a list of {len(documents)} LayerRows, one for each document", came)
+        kind = f"{len(built)}" if isinstance(built, list) else f"a {type(built).__name__}"
+        raise _refused(layer, f"a list of {len(documents)} LayerRows, one for each document", kind)
     return [_completed(layer, *pair, namespace) for pair in zip(documents, built, strict=True)]
 
 
@@ -94,8 +94,8 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, float) and value - value == 0
 
 
-def _refused(layer: Layer, expected: str, came: str) -> LayerError:
+def _refused(layer: Layer, expected: str, value: str) -> LayerError:
     return LayerError(
-        f"Expected {expected} from layer {layer.name!r}, got {came[:_SHOWN_CHARACTERS]}. Mend the layer's build.",
+        f"Expected {expected} from layer {layer.name!r}, got {value[:_SHOWN_CHARACTERS]}. Mend the layer's build.",
         layer=layer.name,
     )

@@ -214,13 +214,13 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
 def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
     """What it is related to, near-synonyms, documents named after it, and the segments that mention it with theirs."""
     drawn = _Drawn(entity)
-    held = graph.entity_counts(entity.id)
+    counts = graph.entity_counts(entity.id)
     titled = graph.titled(entity.id, k=most)
-    drawn.leave_out("titles", held.get("TITLED", 0) - len(titled))
+    drawn.leave_out("titles", counts.get("TITLED", 0) - len(titled))
     mentions = graph.mentions_of(entity.id, k=most)
-    drawn.leave_out("mentions", held.get("MENTIONS", 0) - len(mentions))
+    drawn.leave_out("mentions", counts.get("MENTIONS", 0) - len(mentions))
     relations = graph.relations_at(entity.id, k=most)
-    drawn.leave_out("relations", held.get("RELATES_TO", 0) - len(relations))
+    drawn.leave_out("relations", counts.get("RELATES_TO", 0) - len(relations))
     similar = sorted(graph.similar([entity.id]), key=lambda pair: (-pair.score, pair.source_id, pair.target_id))
     others = [end for item in relations for end in (item.source_id, item.target_id)]
     near = [end for pair in similar for end in (pair.source_id, pair.target_id)]

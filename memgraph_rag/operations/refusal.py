@@ -76,7 +76,7 @@ class RefusalRules:
             return quotes.bearing(question), []
         texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment in evidence.segments]
         is_held = self._search.names_held(question, texts)
-        unnamed = [name for name, held in is_held.items() if not held]
+        unnamed = [name for name, is_named in is_held.items() if not is_named]
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 
 

@@ -46,16 +46,16 @@ class Learning:
             {segment.id: segment for segment in segments}.values(),
             key=lambda segment: (segment.document_id, segment.index),
         )
-        of_each = {key: tuple(some) for key, some in groupby(in_order, key=lambda segment: segment.document_id)}
+        segments_of = {key: tuple(group) for key, group in groupby(in_order, key=lambda segment: segment.document_id)}
         required = {*self._layer.requires}
-        records = [record for record in self._store.documents(list(of_each)) if required <= {*record.layers}]
-        documents = [SplitDocument(record.id, record.title, of_each[record.id]) for record in records]
+        records = [record for record in self._store.documents(list(segments_of)) if required <= {*record.layers}]
+        documents = [SplitDocument(record.id, record.title, segments_of[record.id]) for record in records]
         rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)
         none = np.zeros((0, self._models.embedder.dimension), np.float32)
         graphs = [
-            DocumentGraph(record, document.segments, none, mentions=made.mentions, relations=made.relations)
-            for record, document, made in zip(records, documents, rows, strict=True)
-            if made.mentions or made.relations
+            DocumentGraph(record, document.segments, none, mentions=found_rows.mentions, relations=found_rows.relations)
+            for record, document, found_rows in zip(records, documents, rows, strict=True)
+            if found_rows.mentions or found_rows.relations
         ]
         with_vectors = embed_relations(graphs, self._store, self._models.embedder)
         return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]

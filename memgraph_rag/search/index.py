@@ -331,13 +331,13 @@ class NamespaceIndex:
         )
 
 
-def _with_room(matrix: Matrix, held: int, rows: int, columns: int) -> Matrix:
-    """The matrix, or a copy of its first ``held`` rows with an eighth more room, so that a few rows cost no copy."""
+def _with_room(matrix: Matrix, used: int, rows: int, columns: int) -> Matrix:
+    """The matrix, or a copy of its first ``used`` rows with an eighth more room, so that a few rows cost no copy."""
     if rows <= len(matrix):
         return matrix
-    larger = np.empty((max(rows, held + held // 8), columns), np.float32)
-    if held:
-        larger[:held] = matrix[:held]
+    larger = np.empty((max(rows, used + used // 8), columns), np.float32)
+    if used:
+        larger[:used] = matrix[:used]
     return larger
 
 
@@ -377,8 +377,8 @@ def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
             yield unaccented(segment.title), unaccented(segment.text)
             continue
         around = (segments[neighbour] for neighbour in (place - 1, place + 1) if 0 <= neighbour < len(segments))
-        said = [other.text for other in around if other.document_id == segment.document_id]
-        yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *said]))
+        texts = [other.text for other in around if other.document_id == segment.document_id]
+        yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *texts]))
 
 
 def _without_speaker(segment: IndexedSegment) -> str:

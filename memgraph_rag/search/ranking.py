@@ -107,14 +107,14 @@ def features(
     Args:
         titles: (c + 2,) titles of the candidates' documents, then of the two starts'.
     """
-    held = [keywords.terms_of(int(view.rows[place])) for place in candidates]
+    candidate_terms = [keywords.terms_of(int(view.rows[place])) for place in candidates]
     of_starts = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
     heads = [keywords.words_among(keywords.terms(_head(title))) for title in titles]
     names = [keywords.words_among(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows)
     of_question = rarity[np.searchsorted(question_terms, start.terms)]
-    holds = np.stack([_holds(terms, start.terms) for terms in held]) / max(float(of_question.sum()), 1e-9)
+    holds = np.stack([_holds(terms, start.terms) for terms in candidate_terms]) / max(float(of_question.sum()), 1e-9)
     asked = [_share(rarity[np.searchsorted(question_terms, name)], _holds(start.terms, name)) for name in names]
     named = [
         [float(_names(terms, head) and not _names(own, head)) for head in heads[: len(candidates)]]

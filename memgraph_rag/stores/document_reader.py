@@ -33,9 +33,9 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
         document_rows = run("read/find_documents", document_ids=[document_id])
         if not document_rows:
             return None
-        graph, held = _read(run, rows.decode_document(document_rows[0])), counts(run, document_id)
+        graph, stored_counts = _read(run, rows.decode_document(document_rows[0])), counts(run, document_id)
         if run("read/find_documents", document_ids=[document_id]) == document_rows:  # else it was written meanwhile
-            return _checked(graph, held)
+            return _checked(graph, stored_counts)
     raise StoreError(
         f"Expected document {document_id} to stay as it is while it is read, got {_TRIES} writes meanwhile. "
         "Try again when that is done.",
@@ -43,12 +43,12 @@ def document_graph(run: Run, document_id: str) -> DocumentGraph | None:
     )
 
 
-def _checked(graph: DocumentGraph, held: Mapping[str, int]) -> DocumentGraph:
+def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
     """The graph, if it is all that the store counts, and everything in it has an embedding."""
-    if _counted(graph) != held:
+    if _counted(graph) != stored_counts:
         raise StoreError(
-            f"Expected all of document {graph.document.key!r}, {dict(held)}, got {_counted(graph)}. This version of "
-            'memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
+            f"Expected all of document {graph.document.key!r}, {dict(stored_counts)}, got {_counted(graph)}. "
+            'This version of memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
     embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]

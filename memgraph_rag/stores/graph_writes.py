@@ -96,9 +96,9 @@ class WrittenGraph(StoredGraph):
             row_bytes=sum(map(size, graphs)),
         )
         documents = [graph.document for graph in graphs]
-        held = counts_of(self._run, [document.id for document in documents])
+        counts_by_id = counts_of(self._run, [document.id for document in documents])
         return [
-            Receipt(document.id, document.key, action, held.get(document.id, {}), stale_questions=stale)
+            Receipt(document.id, document.key, action, counts_by_id.get(document.id, {}), stale_questions=stale)
             for document, (action, stale) in zip(documents, actions, strict=True)
         ]
 
@@ -262,8 +262,8 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     """
     document_id = graph.document.id
     stored = _begin_extending(run, graph, namespace, of_some=True)
-    held = set(map(rows.decode_mention, run("read/list_mentions", document_id=document_id)))
-    mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in held)
+    stored_mentions = set(map(rows.decode_mention, run("read/list_mentions", document_id=document_id)))
+    mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
     known = {row["id"] for row in run("read/list_relations", document_id=document_id)}
     new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
     write = DocumentWrite(run, create, find_near)
@@ -291,8 +291,8 @@ def _begin_extending(run: Run, graph: DocumentGraph, namespace: str, *, of_some:
 def _check_segments(run: Run, graph: DocumentGraph, *, of_some: bool) -> None:
     """Refuse layers of other segments: their edges would lead nowhere, and their entities stay for good."""
     stored = [row["id"] for row in run("read/list_segment_ids", document_id=graph.document.id)]
-    came = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
-    if not (set(came) <= set(stored) if of_some else came == stored):
+    given_ids = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
+    if not (set(given_ids) <= set(stored) if of_some else given_ids == stored):
         raise StoreError(
             f"Expected the {len(stored)} segments that are stored of document {graph.document.key!r}, got "
             f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
@@ -313,7 +313,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
             document_id=document_id,
             namespace=namespace,
         )
-    held = counts(run, document_id)
+    removed = counts(run, document_id)
     questions = kept_questions.forget_readers(run, document_id)
     write = DocumentWrite(run, create, find_near)
     _remove_document(write, document_id)
@@ -322,7 +322,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
     write.finish()
     if not run("read/count_documents")[0]["count"]:
         run("write/delete_all_answers")
-    return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, held, forgotten_questions=questions)
+    return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, removed, forgotten_questions=questions)
 
 
 def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:

@@ -53,11 +53,11 @@ class _Survey:
 
     def segments_of(self) -> dict[str, list[Row]]:
         """The segments of each document, by index."""
-        of_each: dict[str, list[Row]] = {document_id: [] for document_id in self.documents}
+        by_document: dict[str, list[Row]] = {document_id: [] for document_id in self.documents}
         for row in sorted(self.segments.values(), key=lambda row: row["index"]):
-            if row["document_id"] in of_each:
-                of_each[row["document_id"]].append(row)
-        return of_each
+            if row["document_id"] in by_document:
+                by_document[row["document_id"]].append(row)
+        return by_document
 
     def chain(self, of_document: Sequence[Row]) -> Pairs:
         """The edges from each segment to the next that must be there."""
@@ -129,14 +129,15 @@ def _survey(run: Run) -> _Survey:
 
 def _flaws(survey: _Survey) -> Flaws:
     segments, documents = survey.segments, survey.documents
-    of_each = survey.segments_of()
+    segments_by_document = survey.segments_of()
     chained = {
-        document_id: Counter(survey.chain(document_segments)) for document_id, document_segments in of_each.items()
+        document_id: Counter(survey.chain(document_segments))
+        for document_id, document_segments in segments_by_document.items()
     }
-    held = {document_id: Counter[tuple[str, str]]() for document_id in documents}
+    links = {document_id: Counter[tuple[str, str]]() for document_id in documents}
     for pair, number in survey.next.items():
-        if (owner := segments[pair[0]]["document_id"]) in held:
-            held[owner][pair] = number
+        if (owner := segments[pair[0]]["document_id"]) in links:
+            links[owner][pair] = number
     lone = survey.entities.keys() - survey.writings.keys()
     kept = {node_id for node_id, row in segments.items() if row["document_id"] in documents}
     lost_relations = {
@@ -152,10 +153,10 @@ def _flaws(survey: _Survey) -> Flaws:
         ),
         incomplete=_sorted(
             document_id
-            for document_id, document_segments in of_each.items()
+            for document_id, document_segments in segments_by_document.items()
             if [row["index"] for row in document_segments] != list(range(documents[document_id]["segments"]))
         ),
-        unchained=_sorted(document_id for document_id in documents if held[document_id] != chained[document_id]),
+        unchained=_sorted(document_id for document_id in documents if links[document_id] != chained[document_id]),
         lost_points=_sorted(row["id"] for row in survey.points if row["document_id"] not in documents),
         loose_points=_sorted(
             {row["document_id"] for row in survey.points if not row["targets"]} & documents.keys()
@@ -223,8 +224,8 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
     create("write/own_segments", {"document_id": owners, "segment_id": list(flaws.parted_segments)})
     if flaws.unchained:
         run("write/delete_chains", document_ids=list(flaws.unchained))
-        of_each = survey.segments_of()
-        pairs = [pair for source_id in flaws.unchained for pair in survey.chain(of_each[source_id])]
+        segments_by_document = survey.segments_of()
+        pairs = [pair for source_id in flaws.unchained for pair in survey.chain(segments_by_document[source_id])]
         columns: rows.Columns = {
             "source_id": [source_id for source_id, _ in pairs],
             "target_id": [target_id for _, target_id in pairs],
@@ -240,11 +241,11 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
 
 def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
     lost = set(flaws.lost_relations)
-    of_each: dict[str, set[str]] = {}
+    ids_by_document: dict[str, set[str]] = {}
     for row in survey.relations:
         if row["id"] in lost:
-            of_each.setdefault(row["document_id"], set()).add(row["id"])
-    for document_id, ids in sorted(of_each.items()):
+            ids_by_document.setdefault(row["document_id"], set()).add(row["id"])
+    for document_id, ids in sorted(ids_by_document.items()):
         run("write/delete_relations", document_id=document_id, relation_ids=sorted(ids))
 
 

@@ -313,11 +313,11 @@ class LadybugStore(graph_writes.WrittenGraph):
             return self._words[stemming][1]
 
     def _renewed_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
-        held = self._run("read/count_segments")[0]["count"]
+        count = self._run("read/count_segments")[0]["count"]
         words.put(self._run("read/list_segment_texts", since=since))
-        if len(words) != held:  # some were forgotten
+        if len(words) != count:  # some were forgotten
             words.keep(self.document_ids())
-        if len(words) != held or words.is_worn:
+        if len(words) != count or words.is_worn:
             words = SegmentWords(stemming=stemming)
             words.put(self._run("read/list_segment_texts", since=-1))
         return words

@@ -313,8 +313,8 @@ class LadybugFile:
 
 def _recover(place: str) -> None:
     """Put right what a stopped process left of a file and beside it, unless somebody else has the file open."""
-    with in_our_words(place), Path(place).open("rb+") as held:
-        if _lock(held.fileno()):  # else the engine says who has it
+    with in_our_words(place), Path(place).open("rb+") as file:
+        if _lock(file.fileno()):  # else the engine says who has it
             ladybug_log.mend(place)
             ladybug_sidecars.remove_leftovers(place)
 
@@ -352,8 +352,8 @@ def _replace(place: str, scratch: Path) -> None:
                 path=place,
             )
     _flush(scratch)
-    with in_our_words(place), old.open("rb+") as held:
-        if not _lock(held.fileno()):
+    with in_our_words(place), old.open("rb+") as file:
+        if not _lock(file.fileno()):
             raise StoreLocked(
                 f"Expected {place} for this process alone, got another that opened it meanwhile. Close it there, "
                 "then try again.",

@@ -76,14 +76,14 @@ def hold(place: str, *, shared: bool = False) -> FileLock:
             undone.callback(os.close, data)
         lock = None if sys.platform == "win32" else _lock_beside(place, shared=shared)
         undone.pop_all()
-    held = _held[place] = FileLock(place, data, lock=lock)
-    return held
+    file_lock = _held[place] = FileLock(place, data, lock=lock)
+    return file_lock
 
 
 def abandon_all() -> None:
     """Hold nothing any more, in a child that was just forked."""
-    for held in _held.values():
-        held.abandon()
+    for file_lock in _held.values():
+        file_lock.abandon()
     _held.clear()
 
 

@@ -386,8 +386,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def _unusable(self) -> tuple[str, ...]:
         """The indexes and constraints of the schema that are missing, failed, not ready, or for other vectors."""
         ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
-        made = {step.made for step in queries.migrations(self._dialect).values() if step.made}
-        return tuple(sorted(made - ready | set(self._misfits(self._dimension))))
+        wanted = {step.made for step in queries.migrations(self._dialect).values() if step.made}
+        return tuple(sorted(wanted - ready | set(self._misfits(self._dimension))))
 
     def _await_indexes(self) -> None:
         with suppress(StoreError):  # one of them failed, or takes longer
@@ -395,10 +395,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     def _misfits(self, dimension: int) -> tuple[str, ...]:
         """The indexes of embeddings that are for vectors of another length, or on other properties."""
-        made = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
-        index_rows = [row for row in self._run("read/list_vector_indexes") if row["name"] in made]
+        indexed = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
+        index_rows = [row for row in self._run("read/list_vector_indexes") if row["name"] in indexed]
         return tuple(
-            row["name"] for row in index_rows if (row["dimension"], row["properties"]) != (dimension, made[row["name"]])
+            row["name"]
+            for row in index_rows
+            if (row["dimension"], row["properties"]) != (dimension, indexed[row["name"]])
         )
 
     def _remake(self, broken: Sequence[str], dimension: int) -> None:

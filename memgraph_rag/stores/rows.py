@@ -403,12 +403,12 @@ def decode_entity(row: Row) -> Entity:
 
 def decode_indexed(row: Row) -> IndexedSegment:
     """A segment for an index in memory; its embedding becomes an array at once."""
-    made = {
+    converted = {
         "embedding": np.asarray(row["embedding"], np.float32),
         "entities": tuple(sorted(row["entities"])),
         "titles": tuple(sorted(row["titles"])),
     }
-    return IndexedSegment(**{**row, **made})
+    return IndexedSegment(**{**row, **converted})
 
 
 def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
@@ -450,11 +450,11 @@ def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
 
 def counts_by_document(rows: Iterable[Row]) -> dict[str, Mapping[str, int]]:
     """Counts by name, of each document that is there; see ``counts_of_document``."""
-    of_each: dict[str, list[Row]] = {}
+    rows_by_document: dict[str, list[Row]] = {}
     for row in rows:
-        of_each.setdefault(row["document_id"], []).append(row)
+        rows_by_document.setdefault(row["document_id"], []).append(row)
     return {
         document_id: document_counts
-        for document_id, of_one in of_each.items()
-        if (document_counts := counts_of_document(of_one))
+        for document_id, document_rows in rows_by_document.items()
+        if (document_counts := counts_of_document(document_rows))
     }

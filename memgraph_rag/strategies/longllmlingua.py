@@ -89,12 +89,12 @@ def kept_shares(tokens: Sequence[int], target: int, spread: float) -> list[float
 
 def _within(ordered: Sequence[tuple[float, Segment]], tokens: int) -> list[tuple[float, Segment]]:
     """The first ones that fit together, at least one."""
-    kept, held = [], 0
+    kept, used = [], 0
     for loss, segment in ordered:
-        if kept and held + segment.tokens > tokens:
+        if kept and used + segment.tokens > tokens:
             break
         kept.append((loss, segment))
-        held += segment.tokens
+        used += segment.tokens
     return kept
 
 

@@ -104,12 +104,12 @@ class Quotes:
 
 def _distinct(scored: Sequence[Citation], limit: int) -> Iterator[Citation]:
     """The first ones that support, without repetition."""
-    taken: list[Citation] = []
+    chosen: list[Citation] = []
     for citation in scored:
-        if len(taken) == limit or citation.score < _FLOOR * scored[0].score:
+        if len(chosen) == limit or citation.score < _FLOOR * scored[0].score:
             return
-        if not any(_repeats(citation, earlier) for earlier in taken):
-            taken.append(citation)
+        if not any(_repeats(citation, earlier) for earlier in chosen):
+            chosen.append(citation)
             yield citation
 
 
@@ -160,12 +160,12 @@ def _within_limit(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _shares_of_words(question: str, answer: str, quotes: Sequence[str]) -> list[float]:
     """How much of the answer's words, weighted by rarity among the quotes, each quote holds: 0 to 1."""
-    held = [_words(quote) for quote in quotes]
-    spread = Counter(word for words in held for word in words)
+    words_of_quotes = [_words(quote) for quote in quotes]
+    spread = Counter(word for words in words_of_quotes for word in words)
     wanted = (_words(answer) - _words(question) or _words(answer)) & spread.keys()
     rarity = {word: math.log((len(quotes) + 1) / spread[word]) for word in sorted(wanted)}
     total = sum(rarity.values()) or 1.0
-    return [sum(value for word, value in rarity.items() if word in words) / total for words in held]
+    return [sum(value for word, value in rarity.items() if word in words) / total for words in words_of_quotes]
 
 
 def _words(text: str) -> set[str]:

@@ -48,8 +48,8 @@ def answered(
     }
     answers = {}
     for forms in _sentences(text)[:_MOST_SENTENCES]:
-        said = [node for node, words in spoken.items() if f" {forms[-1]} " in words]
-        own = {_origin(namespace, node) for node in said}
+        speakers = [node for node, words in spoken.items() if f" {forms[-1]} " in words]
+        own = {_origin(namespace, node) for node in speakers}
         origins = tuple(sorted(own | {whole[document_id] for document_id in own & whole.keys()}))
         answers |= {form: Answered(_id(namespace, form), origins) for form in forms}
     return list(answers.values())
@@ -61,23 +61,23 @@ def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
 
 
 def marked(
-    namespace: str, segments: Sequence[Segment], known: Origins, held: Sequence[Segment] = ()
+    namespace: str, segments: Sequence[Segment], known: Origins, segments_before: Sequence[Segment] = ()
 ) -> tuple[Segment, ...]:
     """The segments of one document, with those marked that are echoes.
 
     Args:
         known: which sentences were answered.
-        held: the segments that are stored of the document: what they say is theirs, but for echoes.
+        segments_before: the segments that are stored of the document: what they say is theirs, but for echoes.
     """
     if not known:
         return tuple(segments)
     whose = {sentence_id: set(origins) for sentence_id, origins in known.items()}
-    for segment in held:
+    for segment in segments_before:
         for sentence_id in sentence_ids(namespace, [] if segment.echo else [segment]) & whose.keys():
             whose[sentence_id].add(_origin(namespace, segment))
     text = text_id(namespace, text_hash("".join(segment.text for segment in segments)))
     echoed = [_echoed(namespace, segment, whose, text) for segment in segments]
-    whole = _is_echo([sum(of_each) for of_each in zip(*echoed, strict=True)], whole=True) if echoed else False
+    whole = _is_echo([sum(pair) for pair in zip(*echoed, strict=True)], whole=True) if echoed else False
     return tuple(
         replace(segment, echo=_is_echo(numbers, whole=whole or bool(segment.speaker)))
         for segment, numbers in zip(segments, echoed, strict=True)
@@ -101,10 +101,10 @@ def _echoed(namespace: str, segment: Segment, whose: Origins, text: str) -> tupl
     for forms in _sentences(segment.text):
         length = len(forms[-1])
         characters += length
-        said = [whose[sentence_id] for form in forms if (sentence_id := _id(namespace, form)) in whose]
-        if said and not any(mine.intersection(origins) for origins in said):
+        speakers = [whose[sentence_id] for form in forms if (sentence_id := _id(namespace, form)) in whose]
+        if speakers and not any(mine.intersection(origins) for origins in speakers):
             repeated += length
-            invented += length if not any(said) else 0
+            invented += length if not any(speakers) else 0
     return characters, repeated, invented
 
 
