@@ -48,7 +48,7 @@ test: lint ## Lint, types and all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 coverage: $(VENV)/.has-test ## All tests, with the lines and branches that they reach; fails below the floor in pyproject.toml
-	@$(BIN)/python -m pytest --cov --cov-report=term
+	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 fault-tests: $(VENV)/.has-test ## Kills, lost servers, full disks, crowds and fuzzers at length: about half a day
 	@$(BIN)/python tests/faults/long.py --share $(SHARE) $(if $(ONLY),--only $(ONLY)) \

@@ -133,7 +133,7 @@ class RowCache(Cache):
         self._buffers = [self._with_room(buffers, rows, slots) for buffers in self._buffers]
 
     def static(self, lengths: Tensor) -> StaticRows:
-        """Its first rows for passes that say by (rows,) int64 ``lengths`` how many tokens each holds before the pass."""
+        """Its first rows for passes that say by (rows,) int64 ``lengths`` how many tokens each row has before it."""
         return StaticRows(self._buffers, lengths)
 
     def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
