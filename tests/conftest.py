@@ -168,8 +168,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-LINE = re.compile(r"[\[-](5\.26|2026|neo4j(?=\]))[\]-]")
-"""The server that a test needs, in its id; "neo4j" alone is the newest."""
+LINE = re.compile(r"[\[-](5\.26|2026)[\]-]|^tests/test_\w+\.py::.*[\[-]neo4j[\]-]")
+"""The server that a test needs, in its id; "neo4j" alone, of the fixture ``open_memory``, is the newest."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -185,7 +185,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByServer(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             line = LINE.search(nodeid)
-            return line[1].replace("neo4j", "2026") if line else nodeid.partition("::")[0]
+            return line[1] or "2026" if line else nodeid.partition("::")[0]
 
     return ByServer(config, log)
 

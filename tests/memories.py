@@ -39,7 +39,7 @@ LONG = "\n\n".join(f"Chapter {number}. {story}" for number, story in enumerate([
 
 
 def embedder() -> FakeEmbedder:
-    """The one that the shared Neo4j servers of the tests are built with (``stores/store_samples.py``)."""
+    """The one that the shared Neo4j servers of the tests are built with (``memgraph_rag.testing.sample_graphs``)."""
     return FakeEmbedder(8, name="fake")
 
 

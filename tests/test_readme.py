@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,12 @@ SNIPPETS = [(name, snippet) for name in GUIDES if name != "asking" for snippet i
 @pytest.fixture
 def beside_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A current folder like a clone's, the model that the tests install, and less patience than the 1.5B model has."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.chdir(tmp_path)
+    enter(tmp_path, monkeypatch)
+
+
+def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("MEMGRAPH_RAG_MODEL", "qwen2.5-coder-0.5b-instruct")
     monkeypatch.setenv("MEMGRAPH_RAG_MAX_NODES", "8")
 
@@ -44,17 +50,25 @@ def run(snippet: str, name: str) -> dict[str, Any]:
     return names
 
 
+@pytest.fixture(scope="module")
+def readme_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[str, Any], Path]:
+    """What README's snippet printed, its names, and the store that it made; run once."""
+    folder, out = tmp_path_factory.mktemp("readme"), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        enter(folder, patch)
+        names = run(*snippets(README), "README.md")
+    return out.getvalue().splitlines(), names, folder / "notes.lbug"
+
+
 @pytest.mark.timeout(900)
-def test_readme_snippet_prints_what_readme_says(beside_examples, capsys):
-    (snippet,) = snippets(README)
+def test_readme_snippet_prints_what_readme_says(readme_run):
+    printed, names, _ = readme_run
     (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-    names = run(snippet, "README.md")
-    printed = capsys.readouterr().out.splitlines()
     searched, answer, *cited = shown.splitlines()[:2], shown.splitlines()[2], *shown.splitlines()[3:]
     assert printed[:2] == searched, "a search needs no language model, so it is the same everywhere"
     spans = [re.match(r"\[(\d+)–(\d+)\] ", line) for line in printed]
     assert sum(map(bool, spans)) == len(names["answer"].citations) > 0
-    text = Path("examples/peter_rabbit.txt").read_text("utf-8")
+    text = (ROOT / "examples/peter_rabbit.txt").read_text("utf-8")
     for start, end, quote in (re.fullmatch(r"\[(\d+)–(\d+)\] (.*)", line).groups() for line in cited):  # type: ignore[union-attr]
         assert text[int(start) : int(end)] == quote
     assert answer in page("how-it-works"), "the answer is that of the documented run"
@@ -70,7 +84,8 @@ def test_snippets_of_guides_run(name, snippet, beside_examples, capsys):
 
 
 @pytest.mark.timeout(900)
-def test_asking_prints_citations_and_trace(beside_examples, capsys):
+def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
+    shutil.copy(readme_run[2], "notes.lbug")  # with the book in it, which then is not built again
     names = run(snippets(page("asking"))[0], "asking")
     printed = capsys.readouterr().out
     assert printed.count("examples/peter_rabbit.txt") == len(names["answer"].citations) > 0

@@ -39,8 +39,7 @@ from fault_kills import kills  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
-
-from memgraph_rag.testing.sample_graphs import run_cypher  # noqa: E402
+from past_the_store import run_cypher  # noqa: E402
 
 ENGINES = ("ladybug", "neo4j-5.26", "neo4j-2026")
 

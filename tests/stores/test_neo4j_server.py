@@ -175,7 +175,7 @@ def test_a_start_that_fails_ends_with_the_log(tmp_path: Path, monkeypatch: pytes
     home = tmp_path / "home"
     (home / "data" / "databases" / "system").mkdir(parents=True)  # no first password to set
     (home / "server.lock").touch()
-    monkeypatch.setattr(neo4j_server, "_HEAP", "none")
+    monkeypatch.setattr(neo4j_server, "JAVA_OPTIONS", ["-Xmxnone"])
     with pytest.raises(StoreError, match=r"ended while it started.*Invalid maximum heap size: -Xmxnone"):
         start(home, bolt_port=free_port(), http_port=free_port())
     assert status(home) is None
