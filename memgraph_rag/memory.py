@@ -65,9 +65,8 @@ class Memory(OpenMemory):
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.
         strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
-        layers: what ``add`` builds beyond segments; ``("entities",)`` needs no language model and is fast: search works
-            at once, and ``deepen`` builds the rest when there is time. ``"relations"`` are built where they are named.
-            By name (``LAYERS``), or ``Layer`` objects of your own.
+        layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects. ``("entities",)``
+            needs no language model: search works at once, and ``deepen`` builds the rest. ``"relations"`` cost most.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
@@ -167,10 +166,8 @@ class Memory(OpenMemory):
         if isinstance(sources, Path) and names_folder(sources):
             sources = self.folder(sources)
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
-            raise SettingsError(
-                f"Expected several sources, such as a list, got one {type(sources).__name__}. Give it as add(…), or in "
-                "a list."
-            )
+            kind = type(sources).__name__
+            raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
         requests = (Request(source) for source in sources)
         return Outcomes("add_many", telemetry.each("add", self._ingestion(self._layers).add(requests)))
 
@@ -204,8 +201,7 @@ class Memory(OpenMemory):
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        own = [layer for layer in self._layers if layer.name not in LAYERS]
-        chosen = choose_layers((*DEFAULT_LAYERS, *own) if layers is None else layers, self.settings, known=own)
+        chosen = choose_layers(layers, self.settings, known=self._layers)
         ids = self._ids(documents)
         return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
 
@@ -436,12 +432,10 @@ class Memory(OpenMemory):
         """
         self._require_writable()
         check_parts({"embedder": embedder})
-        given = as_object(embedder)
-        new = open_embedder(str(embedder), self.settings) if given is None else given
+        new = as_object(embedder) or open_embedder(str(embedder), self.settings)
         with telemetry.span("reembed") as event_fields:
-            event_fields["documents"] = reembed.reembed(
-                self._store, new, folder=self._reembedding_dir, progress=self._progress
-            )
+            folder = self._reembedding_dir
+            event_fields["documents"] = reembed.reembed(self._store, new, folder=folder, progress=self._progress)
             self._models.embedder = new
             self.__dict__.pop("_reading", None)
             self._search = self._new_search()

@@ -246,3 +246,10 @@ def open_memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> Memory:
     return open_memory()
+
+
+@pytest.fixture
+def file_memory(tmp_path: Path) -> Iterator[Memory]:
+    """For what does not depend on the store."""
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        yield memory

@@ -18,6 +18,8 @@ FOX = (
     "It never came back to the barn. Ann kept the wooden box for many years."
 )
 
+QUESTION = "Who built a wooden box?"
+
 RIVER = (
     "It rained for nine days and nine nights. The river rose above the stone bridge. The miller lost his boat. "
     "Nobody in the village was hurt. The mayor ordered a higher bridge. A mason from the city drew the plans. "

@@ -287,3 +287,15 @@ def test_names_of_tests_say_condition_and_outcome_in_short() -> None:
         name for place in places for name in re.findall(r"^\s*def (test_\w+)", place.read_text("utf-8"), re.MULTILINE)
     ]
     assert [name for name in names if len(name) > LONGEST_TEST_NAME] == []
+
+
+MOST_LINES = 500
+
+
+def test_no_file_has_more_than_500_lines() -> None:
+    root = PACKAGE.parent
+    files = [
+        *PACKAGE.rglob("*.py"),
+        *(path for name in ("tests", "benchmarks", "examples", "docs") for path in (root / name).rglob("*.py")),
+    ]
+    assert [path.name for path in files if len(path.read_text("utf-8").splitlines()) > MOST_LINES] == []

@@ -236,7 +236,7 @@ def _check_same_source(record: DocumentRecord, item: Loaded) -> None:
     """Two files of one name in two folders must not replace each other unnoticed."""
     if is_elsewhere(record, item.files):
         raise DocumentError(
-            f"Expected {record.source} under the key {item.key!r}, which it has taken, got {item.document.source}. "
+            f"Expected {record.source} under the key {item.key!r}, got another file: {item.document.source}. "
             "Give this one a key of its own, add(path, key=…) or --key; or forget the other one first.",
             key=item.key,
         )

@@ -21,7 +21,7 @@ from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
 from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_process, stanza_model
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
-from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, pieces, readable
+from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, readable
 from memgraph_rag.testing import FakeRecognizer
 
 PACKAGE = spacy_model.PACKAGES[-1]
@@ -204,68 +204,6 @@ def test_odd_text_harms_neither_itself_nor_its_neighbours(recognizer: EntityReco
 @given(st.lists(st.text(max_size=60) | st.sampled_from(TEXTS), max_size=4).map(" ".join))
 def test_spans_are_sound_in_any_text(recognizer: EntityRecognizer, text: str) -> None:
     assert_sound(text, recognizer.recognize([text])[0])
-
-
-# ── texts before and after a model ───────────────────────────────────────────────────────────────────────────
-
-
-@given(st.lists(st.text() | st.sampled_from([" " * 30_000, "ab " * 20_000, "x" * 5_000]), max_size=4))
-def test_pieces_are_the_texts_without_what_is_blank(texts: list[str]) -> None:
-    left = [list(readable(text)) for text in texts]
-    for index, start, piece in pieces(texts):
-        assert 0 < len(piece) <= 20_000
-        assert max(map(len, piece.split()), default=0) <= 1_000
-        assert readable(texts[index])[start : start + len(piece)] == piece
-        left[index][start : start + len(piece)] = " " * len(piece)
-    assert all(not "".join(text).strip() for text in left)
-
-
-def test_long_texts_are_cut_at_white_space() -> None:
-    cut = list(pieces(["Oslo " * 10_000]))
-    assert len(cut) == 3
-    assert {word for _, _, piece in cut for word in piece.split()} == {"Oslo"}
-
-
-def test_spans_are_cleaned() -> None:
-    text = '  "Ann Lee"  \n\nBob in 1999 *Oslo*'
-    found = [
-        Named(0, 18, "PERSON"),
-        Named(15, 18, "PERSON"),
-        Named(22, 26, "DATE"),
-        Named(26, 99, "GPE"),
-        Named(0, 2, "ORG"),
-    ]
-    assert [(text[one.start : one.end], one.kind) for one in cleaned(text, found)] == [
-        ("Ann Lee", "PERSON"),
-        ("Bob", "PERSON"),
-        ("Oslo", "GPE"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Hugendubel,28.90", ["Hugendubel"]),
-        ("2026-08-27,Hugendubel,28.90,two novels", ["Hugendubel", "two novels"]),
-        ("Ole Brandt\tFledhusum\t35 EUR", ["Ole Brandt", "Fledhusum"]),
-        ("| Weingut Prüm | 14,50 € |", ["Weingut Prüm"]),
-        ("Obi;Husum;17,25", ["Obi", "Husum"]),
-        ("Rewe 34.17 EUR", ["Rewe"]),
-        ("Rewe €34.17", ["Rewe"]),
-        ("Paris, Texas", ["Paris, Texas"]),
-        ("Studio 1,000", ["Studio 1,000"]),
-        ("The $64,000 Question", ["The $64,000 Question"]),
-        ("Apollo 11", ["Apollo 11"]),
-        ("12.50 EUR", []),
-    ],
-)
-def test_a_cell_border_and_an_amount_end_a_name(text: str, names: list[str]) -> None:
-    assert [text[one.start : one.end] for one in cleaned(text, [Named(0, len(text), "ORG")])] == names
-
-
-def test_a_currency_beside_a_number_is_no_name() -> None:
-    text = "35 EUR, then the EUR rose"
-    assert cleaned(text, [Named(3, 6, "ORG"), Named(17, 20, "ORG")]) == [Named(17, 20, "ORG")]
 
 
 # ── spaCy ────────────────────────────────────────────────────────────────────────────────────────────────────

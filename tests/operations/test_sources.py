@@ -93,7 +93,7 @@ def test_two_files_of_one_name_are_still_told_apart(memory: Memory, monkeypatch:
     monkeypatch.chdir("notes")
     memory.add(Path("garden.md"))
     monkeypatch.chdir("../other")
-    with pytest.raises(DocumentError, match="taken by another file"):
+    with pytest.raises(DocumentError, match="got another file"):
         memory.add(Path("garden.md"))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harms import world  # noqa: F401 - a fixture
 from past_the_store import run_cypher
 
 from memgraph_rag.contracts import GraphStore
