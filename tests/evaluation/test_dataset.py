@@ -88,8 +88,8 @@ def test_the_closed_setting_makes_a_document_of_each_questions_paragraphs(paragr
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"evidence_doc_ids": ["gone"]}, "there is no 'gone'"),
-        ({"doc_ids": ["gone"]}, "there is no 'gone'"),
+        ({"evidence_doc_ids": ["gone"]}, "got none with the id 'gone'"),
+        ({"doc_ids": ["gone"]}, "got none with the id 'gone'"),
         ({"evidence_doc_ids": 3}, "TypeError"),
         ({"evidence_doc_ids": "gone"}, "a list of texts as 'evidence_doc_ids'"),
         ({"doc_ids": "gone"}, "a list of texts as 'doc_ids'"),
@@ -115,7 +115,7 @@ def test_one_answer_is_not_its_letters(paragraphs: Path, answers: object, expect
 
 
 def test_files_that_are_missing_or_no_json_are_refused(tmp_path: Path, paragraphs: Path):
-    with pytest.raises(DocumentError, match=r"there is no docs\.jsonl"):
+    with pytest.raises(DocumentError, match=r"got no docs\.jsonl"):
         dataset.read_folder(tmp_path)
     (paragraphs / "docs.jsonl").write_text("{")
     with pytest.raises(DocumentError, match=r"one JSON object a line in .*docs\.jsonl"):

@@ -115,5 +115,5 @@ def test_unknown_names_tell_the_known_ones(name, tmp_path):
 
 
 def test_a_folder_without_a_model_has_no_fingerprint(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"has no config\.json"):
+    with pytest.raises(ModelError, match=r"without config\.json"):
         fingerprint("mine", str(tmp_path))

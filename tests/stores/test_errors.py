@@ -84,8 +84,8 @@ def test_nobody_answers(scheme: str) -> None:
 
     assert time.monotonic() - began < 3
     assert re.sub(r"\d\.\d s", "0.5 s", str(caught.value)) == (
-        f'no Neo4j answered at {address} within 0.5 s. Start one with "memgraph-rag neo4j start", or use a file: '
-        'Memory("notes.lbug").'
+        f"Expected a Neo4j at {address}, got no answer within 0.5 s. Start one with "
+        '"memgraph-rag neo4j start", or use a file: Memory("notes.lbug").'
     )
     assert caught.value.address == address
     assert caught.value.retryable
@@ -276,7 +276,7 @@ def test_an_older_schema_is_brought_up(file: Path, monkeypatch: pytest.MonkeyPat
 
 def test_another_embedder_names_both() -> None:
     stored = {"version": 1, "embedder": "mini", "dimension": 384}
-    with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\); got large \(1024\)"):
+    with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\), got large \(1024\)"):
         schema.check(stored, version=1, embedder="large", dimension=1024, address="notes.lbug")
 
 

@@ -217,5 +217,5 @@ def test_a_folder_that_may_not_be_entered(path: Path, asked: str, monkeypatch: p
 def test_a_folder_that_went_away(store: LadybugStore, path: Path) -> None:
     shutil.rmtree(path.parent)
     for write in (lambda: store.write(make_graph("n", "other")), store.purge):
-        with pytest.raises(StoreError, match="not there"):
+        with pytest.raises(StoreError, match="Put it back"):
             write()

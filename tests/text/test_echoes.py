@@ -101,8 +101,8 @@ def test_a_turn_is_its_speakers() -> None:
 
 def test_what_the_document_holds_as_evidence_stays_evidence() -> None:
     new = segment(ANSWER, document="new")
-    (kept,) = marked(SPACE, [new], known(ANSWER), held=[new])
-    (marked_again,) = marked(SPACE, [new], known(ANSWER), held=[replace(new, echo=True)])
+    (kept,) = marked(SPACE, [new], known(ANSWER), segments_before=[new])
+    (marked_again,) = marked(SPACE, [new], known(ANSWER), segments_before=[replace(new, echo=True)])
     assert (kept.echo, marked_again.echo) == (False, True)
 
 
