@@ -6,6 +6,7 @@ as a relation joins it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -45,11 +46,10 @@ class RelationRows(RowKind):
     @override
     def check(self, graph: DocumentGraph, *, namespace: str) -> None:
         segments = {segment.id for segment in graph.segments}
-        ids = [relation.id for relation in graph.relations]
-        repeated = {relation_id for relation_id in ids if ids.count(relation_id) > 1} if len({*ids}) < len(ids) else ()
+        numbers = Counter(relation.id for relation in graph.relations)
         for relation in graph.relations:
             wrong = (
-                ("an id that another has too" if relation.id in repeated else "")
+                ("an id that another has too" if numbers[relation.id] > 1 else "")
                 or ("a segment that is not there" if relation.segment_id not in segments else "")
                 or ("the same entity at both ends" if relation.source_id == relation.target_id else "")
                 or ("no description" if not relation.description.strip() else "")
@@ -106,10 +106,10 @@ class RelationRows(RowKind):
         document_id = graph.document.id
         named = named_in(write.run, document_id)
         relation_writes.check_named(graph, named)
-        relation_rows_stored = write.run("read/list_relations", document_id=document_id)
+        stored_rows = write.run("read/list_relations", document_id=document_id)
         unnamed = [
             relation
-            for relation in map(relation_rows.decode_relation, relation_rows_stored)
+            for relation in map(relation_rows.decode_relation, stored_rows)
             if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
         ]
         write.parted |= relation_writes.take_away(write.run, document_id, unnamed)
