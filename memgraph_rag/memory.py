@@ -33,7 +33,7 @@ from memgraph_rag.operations import (
     validation,
 )
 from memgraph_rag.operations.document_lookup import find_documents, matching_metadata
-from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers
+from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, default_layers
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
@@ -201,7 +201,8 @@ class Memory(OpenMemory):
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        chosen = choose_layers(layers, self.settings, known=self._layers)
+        names = default_layers(self._layers) if layers is None else layers
+        chosen = choose_layers(names, self.settings, known=self._layers)
         ids = self._ids(documents)
         return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
 

@@ -14,7 +14,7 @@ from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.settings import Settings
 
-__all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers"]
+__all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "default_layers"]
 
 LAYERS = ("entities", "points", "relations")
 """The layers that this library brings, in the order in which they are built, the cheap ones first."""
@@ -26,22 +26,22 @@ _MOST_CHARACTERS = 64  # of a name
 _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 
-def choose_layers(
-    chosen: Iterable[str | Layer] | None, settings: Settings, *, known: Iterable[Layer] = ()
-) -> list[Layer]:
+def default_layers(known: Iterable[Layer]) -> tuple[str, ...]:
+    """The names of what is built where nothing else is asked for; users' own among the known layers too."""
+    return (*DEFAULT_LAYERS, *(layer.name for layer in known if layer.name not in LAYERS))
+
+
+def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:
     """These layers and all that they require, in the order in which they are built.
 
     Args:
         chosen: names of layers, or layers; a layer that is given is built in place of the one of its name that this
-            library brings. None is the default ones and all of users' own among the known.
+            library brings.
         known: further layers that may be named.
 
     Raises:
         SettingsError: there is no such layer, an object is none, two of them have one name, or some require each other.
     """
-    own = {layer.name: layer for layer in known if layer.name not in LAYERS}
-    if chosen is None:
-        chosen = (*DEFAULT_LAYERS, *own)
     if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
         raise SettingsError(
             f"Expected a list of layers, by name out of {', '.join(LAYERS)} or as objects, got {chosen!r}.",
@@ -49,7 +49,7 @@ def choose_layers(
         )
     items = list(chosen)
     given = _by_name(item for item in items if not isinstance(item, str))
-    available = own | given
+    available = {layer.name: layer for layer in known if layer.name not in LAYERS} | given
     layers: dict[str, Layer] = {}
     waiting = [item if isinstance(item, str) else item.name for item in items]
     while waiting:
