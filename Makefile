@@ -41,7 +41,10 @@ help: ## This list
 demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
 	@$(BIN)/memgraph-rag demo
 
-check: lint ## Lint, types and the tests that need neither a server nor weights, in about a minute and a half
+check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server nor weights, in about a minute and a half
+	@$(MAKE) --no-print-directory -j2 lint quick-tests
+
+quick-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
 test: lint ## Lint, types and all tests
