@@ -32,7 +32,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: help demo check quick-tests test all-tests coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks
 .PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
@@ -47,7 +47,10 @@ check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server
 quick-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
-test: lint ## Lint, types and all tests
+test: $(VENV)/.has-test ## Lint, types and all tests
+	@$(MAKE) --no-print-directory -j2 lint all-tests
+
+all-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 coverage: $(VENV)/.has-test ## All tests, with the lines and branches that they reach; fails below the floor in pyproject.toml
