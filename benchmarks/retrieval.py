@@ -46,7 +46,7 @@ from memgraph_rag.evaluation.runs import added
 from memgraph_rag.types import Action
 
 COSTS = (
-    *("set", "segments", "added a second: segments · 100 words", "of that names · embedding · rest, s"),
+    *("set", "segments", "added a second: segments · 100 words", "seconds in all · names and embedding, at once"),
     *("first graph search, s", "index, MiB", "peak so far, MiB"),
 )
 
@@ -291,7 +291,7 @@ def _cost(report: Report) -> list[str]:
     if adding.segments:
         names, embedding = (adding.by_phase.get(phase, 0.0) for phase in ("finding names", "embedding"))
         rate = f"{adding.segments / adding.seconds:.0f} · {adding.words / 100 / adding.seconds:.0f}"
-        parts = f"{names:.0f} · {embedding:.0f} · {adding.seconds - names - embedding:.0f}"
+        parts = f"{adding.seconds:.0f} · {names:.0f} and {embedding:.0f}"
     else:
         rate = parts = "was there"
     first = f"{report.by_mode['graph'].first_s:.2f}" if "graph" in report.by_mode else "–"

@@ -150,12 +150,12 @@ class Memory(OpenMemory):
         return outcome
 
     def add_many(self, sources: Iterable[Source] | Path) -> Iterator[Receipt | Failure]:
-        """Store documents, or the files of a folder, telling of each in order; one that fails stops no other.
+        """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each. Nothing is
-        done before the first outcome is asked for (an iterator that never is gets a ``MemgraphRagWarning``), and what
-        is left when the iterator is left is not stored. Sources are taken some hundreds ahead of what is told; where
-        taking them raises, what came before is stored and told first, then that very error is raised.
+        done before the first outcome is asked for (an iterator dropped before that gives a ``MemgraphRagWarning``), and
+        documents whose outcome was not asked for may not be stored. Sources are taken some hundreds ahead of the
+        outcomes. Where taking them raises, what came before is stored first, then that error is raised.
 
         Args:
             sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.

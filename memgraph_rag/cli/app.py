@@ -1,4 +1,4 @@
-"""The list of commands, and how each of them ends.
+"""The list of commands, and the exit status of each.
 
 It knows no memory. Invariant: an error of our own is one line on standard error and exit status 1; Ctrl-C is one line
 and 130; wrong usage is 2.

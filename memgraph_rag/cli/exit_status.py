@@ -1,4 +1,4 @@
-"""How commands end where something goes wrong: in one line on standard error, and an exit status.
+"""How commands end after an error: with one line on standard error, and an exit status.
 
 It knows no command. Invariants: an error of ours, a stream that cannot be written and a lack of memory are one line and
 1, Ctrl-C is one line and 130; whatever stands in a message, no control character of it reaches the terminal.

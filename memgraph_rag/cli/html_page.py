@@ -252,7 +252,7 @@ def _quotes(question: Question) -> Iterator[_Passage]:
 
 
 def _citations(question: Question) -> dict[str, list[tuple[int, int, str, str]]]:
-    """By segment the spans that are cited of it; no other text may stand there now."""
+    """The cited spans of each segment; a span whose text has changed since is left out."""
     spans: dict[str, list[tuple[int, int, str, str]]] = {}
     standing = question.standing_citations
     for number, citation in enumerate(question.answer.citations, 1):

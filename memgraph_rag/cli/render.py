@@ -107,7 +107,7 @@ def walk_line(console: Console, order: int, step: StepForm) -> None:
 
 
 def _notes(step: StepForm) -> Iterator[str]:
-    """How a node was come by, where that is more than its place in one list, and what was said after it."""
+    """How the walk reached a node, where its place in a list does not say so, and what the model said after it."""
     parts = [f"{name} {part:.3f}" for name, part in step["sources"].items() if part]
     if len(parts) > 1 or step["via"]:
         yield " + ".join(parts) + (f", by “{_line(step['via'])}”" if step["via"] else "")

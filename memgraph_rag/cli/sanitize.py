@@ -1,7 +1,7 @@
-"""Text that cannot drive a terminal, nor look like lines of ours.
+"""Makes text safe to print: it cannot control a terminal, nor look like a line of this program.
 
-It knows no command and imports nothing. Invariant: escape sequences, overprinting, turned direction and what
-no terminal can show become marks.
+It knows no command and imports nothing. Invariant: escape sequences, overprinting, reversed direction and
+characters that no terminal can show become marks.
 """
 
 from __future__ import annotations

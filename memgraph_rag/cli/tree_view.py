@@ -216,7 +216,7 @@ def _times(number: float) -> str:
 
 
 def _step(parent: Tree, order: int, step: Step) -> None:
-    """One node that was read: where its score came from, what it was worth, what was said after it."""
+    """A node that was read: where its score came from, its share of attention, what the model said after it."""
     branch = parent.add(Text(f"{order:>3}  ", style="cyan").append_text(_line(step.node)))
     branch.add(Text(step_figures(step), style="dim"))
     if step.via:

@@ -1,6 +1,6 @@
-"""On what something was measured: the machine, the versions, the models.
+"""Machine, versions and models of a measurement.
 
-Invariant: it loads nothing; what is not installed is told as such.
+Invariant: it loads nothing; what is not installed is reported as such.
 """
 
 from __future__ import annotations

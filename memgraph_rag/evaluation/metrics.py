@@ -1,6 +1,6 @@
-"""Metrics of retrieval, and how far a figure over questions may be off.
+"""Metrics of retrieval, and confidence intervals of figures over questions.
 
-It knows lists and numbers only. Shares are between 0 and 1; who shows them makes them percent. Invariant: every figure
+It knows lists and numbers only. Shares are between 0 and 1; tables show them as percent. Invariant: every figure
 over questions is a ratio of two sums over them (a mean has 1 below), so that one bootstrap serves all.
 """
 

@@ -1,7 +1,7 @@
-"""What came of each question, as it came, kept in a file of JSON lines.
+"""The outcome of each question, appended to a file of JSON lines.
 
-It knows neither memory nor metric. Invariants: an outcome is found again by the hash of all that it follows from; a
-line is written whole or, where the process died, dropped when the file is read.
+It knows neither memory nor metric. Invariants: an outcome is found by the hash of all that it depends on; a line
+that a killed process left unfinished is dropped when the file is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asking a memory all questions of a folder, by several methods, and keeping what comes.
+"""All questions of a folder, asked of a memory by several methods; the outcomes are kept.
 
 It knows the memory by its public methods, and no metric. Invariants: a question that was asked before, of the same
 documents with the same settings, is not asked again; the documents of the folder and no others are searched.

@@ -1,4 +1,4 @@
-"""From what came of a question to its scores.
+"""The scores of a question's outcome.
 
 It knows text and numbers, no memory. Invariant: every score is a pair (what was gained, out of what), so that a figure
 over questions is the sum of the first over the sum of the second.

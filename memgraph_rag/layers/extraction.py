@@ -1,4 +1,4 @@
-"""Extraction: how a model is asked for names and relations, and what of its reply is of any use.
+"""Extraction: how a model is asked for names and relations, and how its reply is read.
 
 It knows no segment: whether a text holds what the model says is for ``grounding.py``. Invariants: whatever a reply is,
 reading it raises nothing; what is complete in it is kept, what is not is counted.

@@ -1,4 +1,4 @@
-"""Grounding: what a model says it has read, looked up in the segment that it has read.
+"""Grounding: looks up what a model says it has read in the segment that it has read.
 
 It knows no model. Invariants: a mention's surface is what stands at its place in the document; an entity that the
 recognizer found in a segment gets no second mention there.
@@ -48,7 +48,7 @@ class Vocabulary:
 
 
 class Ground:
-    """A segment, and which entities stand in it.
+    """A segment, and the entities that it names.
 
     Args:
         mentions: the recognizer's.

@@ -2,8 +2,8 @@
 
 Level by level, consecutive nodes are gathered into batches, the model writes one bullet list per batch, each
 bullet becomes a point, and what the model looked at while writing it becomes the weights of its edges. It knows no
-database and no tokenizer. Invariants: the weights of a point's edges sum to 1; whatever odd thing the model
-writes is counted, never raised, and never costs a segment.
+database and no tokenizer. Invariants: the weights of a point's edges sum to 1; whatever the model writes is
+counted, never raised, and never costs a segment.
 
 Source: PECAN / GARLIC, section 3.1; the decisions that the paper leaves open are in ``docs/decisions``.
 """

@@ -1,4 +1,4 @@
-"""The question pool: questions that a model would put to a text, to look into the text a second time for each.
+"""The question pool: questions that a model asks of a text; for each, the text is read again.
 
 It knows no segment and no graph. Invariant: no two questions of a pool are much alike.
 

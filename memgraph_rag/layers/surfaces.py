@@ -1,4 +1,4 @@
-"""Where names stand in a text: what a model says it has read is looked up, never believed.
+"""Finds where names stand in a text, so that what a model says it has read can be checked.
 
 It knows no model. Invariants: what is found has the normal form of the name that was looked for; the time is linear in
 the text for each name.

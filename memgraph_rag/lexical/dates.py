@@ -1,7 +1,7 @@
 """Days as people write them, and the terms by which a search compares them: "27.8.2026" is "August 27, 2026".
 
 It knows no clock and no room; names of months are English and German. Invariants: a term holds a hyphen, so that it is
-never a word of ``keywords``; what names no day of the calendar has no term; the time is linear in the text.
+never a word of ``tokenize``; what names no day of the calendar has no term; the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _Day = tuple[int, int, int]  # year, or 0 where none is named, month, day
 def written(text: str) -> list[str]:
     """The terms of the days that a text names, as often as it names them.
 
-    A day with its year has a term with and one without it; a day without a year has that and one that says so.
+    A day with its year has two terms, with the year and without; so has a day without a year: without it, and one
+    that says that the year is missing.
 
     >>> written("2026-08-27, again on Aug 3"), written("The 30th of February 2026, 1/2/3/4")
     (['2026-08-27', '--08-27', '--08-03', 'any-08-03'], [])

@@ -1,4 +1,4 @@
-"""Near-synonymous names: from which cosine on two of them may mean one thing.
+"""Near-synonymous names: the least cosine at which two names may mean the same thing.
 
 It knows names in their normal form only (``names.normalise``), no kind, no document and no model: a pair's answer
 depends on the pair alone. Invariant: the answer is the same for both orders of a pair, and at least ``LEAST_COSINE``,

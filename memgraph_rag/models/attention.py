@@ -5,7 +5,7 @@ the probability mass that falls on each span. No attention matrix of a whole pas
 computed by plain products, whose probabilities are at hand; many by a fused kernel, whose log-sum-exp turns the
 scores of the wanted keys alone into probabilities (``span_mass.py``). It knows nothing of documents or prompts.
 Invariant: a measurement equals the mean over layers and heads of what ``output_attentions=True`` would give, summed
-over the span (tested against ``plain.py`` on each architecture).
+over the span (tested against ``reference.py`` on each architecture).
 
 Source: PECAN, section 3.1 (attention averaged over all layers and heads, accumulated layer by layer).
 """
@@ -77,7 +77,7 @@ class Spans:
         self._indicators = (self.owner[:, :, None] == torch.arange(self.count, device=device)).float()
 
     def become(self, others: Spans) -> None:
-        """Say what others say that are no more rows, positions and spans, in the tensors that are here."""
+        """Take the values of other spans, of at most as many rows, positions and spans, into the same tensors."""
         rows, length, count = others._indicators.shape
         self.owner.fill_(-1)[:rows, :length] = others.owner
         self.tokens.fill_(1)[:rows, :count] = others.tokens
@@ -234,8 +234,8 @@ class Look(NamedTuple):
     """How the new tokens of one cache look at its keys.
 
     Attributes:
-        tokens: how many they are.
-        meter: told what they look at.
+        tokens: the number of new tokens.
+        meter: takes what they look at.
     """
 
     tokens: int

@@ -1,6 +1,6 @@
 """Calibrating a language model: labelled questions are read, and what they tell becomes a ``HeadCalibration``.
 
-It knows neither files nor how readings are judged (``fitting.py``). Invariant: the same questions and seed
+It knows neither files nor how readings are judged (``calibration_fit.py``). Invariant: the same questions and seed
 give the same calibration.
 """
 
@@ -86,7 +86,7 @@ def calibrate(
 
 
 def cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bool]]:
-    """What cuts a text after so many of the model's tokens; the text, and whether that is all of it."""
+    """A function that cuts a text after so many tokens of the model: the text, and whether it is all of it."""
 
     def cut(text: str) -> tuple[str, bool]:
         encoded = model.tokens.encode(text)

@@ -1,4 +1,4 @@
-"""What is known of a language model's own signals, as a file and in use.
+"""What was measured of a language model's own signals: as a file, and in use.
 
 It knows neither how it was measured nor where the file lies. Invariants: a file of another version or for other weights
 is refused; what is read back equals what was written; a file appears whole or not at all.
@@ -76,12 +76,12 @@ class Origin(_Part):
 
 
 class HeadCalibration(_Part):
-    """Chosen heads of one model with their falls, its threshold of Yes, and how well each of them does.
+    """Chosen heads of a model with their usual attention by distance, its threshold of Yes, and how well both do.
 
     Attributes:
         fingerprint: of the weights; see ``catalogue.fingerprint``.
-        attention_weight: 0 where attention does not rank for certain, 1 where it always ranks right: twice the lower
-            bound of its AUC, less one.
+        attention_weight: 2 × (lower bound of the AUC of attention) − 1: 0 where it is not certain that attention ranks
+            better than chance, 1 where it always ranks right.
         measured: on questions that had no part in choosing; "plain" is the mean of all heads times position.
     """
 

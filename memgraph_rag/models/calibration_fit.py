@@ -59,12 +59,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What readings tell.
+    """What readings say about a model's attention and its Yes.
 
     Attributes:
         heads: those that rank best, best first.
-        yes_threshold: parts best what answers from as many others; 0.5 where the AUC of that is not certain to be
-            better than chance.
+        yes_threshold: separates best the texts that answer from as many others; 0.5 where the AUC of that is not
+            certain to be better than chance.
         measured: by these names:
             ``attention_auc``, how often a node that answers is above one that does not, by heads chosen elsewhere;
             ``attention_recall``, share of the answering nodes among the first ``TOP``, likewise;

@@ -344,7 +344,7 @@ def _remove_abandoned(parent: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder; whether nobody else had. A lock ends with its process, however that ends.
+    """Lock a folder; False where another process holds the lock. A lock ends with its process, however that ends.
 
     A process's number would say less: another container may share the cache and number its own processes. Where folders
     cannot be locked, none is ever free.

@@ -31,7 +31,7 @@ Capture = Callable[[Run, torch.device], Run]
 
 
 def capture_on_gpu(run: Run, device: torch.device) -> Run:
-    """What replays a function of tensors that stay where they are; its outputs do so too.
+    """Capture a function whose inputs and outputs stay in the same memory; the result replays it.
 
     Raises:
         RuntimeError: it does what a graph cannot hold, or memory for it is short.
@@ -58,7 +58,7 @@ class GraphedDecoding:
     A cache has one step at a time, which lives no longer than it does. Calls must not overlap.
 
     Args:
-        capture: gives what replays a step; where it fails, and where it is None, steps are run each time.
+        capture: gives a function that replays a step; where it fails, and where it is None, each step is run.
     """
 
     def __init__(self, capture: Capture | None) -> None:

@@ -1,6 +1,6 @@
-"""Where models compute, and in what numbers.
+"""The device on which models compute, and their number format.
 
-It knows no model. Invariant: what is chosen, the hardware computes in by itself; nothing is emulated.
+It knows no model. Invariant: the hardware computes in the chosen format itself; nothing is emulated.
 """
 
 from __future__ import annotations

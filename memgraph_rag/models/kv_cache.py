@@ -19,13 +19,13 @@ _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
 
 class RowCache(Cache):
-    """Keys and values of some rows, each as long as it is.
+    """Keys and values of some rows, each with its own length.
 
-    A forward pass over (B, t) new tokens needs ``len(lengths) == B``; it writes behind each row's last token and is
-    made known by ``advance``. One that fails midway has changed nothing that is visible.
+    A forward pass over (B, t) new tokens needs ``len(lengths) == B``; it writes behind each row's last token, and
+    ``advance`` makes these tokens count. A pass that fails before that has changed nothing that is visible.
 
     Args:
-        rows: so many at first, all empty.
+        rows: how many there are at first, all empty.
     """
 
     def __init__(self, rows: int = 1) -> None:
@@ -133,7 +133,7 @@ class RowCache(Cache):
         self._buffers = [self._with_room(buffers, rows, slots) for buffers in self._buffers]
 
     def static(self, lengths: Tensor) -> StaticRows:
-        """Its first rows for passes that say by (rows,) int64 ``lengths`` how many tokens each row has before it."""
+        """The first rows, for passes whose (rows,) int64 ``lengths`` say how many tokens each row has before it."""
         return StaticRows(self._buffers, lengths)
 
     def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
@@ -170,7 +170,7 @@ class StaticRows(Cache):
         self.slots = buffers[0][0].shape[2]
 
     def is_part_of(self, cache: RowCache) -> bool:
-        """Whether the cache still has these buffers, none of which it had to replace by a larger one."""
+        """Whether the cache still uses these buffers, and has replaced none of them by a larger one."""
         return all(mine is theirs for mine, theirs in zip(self._buffers, cache._buffers, strict=True))
 
     def update(

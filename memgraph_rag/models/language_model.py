@@ -105,11 +105,11 @@ class TransformersModel:
     Args:
         folder: weights and tokenizer in the format of transformers, or their name on a hub.
         name: what receipts and documents call it.
-        window: most tokens held at once; the model's own limit where that is smaller.
+        window: the largest number of tokens in the cache; the model's own limit where that is smaller.
         device: "auto" takes a GPU where there is one.
         dtype: "auto" is bfloat16 where the hardware computes in it, else float32.
         calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
-        journal: keeps what ``generate`` has finished; it is its owner who settles it.
+        journal: keeps what ``generate`` has finished; its owner clears it.
     """
 
     def __init__(

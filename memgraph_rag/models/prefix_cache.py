@@ -1,7 +1,7 @@
-"""What was read lately and prompts begin with: the template and the instruction, or all up to their inputs' end.
+"""KV caches of recent beginnings of prompts: template and instruction, or all up to the end of the inputs.
 
-It knows tokens and caches; no layer. Invariants: what is kept never takes more than its limit; a cache is found only by
-just the tokens that it holds.
+It knows tokens and caches; no layer. Invariants: the caches never take more than their limit; a cache is found only by
+exactly the tokens that it holds.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The fixed token runs of the chat template: what stands before, between and after what is said."""
+    """The fixed token runs of the chat template: what stands before, between and after the messages."""
 
     opening: list[int]  # up to the first user content
     reply: list[int]  # from the user content to where the assistant begins

@@ -135,10 +135,10 @@ class Reading:
             logger.warning("an answer will not be recognised when it is added: %s", type(error).__name__)
 
     def _nodes_of_own(self, trace: Sequence[Step]) -> list[Node]:
-        """What speaks for itself of what was read: segments, and points that are gone, with all below them.
+        """The nodes that were read whose words are a source of their own: segments, and points whose segments are gone.
 
-        A point is the model's words as long as its segments are there to tell whose the sentence is. Of one whose
-        document went while it was read nothing else is left that could.
+        A point is the model's words; while its segments are there, they tell whose a sentence is. Where its document
+        was forgotten during the reading, only the point is left.
         """
         points = {step.node.id: step.node for step in trace if step.node.level}
         stored = {node.id: node for node in self._store.nodes(sorted(points))}

@@ -18,10 +18,10 @@ __all__ = ["checked_names", "find_documents", "matching_metadata"]
 
 
 def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
-    """The names of several documents, where several were given.
+    """The given names of documents, as a list.
 
     Raises:
-        SettingsError: a single name came, or what is no list.
+        SettingsError: it is a single name, or no list.
     """
     if isinstance(names, (str, Path)) or not isinstance(names, Iterable):
         raise SettingsError(f"Expected documents as a list of keys or ids, got {names!r}.", documents=names)

@@ -1,4 +1,4 @@
-"""A file of this library's own in the place of another: whole or not at all, for its owner alone.
+"""Replaces a file by one of this library's: whole or not at all, readable by its owner alone.
 
 It knows no format. Invariants: nothing is replaced but a regular file that is empty or that this library wrote; a
 symbolic link stays, and its target is replaced by the same rules; what is written meanwhile has a name that no other

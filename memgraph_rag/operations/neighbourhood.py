@@ -76,7 +76,8 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRe
     An entity is found by a part of its name, where it is the only one with that part.
 
     Raises:
-        DocumentNotFound: nothing is; the message lists what is near, or the several that it could be.
+        DocumentNotFound: nothing has that name; the message lists similar names, or the candidates where there are
+                several.
     """
     for wanted_kind in KINDS if kind is None else (kind,):
         if wanted_kind == "document":
@@ -158,7 +159,7 @@ class _Drawn:
             self._left_out[kind] += number
 
     def tie(self, ties: Iterable[Tie]) -> None:
-        """Those of these ties of which both ends are here."""
+        """The ties whose two ends are both in this neighbourhood."""
         self._ties.update(
             (tie, None) for tie in ties if tie.source_id in self._things and tie.target_id in self._things
         )

@@ -1,7 +1,7 @@
-"""What becomes of documents, one after another, as the work on them is done.
+"""Outcomes of documents, yielded as the work on them is done.
 
 It knows no document and no store. Invariant: nothing is done before the first outcome is asked for; an iterator that is
-dropped before that says so, for then nothing was done at all.
+dropped before that gives a warning, because nothing was done at all.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Planner:
         self._segment_tokens = segment_tokens
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
-        """What is to be done for each of these documents, in order. Other metadata are stored here."""
+        """What is to be done for each of these documents, in order. Metadata that changed are stored here."""
         stored = self._stored_records(group)
         items = [self._with_stored_parts(item, stored) for item in group]
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)

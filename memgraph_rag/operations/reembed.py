@@ -1,8 +1,8 @@
-"""Other embeddings for everything in a store, made beside what goes on.
+"""New embeddings for everything in a store, while the store stays in use.
 
-It holds no statement; the store replaces what it has at one moment. Invariants: until then nothing in the store is
-changed; what was embedded is kept in a file as soon as it is there, by the hash of its text, so that the next try after
-a crash embeds only the rest; the file holds no text, and goes when the store has the vectors.
+It holds no statement; the store switches to the new vectors in one step. Invariants: until then nothing in the store is
+changed; each vector is kept in a file as soon as it is computed, by the hash of its text, so that after a crash only
+the rest is embedded; the file holds no text, and is removed when the store has the vectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a question gets no answer, found out without asking the model, and what is said instead.
+"""Reasons not to answer a question, found without asking the model, and the text that is given instead.
 
 It knows what was read, search and the sentences that can be quoted. Invariant: the text of a refusal quotes nothing but
 what was read.
@@ -46,9 +46,9 @@ class RefusalRules:
     def apply(self, question: str, evidence: ReadEvidence, documents: Sequence[str] | None) -> Refusal | None:
         """Why what was read gives no answer, whatever the model's Yes; None where it may give one.
 
-        Where nothing is about the question, a Yes is from what the model knew before. Where what was read is about
-        another of the same kind, or said by another than who is asked about, text and question are too near to one
-        another for it.
+        Where nothing that was read is about the question, a Yes rests on what the model knew before. Where it is
+        about another thing of the same kind, or was said by another person than the question names, text and
+        question are too similar for the model to notice.
         """
         bearing, unnamed = self.bearing(question, evidence)
         if bearing < 0:

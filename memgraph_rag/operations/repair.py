@@ -1,6 +1,6 @@
-"""What is wrong with a memory, told in words, and putting it right.
+"""Damage to a memory: described in words, and mended.
 
-It holds no statement; what is wrong, the store finds, and what it can, it mends. Invariant: embedding is done outside
+It holds no statement: the store finds damage, and mends what can be mended. Invariant: embedding is done outside
 the transaction that mends, from the same texts as when the document was added.
 """
 

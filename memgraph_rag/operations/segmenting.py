@@ -1,4 +1,4 @@
-"""A document cut into segments: at most so many tokens each, none across the turns of a conversation.
+"""Cuts a document into segments of bounded length; no segment spans two turns of a conversation.
 
 It knows no store. Invariant: the segments tile the document's text, and the same text gives the same segments.
 """

@@ -1,4 +1,4 @@
-"""What a question teaches: entities and relations that bear on it, looked for in segments and stored.
+"""What a question adds to the graph: entities and relations that bear on it, extracted from segments and stored.
 
 It holds no algorithm and no prompt. Invariant: what is learnt belongs to the document and the segment that state it, so
 that it goes when they go; nothing that is stored already is changed.

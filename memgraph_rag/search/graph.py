@@ -256,7 +256,7 @@ class GraphSearch:
         return _Walk(cosines, bm25, *personalised_pagerank(view, reset / reset.sum(), entities, damping=_damping(view)))
 
     def _carried(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
-        """What the walk brought to a segment by each of its entities, as a share of all that it has."""
+        """The mass that the walk brought to a segment by each of its entities, as a share of the segment's."""
         entities, weights = edges_of(view.incidence, place)
         flows = _damping(view)[place] * weights * walk.on_entities[entities] / view.entity_degrees[entities]
         shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
@@ -272,7 +272,7 @@ class GraphSearch:
         )
 
     def _source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
-        """The segment that passed most to the entity, beside that of ``place``; empty where no other names it."""
+        """The segment, not that at ``place``, that passed most mass to the entity; empty where no other names it."""
         places, weights = edges_of(view.by_entity, entity)
         flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
         most = int(np.argmax(flows))

@@ -1,4 +1,4 @@
-"""What the graph search holds of a namespace in memory: vectors, words, and which segment names which entity.
+"""The part of a namespace that graph search keeps in memory: vectors, words, and which segment names which entity.
 
 It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store
 held at some moment since the call began, whoever wrote it; it reads only documents written since the last time;
@@ -293,7 +293,7 @@ class NamespaceIndex:
         return self._entities.get(entity_id)
 
     def terms(self, query: str) -> NDArray[np.int32]:
-        """The numbers of a text's words, as ``keywords`` knows them."""
+        """The numbers of a text's words, as ``tokenize`` gives them."""
         return self.keywords.terms(unaccented(query))
 
     @property

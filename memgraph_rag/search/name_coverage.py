@@ -1,4 +1,4 @@
-"""Which of the names that a question tells stand in a text, so that it can be about the same.
+"""Which names of a question a text holds, so that it can be about the same thing.
 
 It knows names and words only; the names are given. Invariant: no name is told of a question that is not English, where
 capitals may mean something else; a text that writes a name a little otherwise (accents, hyphens, one slip of the

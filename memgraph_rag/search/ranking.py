@@ -1,7 +1,7 @@
-"""Ordering what was found: how likely a candidate is to be evidence.
+"""Orders the candidates of a search: how likely each is to be evidence.
 
-A passage is told by what it adds to the question and to the two passages from which the walks start; what is said in a
-conversation by itself, by what is said around it, and by who says it how.
+A passage is described by what it adds to the question and to the two passages from which the walks start; a turn of a
+conversation by its own words, by those around it, and by its speaker.
 
 It knows arrays and words only. Invariant: a score is a fixed weighted sum of a few figures of the candidate, so equal
 figures give equal scores.
@@ -74,7 +74,7 @@ TURN_WEIGHTS = np.array([0.7306, 0.5126, 0.7432, -1.102, 1.051])
 """Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
 
 WHOEVER = np.array([figure != "speaker asked for" for figure in TURN_FEATURES])
-"""The figures of a turn whoever says it: what is asked of one may be said by another (``whose``)."""
+"""The figures of a turn whoever says it: what is asked of one may be said by another (``speakers``)."""
 
 _Places = NDArray[np.int64]
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
@@ -83,7 +83,7 @@ _LEAST = 1e-6  # of the largest mass: where the log stops to fall
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What the walks found for a question, as the candidates are compared with it.
+    """What the walks found for a question, with which the candidates are compared.
 
     Attributes:
         terms: the question's words, as ``KeywordIndex.terms`` gives them.
@@ -151,7 +151,7 @@ def turn_features(
 
 
 def told_before(candidates: int) -> NDArray[np.float64]:
-    """(c,) what the order before says of each of so many candidates, beside the figures: minus the log of its place.
+    """(c,) the score of each place in the order of the walks: minus the log of (place + 3).
 
     Its weight of 1 was chosen, out of 0, 0.5, 1, 2 and 4, by the mean of R@2 and R@5 on each of the two sets with the
     weights from the other one.

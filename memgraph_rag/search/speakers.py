@@ -1,4 +1,4 @@
-"""Whose words a question asks for, and whose they are, in a conversation.
+"""Which speaker of a conversation a question asks about, and who says what it asks.
 
 It knows names, words and the shares of candidates only. Invariant: nobody is said to have said it in place of another
 where the question names no speaker, several, or its own asker, or where a machine speaks: people tell of themselves, an
@@ -50,9 +50,9 @@ def asked_of(question: str, speakers: Iterable[str]) -> str | None:
 
 
 def said_instead(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
-    """Who says instead what is asked of one speaker; None where nobody does.
+    """The speaker who says what a question asks of somebody else; None where there is none.
 
-    Whoever has the largest sum of shares beside that speaker, where it is at least ``ANOTHER`` of both.
+    It is the one with the largest sum of shares, where that is at least ``ANOTHER`` of both speakers' sums.
 
     Args:
         speakers: (c,) who says each candidate.

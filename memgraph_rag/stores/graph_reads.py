@@ -297,7 +297,7 @@ def numbers(vector: Vector) -> list[float]:
     """A query's vector as a parameter.
 
     Raises:
-        StoreError: it has no direction, so that nothing is near it; Neo4j would refuse it, Ladybug answer 0.
+        StoreError: the vector is zero, so that nothing is near it; Neo4j would refuse it, Ladybug answer 0.
     """
     if not np.isfinite(vector).all() or not vector.any():
         raise StoreError(

@@ -1,4 +1,4 @@
-"""What is wrong with the graph of a namespace, and how it is put right.
+"""Damage to the graph of a namespace, and its repair.
 
 It knows no engine and no model; functions that run a named statement are given, and their caller begins and commits.
 Invariants: of a graph that only this library wrote, nothing is found; mending makes up no text, no edge and no number:

@@ -1,6 +1,6 @@
 """Kept questions: how they are stored, when they are stale, and when they go.
 
-It knows no engine and begins no transaction, as ``writing``. The invariant: a question rests on documents that are
+Like ``graph_writes``, it knows no engine and begins no transaction. Invariant: a question rests on documents that are
 stored; what was read for it is there, or a change says of which document how much is gone.
 """
 

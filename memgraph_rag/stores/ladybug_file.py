@@ -285,7 +285,7 @@ class LadybugFile:
                 self._touch_written()
 
     def _close_engine(self) -> None:
-        """Close all three, whatever happens at one of them; what is closed stays so."""
+        """Close all three, whatever happens at one of them; a second call does nothing."""
         changed, self._is_changed = self._is_changed, False
         with in_our_words(self.place), ExitStack() as closing:
             closing.callback(self._database.close)

@@ -34,7 +34,7 @@ def scratch_of(place: str) -> Path:
 
 
 def remove_scratch(place: str) -> bool:
-    """Remove the file that was to take the place of this one, with what the engine keeps beside it; whether one was."""
+    """Remove the file that was to replace this one, and what the engine keeps beside it; False where there was none."""
     scratch = str(scratch_of(place))
     with in_our_words(scratch):
         paths = [path for suffix in ENGINE if (path := Path(scratch + suffix)).exists()]

@@ -46,7 +46,7 @@ MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes t
 
 
 class Overtaken(Exception):
-    """Somebody wrote between what was read and the transaction that rests on it."""
+    """Another writer came between a read and the transaction that rests on it."""
 
 
 class Neo4jStore(graph_writes.WrittenGraph):

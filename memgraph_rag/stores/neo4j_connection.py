@@ -202,10 +202,10 @@ class Neo4jConnection:
             keep_for_ever(self._driver)
 
     def _until_done(self, access: str, operation: str, once: Callable[[neo4j.Session], T]) -> T:
-        """What one transaction gives, begun again after what passes: a lost connection, a deadlock, a torn read.
+        """The result of a transaction, which is begun again after a lost connection, a deadlock or a torn read.
 
-        Not by the driver, which counts its time from the first failure on, may wait half a minute after it is over,
-        and gives up where the end of a transaction was not answered, even of a reading one.
+        The driver's own retries are not used: they count their time from the first failure, may wait half a minute
+        after it is over, and give up where the end of a transaction was not answered, even of a reading one.
         """
         self.process.require()
         retrying = Retrying(

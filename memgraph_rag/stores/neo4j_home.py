@@ -164,7 +164,7 @@ class Home:
         return password if isinstance(password, str) else None
 
     def write_server(self, **facts: str | int) -> None:
-        """Note who runs here."""
+        """Write down process id, version and ports of the server that runs here."""
         self.write("server.json", json.dumps(facts))
 
     def forget_server(self) -> None:

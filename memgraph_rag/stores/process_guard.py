@@ -1,4 +1,4 @@
-"""The process that opened a store, and what becomes of the store in a child that is forked from it.
+"""Which process opened a store, and what happens to the store in a forked child.
 
 It knows no engine. A child has a copy of everything but the threads: an engine that waits for its own hangs, a socket
 serves two masters, a lock that another thread held stays locked. The invariant: a copy is refused before anything of it

@@ -435,14 +435,15 @@ def decode_hits(rows: Iterable[Row]) -> list[Hit]:
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
-    """Counts by name; a name that holds nothing is not there, because no row says so."""
+    """Counts by name; a count of 0 is left out, as no row came for it."""
     return {row["name"]: row["count"] for row in rows if row["count"]}
 
 
 def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
     """Counts by name, of one document.
 
-    Of one that comes while its parts are counted, Neo4j counts those that came later only: it was not there.
+    Where a document is written while its parts are counted, Neo4j may count some of them only. Then it counts as
+    not there yet.
     """
     document_counts = counts(rows)
     return document_counts if "Document" in document_counts else {}

@@ -13,10 +13,10 @@ __all__ = ["check_tiling"]
 
 
 def check_tiling(graph: DocumentGraph) -> None:
-    """Refuse segments that do not tile the document, and a record that counts others.
+    """Refuse segments that do not tile the document, and a record with another number of them.
 
     Raises:
-        StoreError: they do not, or it does.
+        StoreError: there is a gap or an overlap, or the numbers differ.
     """
     segments, record = graph.segments, graph.document
     bounds = [0, *(segment.end for segment in segments)]

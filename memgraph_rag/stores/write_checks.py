@@ -75,7 +75,7 @@ def check_distinct(graphs: Sequence[DocumentGraph]) -> None:
     """Refuse a group in which a document comes twice.
 
     Raises:
-        StoreError: one does.
+        StoreError: a document comes twice.
     """
     twice = [key for key, number in Counter(graph.document.key for graph in graphs).items() if number > 1]
     if twice:

@@ -1,4 +1,4 @@
-"""What can be gone to next from a set of entities: along relations, and along mentions.
+"""The next places from a set of entities: along relations, and along mentions.
 
 It knows the graph by its contract. Invariants: an edge is followed at most once; what is found was not read before;
 the work of one step is bounded, whatever the number of segments that name an entity; what was forgotten between two

@@ -1,4 +1,4 @@
-"""LongLLMLingua: the segments that foretell the question best, with their least telling tokens left out.
+"""LongLLMLingua: the segments behind which the question is most likely, without their least informative tokens.
 
 It knows search and session by their contracts only. Invariants: what is read are tokens of stored segments, in their
 order; all of it together is within the target, but for whole tokens.

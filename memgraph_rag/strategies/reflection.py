@@ -1,4 +1,4 @@
-"""The model's own word on what it has read: whether that is enough, and if not, what is missing.
+"""The model's judgement of what it has read: whether it is enough, and if not, what is missing.
 
 It knows the session by its contract. Invariants: reading is enough from the needed Yes on, never before; a greedy
 request is never made twice behind the same reading; no more replies are asked for than was allowed.

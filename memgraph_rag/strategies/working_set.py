@@ -1,7 +1,7 @@
-"""Segments in hand: those of the beginning stay, those added later may be let go to make room.
+"""The segments in the window: the first ones stay, later ones may be dropped to make room.
 
-It knows the session by its contract. Invariant: what the session holds is what was taken, in that order, without what
-was let go; each step says what was let go before it.
+It knows the session by its contract. Invariant: the session holds what was taken, in that order, without what was
+dropped; each step says what was dropped before it.
 
 Source: QRMeM, algorithm 1, lines 14 to 16.
 """

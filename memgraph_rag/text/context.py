@@ -1,6 +1,6 @@
-"""What a segment says, with what it needs to be understood alone: the text that is embedded.
+"""The text that is embedded for a segment: its own, and what is needed to understand it alone.
 
-It knows no model. Invariant: the segment itself stands in it whole.
+It knows no model. Invariant: it holds the whole segment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the memory said itself, and finding it again in what is added later: an echo is no evidence.
+"""Finds what the memory itself answered in documents that are added later: an echo is no evidence.
 
 It knows no store and no model. Sentences are compared by hashes of their words, so that no text needs to be kept:
 case, punctuation, white space and the marks of citations make no difference. Invariants: a sentence of fewer than
@@ -35,7 +35,7 @@ Origins = Mapping[str, Collection[str]]
 def answered(
     namespace: str, text: str, read: Sequence[Node], text_hashes: Mapping[str, str] | None = None
 ) -> list[Answered]:
-    """The sentences of an answer; of those that stand in what was read, whose they are.
+    """The sentences of an answer, with the documents from which it took those that stand in what was read.
 
     Args:
         text_hashes: of the whole texts of documents that were read, by id of document.
@@ -91,7 +91,7 @@ def _is_echo(numbers: Sequence[int], *, whole: bool) -> bool:
 
 
 def _echoed(namespace: str, segment: Segment, whose: Origins, text: str) -> tuple[int, int, int]:
-    """How many characters of sentences a segment has, how many the memory said too, and how many nobody but it.
+    """Three counts of characters of a segment's sentences: all, those that the memory said, those that only it said.
 
     Args:
         text: id of the document's whole text.

@@ -91,7 +91,7 @@ def _tag(source: str, opening: re.Match[str]) -> Tag:
 
 
 def _end_of_tag(page: str, at: int) -> int:
-    """Where the tag ends of which the name ends there; ">" in quotes ends none. -1 where it never ends."""
+    """The end of the tag whose name ends at this place; ">" in quotes does not end it. -1 where there is none."""
     return next((match.end() for match in _VALUE_OR_END.finditer(page, at) if match[0] == ">"), -1)
 
 

@@ -117,7 +117,7 @@ class _Reader:
         self._of_name[tag.name] += 1
 
     def end(self, name: str) -> None:
-        """The element of this name that began last ends, with those in it; nothing ends where none is open."""
+        """Close the innermost open element of this name, and those in it; nothing where none is open."""
         while self._of_name[name]:
             last = self._open.pop()
             self._of_name[last] -= 1

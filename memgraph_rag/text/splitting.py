@@ -1,4 +1,4 @@
-"""A text cut into spans of bounded length that end where sentences end.
+"""Cuts a text into spans of bounded length that end where sentences end.
 
 It knows no model: whoever calls it counts the tokens. Invariants: the spans tile the text (the first starts at 0,
 each next where the last ended, the last ends at the text's end); none has more tokens than allowed; none reaches

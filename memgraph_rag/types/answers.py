@@ -196,7 +196,7 @@ class AnswerWarning:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer, what it rests on, how it came about, and what speaks against trusting it."""
+    """An answer: its evidence, how it was found, and reasons not to trust it."""
 
     question: str
     text: str
@@ -227,10 +227,10 @@ class Change:
     """What became of a document since a kept question was answered from it.
 
     Attributes:
-        action: ``REPLACED``, its text is another, so that citations quote what it said before; ``DEEPENED``, only its
-            information points are others.
+        action: ``REPLACED``: its text has changed, so that citations quote the old one; ``DEEPENED``: only its
+            information points have.
         changed_at: ISO 8601 in UTC; of several changes the last.
-        reads: how many of the nodes read for the question are gone with it.
+        reads: how many of the nodes that were read for the question were removed with it.
     """
 
     document_id: str

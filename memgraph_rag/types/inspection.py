@@ -57,23 +57,23 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Flaws:
-    """What is wrong with the graph of a namespace: ids, sorted. Nothing, in a graph that only this library wrote.
+    """What is wrong with the graph of a namespace: ids, sorted. All are empty in a graph that only this library wrote.
 
     Attributes:
-        lost_segments: whose document is not there.
-        parted_segments: whose document is there, and does not hold them.
+        lost_segments: segments whose document is missing.
+        parted_segments: segments whose document is there, without an edge to them.
         incomplete: documents of which segments are missing.
         unchained: documents whose segments do not follow each other as they should.
-        lost_points: whose document is not there.
+        lost_points: points whose document is missing.
         loose_points: documents with points that sum up nothing.
-        lost_annotations: whose document is not there.
-        loose_annotations: documents with annotations of segments that are not there.
-        lost_relations: of a segment, or between entities, that are not there.
-        lone_entities: that nothing names.
-        miswritten: entities that say another thing of themselves than their mentions and titles do.
-        loose_similar: entities with near-synonyms or an embedding that no relation joins.
-        torn_questions: of which something that was read is gone without a change that says so, or a document.
-        unembedded_segments: likewise points and relations, and entities that a relation joins.
+        lost_annotations: annotations whose document is missing.
+        loose_annotations: documents with annotations of segments that are missing.
+        lost_relations: relations whose segment, or one of whose entities, is missing.
+        lone_entities: entities without a mention or a title.
+        miswritten: entities whose name or kinds do not follow from their mentions and titles.
+        loose_similar: entities without a relation that have near-synonyms or an embedding.
+        torn_questions: questions that lack a document, or a read node, without a change that says so.
+        unembedded_segments: segments without an embedding; likewise points, relations, and entities with a relation.
         indexes: of the database, by name, that are missing or cannot be used.
     """
 
@@ -103,14 +103,14 @@ class Flaws:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One kind of thing that is wrong with a graph.
+    """A kind of damage to a graph.
 
     Attributes:
         what: in words.
-        number: how many there are.
+        number: how often it was found.
         keys: of the documents that it concerns, where it can be told.
-        remedy: what ``repair`` does about it; where it cannot be mended, what there is to do.
-        is_mendable: whether ``repair`` puts it right.
+        remedy: what ``repair`` does about it; where it cannot mend it, what the user can do.
+        is_mendable: whether ``repair`` mends it.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""What every recognizer does to texts before its model, and to spans after it.
+"""Texts before a recognizer's model, and spans after it: what every recognizer does to them.
 
 It knows no model. Invariants: characters are replaced one for one, so that offsets in what the model reads are
 offsets in the text; a cleaned span is not empty, holds no blank line and no border of a table's cells, and has no white

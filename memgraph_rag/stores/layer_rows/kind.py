@@ -100,7 +100,7 @@ class RowKind(ABC):
 
     @abstractmethod
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Store the rows of these graphs, of which nothing of this kind is stored. Their segments are."""
+        """Store the rows of this kind for documents that have none yet; their segments are stored already."""
 
     @abstractmethod
     def remove(self, write: DocumentWrite, document_id: str) -> None:
