@@ -38,9 +38,8 @@ IMAGES = {"5.26": "neo4j:5.26-community", "2026": f"neo4j:{NEWEST}-community"}
 PASSWORD = "a-password-for-tests"
 
 
-SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000",
-               "-XX:Tier4CompileThreshold=40000")  # fmt: skip
-"""Options of Java for a server that runs for minutes: to compile less well saves a fifth of its time on two cores."""
+SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""Options of Java for a server that runs for minutes: without its second compiler, tests take a quarter less CPU."""
 
 
 @dataclass(frozen=True)
