@@ -3,11 +3,12 @@
     python benchmarks/fit_ranking.py DIR… [--store PATH_OR_URL] [--strength 10]
 
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``, or conversations with ``turns.jsonl``,
-whose figures are others: do not mix the two. Fit on sets of which nothing is told.
+whose figures are others: do not mix the two. Fit on sets of which nothing is told. All sets count alike, however many
+questions they have.
 Printed: recall of held-out questions (folds of a tenth, and each set or conversation with weights fitted on the others
 alone) beside that of the order before, and the weights as they stand in ``memgraph_rag/search/ranking.py``. For
-conversations also how well it is told, by weights from the others, that what is asked of one speaker was said by
-another, where ``ask`` abstains.
+conversations also recall by whose turns hold the evidence in chats with a machine, and how well it is told, by weights
+from the others, that what is asked of one speaker was said by another, where ``ask`` abstains.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -35,11 +37,20 @@ from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_inte
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
 from memgraph_rag.search.index import View
-from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, WHOEVER, shares, told_before
-from memgraph_rag.search.speakers import asked_of, said_instead
+from memgraph_rag.search.ranking import (
+    FEATURES,
+    TURN_FEATURES,
+    TURN_WEIGHTS,
+    WHOEVER,
+    features,
+    shares,
+    told_before,
+)
+from memgraph_rag.search.speakers import asked_of, is_machine, said_instead
 from memgraph_rag.types import Segment
 
 FOLDS = 10
+MOST_TURNS = 400  # candidates of a question in a conversation; the rest holds 1 % of the evidence
 CUTOFFS = {"document": (2, 5), "turn": (5, 10)}
 
 
@@ -47,7 +58,8 @@ CUTOFFS = {"document": (2, 5), "turn": (5, 10)}
 class Asked:
     """One question: (c, f) figures of its candidates in the order before, what they count for, and what is gold.
 
-    ``group`` is what its weights must not come from: its set, or its conversation. ``speakers`` say the candidates.
+    ``group`` is its set or its conversation. ``speakers`` say the candidates, of which each turn of a conversation has
+    one: its best segment.
     """
 
     dataset: str
@@ -96,7 +108,8 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
     """The candidates of every question of a folder."""
     folder = read_folder(directory).with_evidence()
-    asked = []
+    asked: list[Asked] = []
+    segments: dict[str, Segment] = {}
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
         for _ in added(memory, folder.documents):
             pass
@@ -107,10 +120,14 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
             if not told:
                 continue
             figures, ids = told[0]
-            segments = [node for node in map(memory.get, ids) if isinstance(node, Segment)]
-            units = [folder.unit_of(key_of[segment.document_id], segment.start) for segment in segments]
+            for node_id in ids:
+                if node_id not in segments and isinstance(node := memory.get(node_id), Segment):
+                    segments[node_id] = node
+            units = [folder.unit_of(key_of[segments[node_id].document_id], segments[node_id].start) for node_id in ids]
+            kept = _best_of_units(figures @ TURN_WEIGHTS, units) if folder.kind == "turn" else range(len(units))
             group = f"{folder.name} {question.documents or ''}"
-            speakers = [segment.speaker for segment in segments]
+            speakers = [segments[ids[place]].speaker for place in kept]
+            figures, units = figures[list(kept)], [units[place] for place in kept]
             asked.append(
                 Asked(
                     folder.name, group, figures, units, question.units, CUTOFFS[folder.kind], question.text, speakers,
@@ -118,6 +135,14 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
                 )
             )  # fmt: skip
     return asked
+
+
+def _best_of_units(scores: np.ndarray, units: Sequence[str]) -> list[int]:
+    """The place of the best candidate of each unit, best first."""
+    best: dict[str, int] = {}
+    for place in np.argsort(-scores, kind="stable").tolist():
+        best.setdefault(units[place], place)
+    return list(best.values())[:MOST_TURNS]
 
 
 @contextmanager
@@ -128,7 +153,8 @@ def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
 
     def recording(compute: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         def record(view: View, *given: Any) -> np.ndarray:
-            figures, candidates = compute(view, *given), given[-1]
+            figures = compute(view, *given)
+            candidates = given[-1] if compute is features else range(len(view.rows))
             told.append((figures, [str(view.ids[place]) for place in candidates]))
             return figures
 
@@ -146,9 +172,12 @@ def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
 def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
     """(f,) weights: conditional logistic regression over each question's candidates, with a quadratic penalty.
 
-    The penalty is on weights per standard deviation of a figure, of ``strength`` questions' worth.
+    The penalty is on weights per standard deviation of a figure, of ``strength`` questions' worth. A question counts
+    by the size of the smallest set to that of its own.
     """
     usable = [one for one in asked if one.gold.intersection(one.units)]
+    sizes = Counter(one.dataset for one in usable)
+    counts = np.array([min(sizes.values()) / sizes[one.dataset] for one in usable])[:, None]
     deviation = np.maximum(np.concatenate([one.figures for one in usable]).std(axis=0), 1e-9)
     most = max(len(one.units) for one in usable)
     figures = np.zeros((len(usable), most, len(deviation)))
@@ -163,8 +192,8 @@ def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
         scores = figures @ weights + masked
         scores -= scores.max(axis=1, keepdims=True)
         logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        value = -(wanted * np.where(wanted > 0, logs, 0.0)).sum() + strength * weights @ weights / 2
-        slope = np.einsum("qcf,qc->f", figures, np.exp(logs) - wanted) + strength * weights
+        value = -(counts * wanted * np.where(wanted > 0, logs, 0.0)).sum() + strength * weights @ weights / 2
+        slope = np.einsum("qcf,qc->f", figures, counts * (np.exp(logs) - wanted)) + strength * weights
         return float(value) / len(usable), slope / len(usable)
 
     return minimize(loss, np.zeros(len(deviation)), jac=True, method="L-BFGS-B").x / deviation
@@ -179,8 +208,12 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
     rows = {
         "the order before": np.array([one.recalls(None) for one in asked]),
         "held-out folds": _held_out(asked, fold, strength),
-        "the other sets": _held_out(asked, np.unique([one.group for one in asked], return_inverse=True)[1], strength),
+        "the other sets": _held_out(asked, np.unique(sets, return_inverse=True)[1], strength),
     }
+    is_talk = asked[0].figures.shape[1] == len(TURN_FEATURES)
+    if is_talk:
+        groups = np.unique([one.group for one in asked], return_inverse=True)[1]
+        rows["the other conversations"] = _held_out(asked, groups, strength)
     few, many = asked[0].cutoffs
     print(f"| set | weights from | R@{few} | R@{many} | R@{many} more than before |\n| --- | --- | --- | --- | --- |")
     for dataset in [*dict.fromkeys(sets), "all"]:
@@ -191,12 +224,30 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
             means = recalls[chosen].mean(axis=0)
             print(f"| {dataset} ({chosen.sum()}) | {name} | {means[0]:.1f} | {means[1]:.1f} | {shown} |")
     print()
-    is_talk = asked[0].figures.shape[1] == len(TURN_FEATURES)
     if is_talk:
+        _tell_sides(asked, rows["the other conversations"])
         _tell_refused(asked, strength)
     names = TURN_FEATURES if is_talk else FEATURES
     for name, weight in zip(names, fit(asked, strength), strict=True):
         print(f"{name}: {weight:.4g}")
+
+
+def _tell_sides(asked: Sequence[Asked], recalls: np.ndarray) -> None:
+    """Recall by whose turns hold the evidence, of questions in chats with a machine."""
+    by_side: dict[str, list[np.ndarray]] = defaultdict(list)
+    for question, own in zip(asked, recalls, strict=True):
+        sides = {
+            is_machine(one)
+            for one, unit in zip(question.speakers, question.units, strict=True)
+            if unit in question.gold
+        }
+        if sides and any(map(is_machine, question.speakers)):
+            side = "both" if len(sides) > 1 else "the machine" if sides == {True} else "the human"
+            by_side[side].append(own)
+    few, many = asked[0].cutoffs
+    for side, its in by_side.items():
+        means = np.mean(its, axis=0)
+        print(f"Evidence of {side} ({len(its)}): R@{few} {means[0]:.1f}, R@{many} {means[1]:.1f}")
 
 
 def _tell_refused(asked: Sequence[Asked], strength: float) -> None:

@@ -18,7 +18,7 @@ from memgraph_rag.lexical.names import normalise
 from memgraph_rag.operations.layer_building import build_layer
 from memgraph_rag.operations.planning import PendingDocument
 from memgraph_rag.operations.unit_vectors import units
-from memgraph_rag.text.context import in_context
+from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import DocumentGraph, LayerRows, Matrix
 
 __all__ = ["BuiltDocument", "GraphBuilder", "embed_relations"]
@@ -64,7 +64,10 @@ class GraphBuilder:
             self._report("embedding", 0, total)
             embedding = beside.submit(embed_grouped, texts, self._models.embedder)
             self._build_layers(documents, rows, [layer for layer in self._layers if not layer.needs_language])
-            segment_vectors = embedding.result()
+            segment_vectors = [
+                units(with_neighbours(vectors, document.segments)) if document.is_new else vectors
+                for document, vectors in zip(documents, embedding.result(), strict=True)
+            ]
             self._report("embedding", total, total)
         self._build_layers(documents, rows, [layer for layer in self._layers if layer.needs_language])
         points = [[point.text for point in document_rows.points] for document_rows in rows]

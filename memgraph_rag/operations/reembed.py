@@ -19,7 +19,7 @@ import numpy as np
 from memgraph_rag.contracts import Embedder, GraphStore, Progress
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations.unit_vectors import units
-from memgraph_rag.text.context import in_context
+from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import DocumentGraph, Matrix
 
 __all__ = ["forget_kept", "reembed"]
@@ -62,9 +62,10 @@ def forget_kept(folder: Path) -> None:
 def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
     """The document with new embeddings, of the same texts as when it was added."""
     normals = {mention.entity_id: mention.normal for mention in graph.mentions}
+    segment_vectors = kept.embed(in_context(graph.document.title, graph.segments))
     return replace(
         graph,
-        segment_embeddings=kept.embed(in_context(graph.document.title, graph.segments)),
+        segment_embeddings=units(with_neighbours(segment_vectors, graph.segments)),
         point_embeddings=kept.embed([point.text for point in graph.points]),
         relation_embeddings=kept.embed([relation.description for relation in graph.relations]),
         end_embeddings=kept.embed([normals[end] for end in graph.ends]),

@@ -6,9 +6,11 @@ the transaction that mends, from the same texts as when the document was added.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.operations.unit_vectors import units
-from memgraph_rag.text.context import in_context
+from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import Damage, Flaws, Vector
 
 __all__ = ["examine", "repair"]
@@ -81,19 +83,22 @@ def _told(store: GraphStore, flaws: Flaws) -> list[Damage]:
 
 
 def _vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, Vector]:
-    """The embeddings of what has none, by id; segments in the context of their documents."""
-    texts: dict[str, str] = {}
-    wanted = set(flaws.unembedded_segments)
-    records = store.documents(sorted({node.document_id for node in store.nodes(flaws.unembedded_segments)}))
-    for record in records:
-        segments = store.segments_of(record.id)
-        in_order = zip(segments, in_context(record.title, segments), strict=True)
-        texts |= {segment.id: text for segment, text in in_order if segment.id in wanted}
-    texts |= {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
+    """The embeddings of what has none, by id."""
+    texts = {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
     wanted = set(flaws.unembedded_relations)
     documents = store.document_ids() if wanted else ()
     relations = (relation for document_id in documents for relation in store.relations_of(document_id))
     texts |= {relation.id: relation.description for relation in relations if relation.id in wanted}
     texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
     vectors = units(embedder.embed(list(texts.values()))) if texts else ()
-    return dict(zip(texts, vectors, strict=True))
+    return dict(zip(texts, vectors, strict=True)) | _segment_vectors(store, embedder, flaws.unembedded_segments)
+
+
+def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequence[str]) -> dict[str, Vector]:
+    """The embeddings of these segments, in the context of their documents."""
+    vectors: dict[str, Vector] = {}
+    for record in store.documents(sorted({node.document_id for node in store.nodes(segment_ids)})):
+        segments = store.segments_of(record.id)
+        embedded = units(with_neighbours(units(embedder.embed(in_context(record.title, segments))), segments))
+        vectors |= {segment.id: vector for segment, vector in zip(segments, embedded, strict=True)}
+    return {segment_id: vectors[segment_id] for segment_id in segment_ids if segment_id in vectors}

@@ -8,7 +8,7 @@ The recipe, chosen on the tuning sets (``docs/decisions``): reset = exp(3 s) on 
 0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
 names; a second step starts from question and best segment together; the two walks and the second step's own list
 are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another. What is
-said in conversations is not walked, but ordered by figures of its own.
+said in conversations is not walked, but ordered by figures of its own, a turn at a time.
 
 Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.3.
 """
@@ -119,9 +119,9 @@ class GraphSearch:
         if view.incidence.nnz:
             places, scores = self._second_step(view, vector, terms, seeds, first, lists, on_day)
         elif self.index.is_talk(view):
-            candidates = lists["graph"][:CANDIDATES]
-            figures = self._of_turns(question, view, first, candidates)
-            places, scores = _ordered(view, candidates, figures @ TURN_WEIGHTS + DAY_LAST * on_day[candidates])
+            sums = self._of_turns(question, view, first) @ TURN_WEIGHTS + DAY_LAST * on_day
+            places, scores = _turns_first(view, self.index.said.turns[view.rows], sums, count=max(k, CANDIDATES))
+            lists["turns"] = np.array(places, np.int64)
         else:
             fused = _fused({"graph": lists["graph"]}, view)
             places, scores = [place for place, _ in fused], [score for _, score in fused]
@@ -195,12 +195,12 @@ class GraphSearch:
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
         walk = self._walk(view, vector, terms, self._seeds(self.names(question), view), self._on_day(view, terms))
         candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
-        likely = shares(self._of_turns(question, view, walk, candidates) @ (TURN_WEIGHTS * WHOEVER))
+        likely = shares(self._of_turns(question, view, walk)[candidates] @ (TURN_WEIGHTS * WHOEVER))
         other = said_instead(wanted, [said[int(row)] for row in view.rows[candidates]], likely)
         return (wanted, other) if other else None
 
-    def _of_turns(self, question: str, view: View, walk: _Walk, candidates: _Places) -> NDArray[np.float64]:
-        return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words, candidates)
+    def _of_turns(self, question: str, view: View, walk: _Walk) -> NDArray[np.float64]:
+        return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words)
 
     def names(self, question: str) -> dict[str, str]:
         """What a question may name, in its order, and the entity's id: names, and what is some document's title.
@@ -283,6 +283,26 @@ def _ordered(view: View, candidates: _Places, scores: Scores) -> tuple[list[int]
     """The candidates, best first, to nine digits equal ones by id, and their shares."""
     order = np.lexsort((view.ids[candidates], -np.round(scores, 9)))
     return candidates[order].tolist(), shares(scores[order]).tolist()
+
+
+def _turns_first(view: View, turns: _Places, sums: Scores, *, count: int) -> tuple[list[int], list[float]]:
+    """The best segment of each turn, best first, then what is left of all turns; at most ``count``, and their scores.
+
+    The scores of the first turns are shares of 1, all others 0. A long turn is several segments: it takes one place.
+
+    Args:
+        turns: (n,) the number of each segment's turn.
+        sums: (n,) by which segments are ordered.
+    """
+    worths = np.round(sums - sums.min() + 1.0, 9)
+    order = np.lexsort((np.arange(len(worths)), -worths, turns))
+    is_best = np.zeros(len(worths), bool)
+    is_best[order[np.unique(turns[order], return_index=True)[1]]] = True
+    places = _ranked(np.where(is_best, worths, 0.0), view, positive=True, count=count)
+    rest = _ranked(np.where(is_best, 0.0, worths), view, positive=True, count=count - len(places) or 1)
+    likely = shares(sums[places[:CANDIDATES]]).tolist()
+    places = np.concatenate([places, rest])[:count]
+    return places.tolist(), [*likely, *[0.0] * (len(places) - len(likely))]
 
 
 def longest(names: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
+from memgraph_rag.search.speakers import is_machine
 from memgraph_rag.types import IndexedSegment, Matrix
 
 __all__ = ["MENTION_EDGE", "TITLE_EDGE", "NamespaceIndex", "View", "edges_of"]
@@ -98,13 +99,17 @@ class Said:
 
     Attributes:
         speakers: empty for what nobody says.
-        lengths: (rows,) how many words are said, stop words left out.
-        asks: (rows,) whether it ends with a question mark.
+        turns: (rows,) the number of the turn of which the row is a part; what nobody says is a turn by itself.
+        lengths: (rows,) how many words the turn has, stop words left out.
+        asks: (rows,) whether the row ends with a question mark.
+        with_machine: (rows,) whether a machine takes part in the conversation.
     """
 
     speakers: Sequence[str]
+    turns: Rows
     lengths: NDArray[np.int64]
     asks: NDArray[np.bool_]
+    with_machine: NDArray[np.bool_]
 
 
 class NamespaceIndex:
@@ -142,8 +147,10 @@ class NamespaceIndex:
         self._titled: set[int] = set()
         self._titles: list[str] = []
         self._speakers: list[str] = []
+        self._turns = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int64)
         self._asks = np.zeros(0, bool)
+        self._with_machine = np.zeros(0, bool)
         self._edges: sparse.csr_matrix = sparse.csr_matrix((0, 0))  # of every row
         self._whole: View | None = None
 
@@ -228,11 +235,7 @@ class NamespaceIndex:
         self._ids += [segment.id for segment in segments]
         shared: dict[str, str] = {}  # one string for all segments of a document
         self._titles += [shared.setdefault(segment.title, unaccented(segment.title)) for segment in segments]
-        self._speakers += [sys.intern(segment.speaker) for segment in segments]
-        said = [_without_speaker(segment) if segment.speaker else "" for segment in segments]
-        lengths = [sum(word not in STOP_WORDS for word in words(text)) for text in said]
-        self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
-        self._asks = np.concatenate([self._asks, [text.rstrip().endswith("?") for text in said]]).astype(bool)
+        self._append_said(segments)
         documents = np.array([start_of[segment.document_id] for segment in segments])
         for (document, start), end in zip(
             start_of.items(), [*list(start_of.values())[1:], len(self._ids)], strict=True
@@ -245,6 +248,21 @@ class NamespaceIndex:
         self._embeddings[first : len(self._ids)] = [segment.embedding for segment in segments]
         self._edges = _below(self._edges, weights, entities, ends, columns=len(self._entities))
         self.keywords.append(_words_of(segments))
+
+    def _append_said(self, segments: Sequence[IndexedSegment]) -> None:
+        self._speakers += [sys.intern(segment.speaker) for segment in segments]
+        begins = [_beginning(segment) for segment in segments]
+        said = [segment.text[begin:] for segment, begin in zip(segments, begins, strict=True)]
+        starts = [begin > 0 or not segment.speaker for segment, begin in zip(segments, begins, strict=True)]
+        turns = np.cumsum(starts)
+        lengths = [sum(word not in STOP_WORDS for word in words(text)) for text in said]
+        of_turns = np.bincount(turns, weights=lengths, minlength=len(turns) + 1).astype(np.int64)
+        chats = {segment.document_id for segment in segments if is_machine(segment.speaker)}
+        self._turns = np.concatenate([self._turns, turns + self._turns.max(initial=0) + 1])
+        self._lengths = np.concatenate([self._lengths, of_turns[turns]])
+        self._asks = np.concatenate([self._asks, [text.rstrip().endswith("?") for text in said]]).astype(bool)
+        with_machine = [segment.document_id in chats for segment in segments]
+        self._with_machine = np.concatenate([self._with_machine, with_machine]).astype(bool)
 
     def _number(self, entity: str) -> int:
         if entity not in self._entities:
@@ -299,7 +317,7 @@ class NamespaceIndex:
     @property
     def said(self) -> Said:
         """Who says what."""
-        return Said(self._speakers, self._lengths, self._asks)
+        return Said(self._speakers, self._turns, self._lengths, self._asks, self._with_machine)
 
     def is_talk(self, view: View) -> bool:
         """Whether somebody says each row of the view."""
@@ -381,10 +399,10 @@ def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
         yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *texts]))
 
 
-def _without_speaker(segment: IndexedSegment) -> str:
-    """What is said: a message begins with its speaker, perhaps a time in parentheses, and a colon."""
-    begin = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text)
-    return segment.text[begin.end() :] if begin else segment.text
+def _beginning(segment: IndexedSegment) -> int:
+    """Where a message begins behind its speaker, perhaps a time in parentheses, and a colon; 0 within a message."""
+    head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text) if segment.speaker else None
+    return head.end() if head else 0
 
 
 def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.search.index import Said, View
-from memgraph_rag.search.speakers import asked_for
+from memgraph_rag.search.speakers import asked_for, asked_side, is_machine
 
 __all__ = [
     "FEATURES",
@@ -62,16 +62,19 @@ WEIGHTS = np.array([0.2288, 0.2109, 0.2796, -3.28, 5.419, 4.033, 1.619, 1.736, 0
 TRUST = 3  # in the order before, the fusion's: the larger, the less its head counts
 
 TURN_FEATURES = {
-    "meaning around": "mean cosine of it and its two neighbours to the question, in standard deviations",
+    "meaning": "cosine to the question, in standard deviations",
+    "meaning around": "mean cosine of it and its two neighbours, likewise",
     "words around": "mean BM25 of the three, likewise",
-    "length": "log of the words that are said, stop words left out",
-    "asks": "1 where it ends with a question mark",
-    "speaker asked for": "1 where the question names who says it",
+    "speaker asked for": "1 where the question names who says it, or asks for its side of a chat with a machine",
+    "length": "among people, log of the turn's words, stop words left out",
+    "asks": "among people, 1 where it ends with a question mark",
+    "human": "1 for the human's turns in a chat with a machine, where the question asks for no summary",
+    "human's length": "of these, log of the turn's words, less its mean over them",
 }
 """What is told of what is said in a conversation, in the order of the weights."""
 
-TURN_WEIGHTS = np.array([0.7306, 0.5126, 0.7432, -1.102, 1.051])
-"""Fitted on the five conversations of locomo, 1,079 questions, 2026-11-21: there is no other set to fit on."""
+TURN_WEIGHTS = np.array([0.64, 0.27, 0.53, 1.07, 0.59, -1.15, 2.12, -0.38])
+"""Fitted on the conversations of locomo and beam, each set with the same weight, 2026-11-24."""
 
 WHOEVER = np.array([figure != "speaker asked for" for figure in TURN_FEATURES])
 """The figures of a turn whoever says it: what is asked of one may be said by another (``speakers``)."""
@@ -135,17 +138,29 @@ def features(
 
 
 def turn_features(
-    view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64], candidates: _Places
+    view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(c, len(TURN_FEATURES)) figures of the candidates (places in the view), all of which are said by somebody."""
-    speakers = [said.speakers[int(row)] for row in view.rows[candidates]]
-    named = asked_for(question, set(speakers))
+    """(n, len(TURN_FEATURES)) figures of all segments of a view, each of which is said by somebody."""
+    rows = view.rows
+    speakers = [said.speakers[int(row)] for row in rows]
+    named, side = asked_for(question, set(speakers)), asked_side(question)
+    is_machines = np.array([is_machine(speaker) for speaker in speakers], bool)
+    in_chat = said.with_machine[rows]
+    is_humans = in_chat & ~is_machines & (side != "both")
+    is_asked = np.array([speaker in named for speaker in speakers], bool)
+    if side in {"human", "machine"}:
+        is_asked |= in_chat & (is_machines == (side == "machine"))
+    lengths = np.log1p(said.lengths[rows])
+    usual = lengths[is_humans].mean() if is_humans.any() else 0.0
     columns = [
-        standard(smoothed(cosines, view, 1.0))[candidates],
-        standard(smoothed(bm25, view, 1.0))[candidates],
-        np.log1p(said.lengths[view.rows[candidates]]),
-        said.asks[view.rows[candidates]],
-        [speaker in named for speaker in speakers],
+        standard(cosines),
+        standard(smoothed(cosines, view, 1.0)),
+        standard(smoothed(bm25, view, 1.0)),
+        is_asked,
+        lengths * ~in_chat,
+        said.asks[rows] & ~in_chat,
+        is_humans,
+        (lengths - usual) * is_humans,
     ]
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 

@@ -1,4 +1,4 @@
-"""Which speaker of a conversation a question asks about, and who says what it asks.
+"""Whose words in a conversation a question asks for, and who says what it asks.
 
 It knows names, words and the shares of candidates only. Invariant: nobody is said to have said it in place of another
 where the question names no speaker, several, or its own asker, or where a machine speaks: people tell of themselves, an
@@ -10,14 +10,19 @@ So the candidates' shares are added up speaker by speaker, in an order that does
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["asked_for", "asked_of", "said_instead"]
+__all__ = ["Side", "asked_for", "asked_of", "asked_side", "is_machine", "said_instead"]
+
+Side = Literal["human", "machine", "both", ""]
+"""Of a conversation with a machine."""
 
 ANOTHER = 0.55
 """From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions``)."""
@@ -27,6 +32,39 @@ WEIGHED = 20
 
 _MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})
 _ASKER = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'd"})
+_SAID = (
+    "advised described explained gave given helped listed mentioned outlined proposed provided recommended said shared "
+    "showed suggested told walked"
+)
+_OF_MACHINE = re.compile(
+    rf"\b(?:did|had|have) you\b|\byou(?:'ve| have| had)?(?: \w+ly| also)? (?:{'|'.join(_SAID.split())})\b"
+    r"|\byour (?:\w+ )?(?:advice|answer|explanation|recommendation|response|suggestion)s?\b",
+    re.IGNORECASE,
+)
+_OF_BOTH = re.compile(r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|recap)\b", re.IGNORECASE)
+
+
+def is_machine(speaker: str) -> bool:
+    """Whether a speaker is the machine of a chat, by its role's name."""
+    return speaker.casefold() in _MACHINES
+
+
+def asked_side(question: str) -> Side:
+    """Whose words a question asks for in a conversation of its asker with a machine; empty where it does not say.
+
+    What the asker did or wants stands in the asker's turns, however often the machine says it again; a summary rests on
+    both sides. English only.
+
+    >>> asked_side("How many tests did I write?"), asked_side("Which fix did you suggest for my test?")
+    ('human', 'machine')
+    >>> asked_side("Summarize how my thesis went."), asked_side("What is a monad?")
+    ('both', '')
+    """
+    if _OF_BOTH.search(question):
+        return "both"
+    if _OF_MACHINE.search(question):
+        return "machine"
+    return "" if _ASKER.isdisjoint(words(question)) else "human"
 
 
 def asked_for(question: str, speakers: Iterable[str]) -> frozenset[str]:
@@ -58,7 +96,7 @@ def said_instead(wanted: str, speakers: Sequence[str], shares: NDArray[np.float6
         speakers: (c,) who says each candidate.
         shares: (c,) how likely each candidate is what the question asks for, whoever says it.
     """
-    if _MACHINES.intersection(map(str.casefold, speakers)):
+    if any(map(is_machine, speakers)):
         return None
     sums: dict[str, float] = {}
     for place in map(int, np.argsort(-shares, kind="stable")[:WEIGHED]):

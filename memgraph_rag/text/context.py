@@ -1,35 +1,47 @@
-"""The text that is embedded for a segment: its own, and what is needed to understand it alone.
+"""What is embedded of a segment, and how a turn's vector takes in what was said around it.
 
-It knows no model. Invariant: it holds the whole segment.
+It knows no model. Invariants: a text that is embedded holds the whole segment; the vector of a segment that nobody says
+is that of its text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
 
 from memgraph_rag.lexical.timestamps import day_of
-from memgraph_rag.types import Segment
+from memgraph_rag.types import Matrix, Segment
 
-__all__ = ["in_context"]
+__all__ = ["NEIGHBOUR_SHARE", "in_context", "with_neighbours"]
+
+NEIGHBOUR_SHARE = 0.3
+"""Of each neighbour's vector in that of a turn; of 0.2 to 0.5 none is better on locomo and beam (docs/decisions)."""
 
 _MOST_OF_A_TITLE = 300  # characters: more of it would leave no room for the segment in the embedder's window
 
 
 def in_context(title: str, segments: Sequence[Segment]) -> list[str]:
-    """A text for each segment of one document, in order.
+    """A text for each segment of one document, in order: a passage under its title, a turn under its day."""
+    heads = (day_of(segment.time) if segment.speaker else title[:_MOST_OF_A_TITLE] for segment in segments)
+    return [f"{head}\n{segment.text}" if head else segment.text for head, segment in zip(heads, segments, strict=True)]
 
-    A passage stands under its document's title. What is said in a conversation stands between the turns around it,
-    under its day: "Yes, last week!" tells nothing alone. Echoes stand between echoes: they are no context of evidence.
+
+def with_neighbours(vectors: Matrix, segments: Sequence[Segment]) -> Matrix:
+    """(n, d) the vectors of one document's segments, to that of a turn a share of those around it added.
+
+    "Yes, last week!" tells nothing alone. The texts themselves are not joined: a short question would then be lost
+    beside the long answer that follows it. Echoes stand between echoes: they are no context of evidence.
+
+    Args:
+        vectors: (n, d) of the texts that ``in_context`` gives, of length 1. What comes back has other lengths.
     """
-    texts: dict[int, str] = {}
+    mixed = np.array(vectors, np.float32)
     for echo in (False, True):
         places = [place for place, segment in enumerate(segments) if segment.echo is echo]
-        for number, place in enumerate(places):
-            segment = segments[place]
-            if segment.speaker:
-                around = (segments[near].text for near in places[max(number - 1, 0) : number + 2])
-                lines = [day_of(segment.time), *around]
-            else:
-                lines = [title[:_MOST_OF_A_TITLE], segment.text]
-            texts[place] = "\n".join(line for line in lines if line)
-    return [texts[place] for place in range(len(segments))]
+        for before, after in pairwise(places):
+            for place, neighbour in ((before, after), (after, before)):
+                if segments[place].speaker:
+                    mixed[place] += NEIGHBOUR_SHARE * vectors[neighbour]
+    return mixed

@@ -9,7 +9,7 @@ import fit_ranking
 import numpy as np
 import pytest
 
-from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, TURN_WEIGHTS
+from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, TURN_WEIGHTS, WHOEVER
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 
@@ -56,9 +56,9 @@ def test_a_question_is_refused_where_another_said_it(capsys: pytest.CaptureFixtu
     asked = []
     for number in range(60):
         figures = rng.normal(size=(4, len(TURN_FEATURES)))
-        figures[0, 0] += 9  # what is meant is said by Ann
+        figures[0, 0] += 40  # what is meant is said by Ann
         named = "Tom" if number % 3 == 0 else "Ann"
-        figures[:, -1] = [named == "Ann", named == "Tom"] * 2
+        figures[:, ~WHOEVER] = np.array([named == "Ann", named == "Tom"] * 2)[:, None]
         asked.append(
             fit_ranking.Asked(
                 "made up", f"talk {number % 2}", figures, list("abcd"), frozenset("a"), (5, 10),

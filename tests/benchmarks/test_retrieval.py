@@ -47,6 +47,21 @@ def test_documents_are_measured_in_every_mode(paragraphs: Path, tmp_path: Path, 
     assert "fake-embedder, recognizer fake-recognizer" in printed
 
 
+def test_default_that_is_beaten_is_told_and_fails(paragraphs: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+    found = iter([0.0, 0.1, 0.9, 1.0] * 4)
+
+    def shares(folder, question, pieces, cutoffs):
+        return {"recall@5": next(found)}
+
+    monkeypatch.setattr(retrieval, "evidence_shares", shares)  # of two questions in one mode, then in the next
+    assert run(paragraphs, "--modes", "graph", "vector") == 2
+    line = "paragraphs: recall@5 of graph is significantly below that of vector: -90.0 [-90.0, -90.0]."
+    assert line in capsys.readouterr().out.splitlines()
+    assert run(paragraphs, "--modes", "vector", "graph") == 0
+    assert "On no set is graph significantly below another mode." in capsys.readouterr().out
+    assert run(paragraphs, "--modes", "vector") == 0
+
+
 def test_turns_are_measured_and_a_kept_store_is_used_again(
     talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -15,7 +15,7 @@ from memgraph_rag.strategies import STRATEGIES
 MOVES: tuple[tuple[State, State], ...] = (((0, 1, 0), (1, 1, 0)), ((1, 1, 0), (2, 1, 0)), ((2, 1, 0), (0, 1, 0)))
 
 PATIENCE_S = {"ladybug": 0.2, "neo4j": 3.0}
-"""How long a write waits for its reader: on Ladybug the reader waits for the write, on Neo4j where it stores what it was
+"""How long a write waits for its reader: on Ladybug it waits for the write, on Neo4j where it stores what it was
 answered."""
 
 

@@ -145,19 +145,54 @@ def test_a_day_is_found_in_whatever_form() -> None:
         assert find(search_of(shelf), asked)[0].id == "day27-0"
 
 
-def test_a_conversation_is_ordered_by_who_says_how_much() -> None:
+def test_turn_of_the_speaker_asked_for_comes_first() -> None:
     shelf = Shelf()
-    said = ["Ann: Did the fox come?", "Tom: The fox came at noon and ate the cheese.", "Ann: The fox!"]
-    shelf.put("talk", said, speakers=["Ann", "Tom", "Ann"])
-    assert find(search_of(shelf), "When did Tom say the fox came?")[0].id == "talk-1"
+    said = ["Ann: The fox came at noon.", "Tom: The fox came at dusk.", "Ann: Did it?", "Tom: It did.", "Ann: Oh."]
+    shelf.put("talk", said, speakers=["Ann", "Tom", "Ann", "Tom", "Ann"])
     search = search_of(shelf)
-    search.index.refresh()
+    assert find(search, "When did Tom say that the fox came?")[0].id == "talk-1"
+    assert find(search, "When did Ann say that the fox came?")[0].id == "talk-0"
     assert search.index.is_talk(search.index.view())
-    assert search.index.said.lengths.tolist() == [2, 5, 1], "without the speaker, without stop words"
-    assert search.index.said.asks.tolist() == [True, False, False]
+    assert search.index.said.lengths.tolist() == [3, 3, 0, 0, 1], "without the speaker, without stop words"
+    assert search.index.said.asks.tolist() == [False, False, True, False, False]
+    assert not search.index.said.with_machine.any()
     shelf.put("note", ["The fox sleeps."])
     search.index.refresh()
     assert not search.index.is_talk(search.index.view())
+
+
+def chat() -> Shelf:
+    """A user's short lines between long answers, which say them again in several segments."""
+    shelf = Shelf()
+    texts: list[str] = []
+    speakers: list[str] = []
+    for number, (mine, trap) in enumerate([("I counted nine foxes", "a cage"), ("I sold two hens", "a wire fence")]):
+        texts.append(f"user (2024-05-0{number + 1}T10:00): {mine} today.")
+        texts += [f"assistant (2024-05-0{number + 1}T10:00): {mine}, you say: build {trap}."]
+        texts += [f"Then {mine.lower()} again, part {part} of the answer." for part in range(4)]
+        speakers += ["user", *["assistant"] * 5]
+    shelf.put("chat", texts, speakers=speakers)
+    return shelf
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("How many foxes have I counted?", "chat-0"), ("Which cage did you suggest for my foxes?", "chat-1")],
+)
+def test_chat_with_machine_answers_from_the_side_asked_for(question: str, first: str) -> None:
+    assert find(search_of(chat()), question)[0].id == first
+
+
+def test_long_turn_takes_one_place() -> None:
+    search = search_of(chat())
+    found = find(search, "How many foxes have I counted?", k=12)
+    turn_of = dict(zip(search.index.view().ids, search.index.said.turns.tolist(), strict=True))
+    assert len({turn_of[one.id] for one in found[:4]}) == 4, "each of the four turns once"
+    assert len({one.id for one in found}) == 12, "then the rest of them"
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert sum(one.score for one in found) == pytest.approx(1)
+    assert found[:4] == find(search, "How many foxes have I counted?", k=4)
+    assert [one.ranks["turns"] for one in found] == list(range(1, 13))
 
 
 def test_scores_are_shares_that_fall() -> None:

@@ -86,27 +86,55 @@ def test_shares_sum_to_one_whatever_the_scores() -> None:
     assert given[0] == pytest.approx(np.e * given[1])
 
 
-def talk() -> tuple[View, Said]:
-    """Ann asks, Tom answers, Ann says one word."""
+def talk(*speakers: str, with_machine: bool = False) -> tuple[View, Said]:
+    """A question, an answer, a word."""
     none = np.full(3, -1)
     before, after = np.array([-1, 0, 1]), np.array([1, 2, -1])
     ids = np.array(list("abc"), dtype=object)
     view = View(
         np.arange(3), ids, np.eye(3, dtype=np.float32), before, after, none * -3, sparse.csr_matrix((3, 0))
     )  # fmt: skip
-    return view, Said(["Ann Lee", "Tom", "Ann Lee"], np.array([3, 6, 1]), np.array([True, False, False]))
+    asks = np.array([True, False, False])
+    return view, Said(speakers, np.arange(3), np.array([3, 6, 1]), asks, np.full(3, with_machine))
 
 
-def test_each_figure_of_a_turn_says_what_it_says() -> None:
-    view, said = talk()
-    cosines, bm25 = np.array([0.1, 0.2, 0.6]), np.array([0.0, 3.0, 0.0])
-    figures = turn_features(view, said, "What did Tom tell Ann's sister?", cosines, bm25, np.array([1, 2]))
-    told = dict(zip(TURN_FEATURES, figures.T.tolist(), strict=True))
-    assert told["meaning around"] == pytest.approx(standard(np.array([0.15, 0.3, 0.4]))[[1, 2]].tolist())
-    assert told["words around"] == pytest.approx(standard(np.array([1.5, 1.0, 1.5]))[[1, 2]].tolist())
-    assert told["length"] == pytest.approx(np.log([7, 2]).tolist())
-    assert told["asks"] == [0, 0]
-    assert told["speaker asked for"] == [1, 0], "the whole name must be there"
-    asked = turn_features(view, said, "Did Ann Lee's fox run?", cosines, bm25, np.array([0, 1]))
-    assert asked[:, -2:].tolist() == [[1, 1], [0, 0]]
-    assert asked.shape == (2, len(TURN_WEIGHTS))
+COSINES, BM25 = np.array([0.1, 0.2, 0.6]), np.array([0.0, 3.0, 0.0])
+
+
+def turn_figures(view: View, said: Said, question: str) -> dict[str, list[float]]:
+    figures = turn_features(view, said, question, COSINES, BM25)
+    assert figures.shape == (3, len(TURN_FEATURES)) == (3, len(TURN_WEIGHTS))
+    return dict(zip(TURN_FEATURES, figures.T.tolist(), strict=True))
+
+
+def test_each_figure_of_a_turn_among_people() -> None:
+    view, said = talk("Ann Lee", "Tom", "Ann Lee")
+    figures = turn_figures(view, said, "What did Tom tell me of Ann's sister?")
+    assert figures["meaning"] == pytest.approx(standard(COSINES).tolist())
+    assert figures["meaning around"] == pytest.approx(standard(np.array([0.15, 0.3, 0.4])).tolist())
+    assert figures["words around"] == pytest.approx(standard(np.array([1.5, 1.0, 1.5])).tolist())
+    assert figures["length"] == pytest.approx(np.log([4, 7, 2]).tolist())
+    assert figures["asks"] == [1, 0, 0]
+    assert figures["speaker asked for"] == [0, 1, 0], "the whole name must be there"
+    assert turn_figures(view, said, "Did Ann Lee's fox run?")["speaker asked for"] == [1, 0, 1]
+    assert figures["human"] == figures["human's length"] == [0, 0, 0], "no machine takes part"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "humans"),
+    [
+        ("How many foxes did I count?", [1, 0, 1], [1, 0, 1]),
+        ("Which trap did you suggest to me?", [0, 1, 0], [1, 0, 1]),
+        ("Can you summarize what I did?", [0, 0, 0], [0, 0, 0]),
+        ("Which trap is best?", [0, 0, 0], [1, 0, 1]),
+        ("Which trap did the user buy?", [1, 0, 1], [1, 0, 1]),
+    ],
+)
+def test_each_figure_of_a_turn_in_a_chat_with_a_machine(question: str, asked: list[int], humans: list[int]) -> None:
+    figures = turn_figures(*talk("user", "assistant", "user", with_machine=True), question)
+    assert figures["speaker asked for"] == asked
+    assert figures["human"] == humans
+    lengths = np.log([4, 7, 2])
+    expected = (lengths - lengths[[0, 2]].mean()) * humans
+    assert figures["human's length"] == pytest.approx(expected.tolist())
+    assert figures["length"] == figures["asks"] == [0, 0, 0], "these are figures of talk among people"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.search.speakers import ANOTHER, WEIGHED, asked_for, asked_of, said_instead
+from memgraph_rag.search.speakers import ANOTHER, WEIGHED, asked_for, asked_of, asked_side, said_instead
 
 SPEAKERS = ["Ann", "Tom", "Ann", "Eva"]
 
@@ -25,6 +25,25 @@ def test_a_speaker_is_named_by_whole_words(question: str, named: set[str]) -> No
     assert asked_for(question, SPEAKERS) == named
     assert asked_for(question, ["", "!"]) == frozenset()
     assert asked_of(question, SPEAKERS) == (min(named) if len(named) == 1 else None)
+
+
+@pytest.mark.parametrize(
+    ("question", "side"),
+    [
+        ("What did I decide about my thesis?", "human"),
+        ("Could you recommend a book that fits my taste?", "human"),
+        ("Can you tell me how much I've saved?", "human"),
+        ("What have you recommended to me?", "machine"),
+        ("Remind me which books you previously suggested.", "machine"),
+        ("What was your advice on my thesis?", "machine"),
+        ("Give me an overview of my thesis.", "both"),
+        ("Summarise what you told me.", "both"),
+        ("Who wrote Emma?", ""),
+        ("", ""),
+    ],
+)
+def test_question_asks_for_one_side_of_a_chat(question: str, side: str) -> None:
+    assert asked_side(question) == side
 
 
 def test_what_the_asker_did_is_asked_of_nobody() -> None:

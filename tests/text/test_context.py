@@ -1,11 +1,15 @@
-"""What is embedded of a segment."""
+"""What is embedded of a segment, and how a turn's vector takes in its neighbours'."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from memgraph_rag.text.context import in_context
+import numpy as np
+
+from memgraph_rag.text.context import NEIGHBOUR_SHARE, in_context, with_neighbours
 from memgraph_rag.types import Segment
+
+SHARE = np.float32(NEIGHBOUR_SHARE)
 
 
 def turn(index: int, text: str) -> Segment:
@@ -13,19 +17,32 @@ def turn(index: int, text: str) -> Segment:
 
 
 def test_a_passage_stands_under_its_title() -> None:
-    assert in_context("A Fox", [replace(turn(0, "It ran."), speaker="")]) == ["A Fox\nIt ran."]
+    passages = [replace(turn(0, "It ran."), speaker=""), replace(turn(1, "It slept."), speaker="")]
+    assert in_context("A Fox", passages) == ["A Fox\nIt ran.", "A Fox\nIt slept."]
+    assert in_context("", passages) == ["It ran.", "It slept."]
+    vectors = np.eye(2, dtype=np.float32)
+    assert (with_neighbours(vectors, passages) == vectors).all()
 
 
-def test_a_turn_stands_between_its_neighbours_under_its_day() -> None:
-    first, second, third = in_context("", [turn(0, "One."), turn(1, "Two."), turn(2, "Three.")])
-    assert second.splitlines()[1:] == ["One.", "Two.", "Three."]
-    assert first.splitlines()[1:] == ["One.", "Two."]
-    assert third.splitlines()[1:] == ["Two.", "Three."]
+def test_a_turn_stands_alone_under_its_day() -> None:
+    texts = in_context("A chat", [turn(0, "One."), replace(turn(1, "Two."), time="")])
+    assert texts[0].splitlines()[1:] == ["One."]
+    assert texts[0].splitlines()[0].startswith("1 May 2024")
+    assert texts[1] == "Two."
+
+
+def test_turn_takes_in_both_neighbours() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    mixed = with_neighbours(vectors, [turn(0, "One."), turn(1, "Two."), turn(2, "Three.")])
+    assert mixed.tolist() == [[1, SHARE, 0], [SHARE, 1, SHARE], [0, SHARE, 1]]
+    assert (vectors == np.eye(3)).all(), "what was given is unchanged"
 
 
 def test_an_echo_is_no_context_of_evidence() -> None:
     turns = [turn(0, "One."), replace(turn(1, "Echo."), echo=True), turn(2, "Three.")]
-    first, echo, third = in_context("", turns)
-    assert "Echo" not in first + third
-    assert first.splitlines()[1:] == third.splitlines()[1:] == ["One.", "Three."]
-    assert echo.splitlines()[1:] == ["Echo."]
+    mixed = with_neighbours(np.eye(3, dtype=np.float32), turns)
+    assert mixed.tolist() == [[1, 0, SHARE], [0, 1, 0], [SHARE, 0, 1]]
+
+
+def test_document_without_segments_has_no_vectors() -> None:
+    assert with_neighbours(np.zeros((0, 3), np.float32), []).shape == (0, 3)
