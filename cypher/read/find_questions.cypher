@@ -1,6 +1,6 @@
 // The kept questions of these ids, the newest first.
 // params: namespace, question_ids
-// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings, short
 // needs: Question.id
 UNWIND $question_ids AS question_id
 MATCH (q:Question {id: question_id})
@@ -21,5 +21,6 @@ RETURN
   q.seconds AS seconds,
   q.citations AS citations,
   q.changes AS changes,
-  q.warnings AS warnings
+  q.warnings AS warnings,
+  q.short AS short
 ORDER BY asked_at DESC, id

@@ -1,6 +1,6 @@
 // All questions of the namespace that were kept, the newest first.
 // params: namespace
-// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings
+// returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings, short
 // needs: Question.namespace and asked_at
 MATCH (q:Question)
 WHERE q.namespace = $namespace AND q.asked_at IS NOT NULL
@@ -20,5 +20,6 @@ RETURN
   q.seconds AS seconds,
   q.citations AS citations,
   q.changes AS changes,
-  q.warnings AS warnings
+  q.warnings AS warnings,
+  q.short AS short
 ORDER BY asked_at DESC, id

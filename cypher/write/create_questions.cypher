@@ -22,5 +22,6 @@ CREATE (:Question {
   citations: row.citations,
   documents: row.documents,
   changes: row.changes,
-  warnings: row.warnings
+  warnings: row.warnings,
+  short: row.short
 })

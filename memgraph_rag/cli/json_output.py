@@ -85,6 +85,7 @@ class AnswerForm(TypedDict):
     """What ``ask --json`` prints."""
 
     text: str
+    short: str
     abstained: bool
     stop_reason: str
     citations: list[CitationForm]
@@ -97,6 +98,7 @@ def answer_form(answer: Answer) -> AnswerForm:
     """An answer with its citations, its trace and its cost."""
     return {
         "text": answer.text,
+        "short": answer.short,
         "abstained": answer.abstained,
         "stop_reason": answer.stop_reason.value,
         "citations": [

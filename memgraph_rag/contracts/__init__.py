@@ -21,6 +21,7 @@ from memgraph_rag.contracts.graph import (
 )
 from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument
 from memgraph_rag.contracts.models import (
+    UNCALIBRATED_YES,
     Calibration,
     Embedder,
     EntityRecognizer,
@@ -35,6 +36,7 @@ from memgraph_rag.contracts.search import Search, SearchMode
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
 
 __all__ = [
+    "UNCALIBRATED_YES",
     "Calibration",
     "EchoLog",
     "Embedder",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
 __all__ = [
+    "UNCALIBRATED_YES",
     "Calibration",
     "Embedder",
     "EntityRecognizer",
@@ -27,6 +28,10 @@ __all__ = [
 
 TokenCounter = Callable[[Sequence[str]], list[int]]
 """Number of tokens of each text."""
+
+
+UNCALIBRATED_YES = 0.5
+"""A probability of Yes above this one is a Yes of a model without a ``Calibration``."""
 
 
 Progress = Callable[[str, int, int], None]

@@ -27,6 +27,7 @@ class Outcome:
         key: hash of all that it follows from.
         method: "search graph" and the like, or the name of a strategy.
         found: what a search found, or what an answer cites (with 0 tokens), best first.
+        short: the phrase of the answer; empty where there is none.
         error: why there is no answer; empty where there is one.
         parameters: weights of the language model that was asked; 0 without one.
     """
@@ -45,6 +46,7 @@ class Outcome:
     model_calls: int = 0
     seconds: float = 0.0
     parameters: int = 0
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)

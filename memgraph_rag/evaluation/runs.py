@@ -97,7 +97,8 @@ class Run:
             cited = tuple(((citation.document_key, citation.start, citation.end), 0) for citation in given.citations)
             usage = given.usage
             return replace(
-                outcome, found=cited, answer=given.text, abstained=given.abstained, stop=given.stop_reason.value,
+                outcome, found=cited, answer=given.text, short=given.short, abstained=given.abstained,
+                stop=given.stop_reason.value,
                 prompt_tokens=usage.prompt_tokens, generated_tokens=usage.generated_tokens,
                 model_calls=usage.model_calls, seconds=usage.seconds, parameters=self.memory.language_model.parameters,
             )  # fmt: skip

@@ -3,7 +3,8 @@
 It knows text and numbers, no memory. Invariant: every score is a pair (what was gained, out of what), so that a figure
 over questions is the sum of the first over the sum of the second.
 
-F1 and exact match as LongBench and HotpotQA have them; ROUGE-L is the F-measure of ``rouge-score``, without stemming.
+F1 and exact match are of the answer's phrase, as LongBench and HotpotQA have them; containment and ROUGE-L are of its
+sentence. ROUGE-L is the F-measure of ``rouge-score``, without stemming.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
         right = chosen_option(reply, question.options) == question.gold
         scores[f"accuracy of {len(question.options)}"] = (float(right), 1.0)
     elif question.answers and not question.unanswerable:
-        for name, metric in (("F1", f1), ("EM", exact_match), ("containment", containment), ("ROUGE-L", rouge_l)):
-            scores[name] = (max(metric(reply, answer) for answer in question.answers), 1.0)
+        phrase = (outcome.short or reply) if reply else ""
+        for name, metric, text in (("F1", f1, phrase), ("EM", exact_match, phrase),
+                                   ("containment", containment, reply), ("ROUGE-L", rouge_l, reply)):  # fmt: skip
+            scores[name] = (max(metric(text, answer) for answer in question.answers), 1.0)
     if question.has_evidence and reply:
         scores["citation precision"] = _cited(folder, question, [span for span, _ in outcome.found])
     return scores

@@ -24,7 +24,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Progress
+from memgraph_rag.contracts import UNCALIBRATED_YES, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
@@ -184,7 +184,7 @@ class PlainSession:
         self._p_yes: float | None = None  # of what is read now
         self._ends: list[int] = []  # tokens held before each node that was read ahead
         self._ids, self._question = self._tokens.question(question)
-        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, p_yes=0.0))
+        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage(len(self._ids), 0, 1)
         if self.tokens_left < 0:
             tokens = self._question[1] - self._question[0]
@@ -264,7 +264,7 @@ class PlainSession:
 
     def answer(self, *, max_tokens: int) -> Iterator[str]:
         """The answer, in one piece, from what was read; the probe's own turn stands before it."""
-        turn = self._tokens.answer_turn(self._asked, p_yes=self.probability_of_yes())
+        turn = self._tokens.answer_turn(self._asked, says_yes=self.probability_of_yes() > UNCALIBRATED_YES)
         started = time.perf_counter()
         max_tokens = min(max_tokens, self._model.window - len(self._ids) - len(turn))
         written, _ = self._model.write([*self._ids, *turn], max_tokens=max_tokens)
@@ -278,7 +278,7 @@ class PlainSession:
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
         """
-        turn = self._tokens.request_turn(request, p_yes=self.probability_of_yes())
+        turn = self._tokens.request_turn(request, says_yes=self.probability_of_yes() > UNCALIBRATED_YES)
         room = self._model.window - len(self._ids)
         check_request(len(turn), room, self._model.window)
         started, draw = time.perf_counter(), Draw(temperature, seed)

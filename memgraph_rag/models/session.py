@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import Self
 
+from memgraph_rag.contracts import UNCALIBRATED_YES
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache
@@ -69,7 +70,7 @@ class KVSession:
         self._model = model
         self._tokens = model.tokens
         self._text = question
-        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, p_yes=0.0))
+        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self._stages: list[tuple[int, float | None]] = []  # tokens held and P(Yes), after the question and each reading
         self.usage = Usage()
 
@@ -148,6 +149,11 @@ class KVSession:
             self._stages[-1] = length, p_yes
         return p_yes
 
+    def _says_yes(self) -> bool:
+        """The verdict of the probe: by the threshold at which reading stops, so that the two never disagree."""
+        threshold = UNCALIBRATED_YES if self.calibration is None else self.calibration.yes_threshold
+        return self.probability_of_yes() > threshold
+
     def _attention(self, read: _Reading) -> Vector:
         return read.mean() if self.calibration is None else self.calibration.relative(*read.by_head())
 
@@ -225,7 +231,7 @@ class KVSession:
 
         The probe's own turn stands before it, answered as the model would: the second turn of PECAN's prompt.
         """
-        yield from self._said(self._tokens.answer_turn(self._text, p_yes=self.probability_of_yes()), max_tokens, Draw())
+        yield from self._said(self._tokens.answer_turn(self._text, says_yes=self._says_yes()), max_tokens, Draw())
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """What the model says to a request made behind what was read; leaves the cache as it was.
@@ -238,7 +244,7 @@ class KVSession:
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
         """
-        turn = self._tokens.request_turn(request, p_yes=self.probability_of_yes())
+        turn = self._tokens.request_turn(request, says_yes=self._says_yes())
         room = self._model.window - self._cache.get_seq_length()
         check_request(len(turn), room, self._model.window)
         return "".join(self._said(turn, max_tokens, Draw(temperature, seed)))

@@ -148,13 +148,13 @@ class Tokens:
             ids += encoded.ids
         return ids, spans
 
-    def answer_turn(self, question: str, *, p_yes: float) -> list[int]:
+    def answer_turn(self, question: str, *, says_yes: bool) -> list[int]:
         """The end of the probe's turn, its verdict, and the second turn of PECAN's prompt, up to the answer."""
-        return self.request_turn(prompts.answer_request(question), p_yes=p_yes)
+        return self.request_turn(prompts.answer_request(question), says_yes=says_yes)
 
-    def request_turn(self, request: str, *, p_yes: float) -> list[int]:
+    def request_turn(self, request: str, *, says_yes: bool) -> list[int]:
         """The end of the probe's turn, its verdict, and what is asked next, up to the reply."""
-        verdict = self.encode(prompts.PROBE_YES if p_yes > 0.5 else prompts.PROBE_NO).ids
+        verdict = self.encode(prompts.PROBE_YES if says_yes else prompts.PROBE_NO).ids
         asked = self.encode(request).ids
         return [*self.turns.reply, *verdict, *self.turns.next_user, *asked, *self.turns.reply]
 

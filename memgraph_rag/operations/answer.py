@@ -17,6 +17,7 @@ from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
+from memgraph_rag.operations.short_form import short_form
 from memgraph_rag.text.echoes import answered
 from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason, Usage
 
@@ -96,6 +97,7 @@ class Reading:
                     text += piece
                     yield piece
             text = text.strip()
+            short = short_form(session, question, text) if text else ""
             if text:
                 self._remember(text, evidence.segments, trace)
             citations = evidence.quotes.cite(question, text) if text else ()
@@ -110,6 +112,7 @@ class Reading:
                 strategy=strategy.name,
                 model=self._models.language.name,
                 warnings=tuple(warnings_of(text, citations, evidence)),
+                short=short,
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:

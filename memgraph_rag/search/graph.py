@@ -194,9 +194,8 @@ class GraphSearch:
             return None
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
         walk = self._walk(view, vector, terms, self._seeds(self.names(question), view), self._on_day(view, terms))
-        candidates = _ranked(walk.on_segments, view, count=CANDIDATES)
-        likely = shares(self._of_turns(question, view, walk)[candidates] @ (TURN_WEIGHTS * WHOEVER))
-        other = said_instead(wanted, [said[int(row)] for row in view.rows[candidates]], likely)
+        likely = shares(self._of_turns(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
+        other = said_instead(wanted, [said[int(row)] for row in view.rows], likely)
         return (wanted, other) if other else None
 
     def _of_turns(self, question: str, view: View, walk: _Walk) -> NDArray[np.float64]:

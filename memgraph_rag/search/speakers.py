@@ -27,7 +27,7 @@ Side = Literal["human", "machine", "both", ""]
 ANOTHER = 0.55
 """From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions``)."""
 
-WEIGHED = 20
+WEIGHED = 50
 """How many of the best candidates are weighed: what is far from the question tells nothing of whose it is."""
 
 _MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})

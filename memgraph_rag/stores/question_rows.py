@@ -56,6 +56,7 @@ def question_columns(question: Question) -> Columns:
         "documents": sorted(documents),
         "changes": _encode_changes(question.changes),
         "warnings": json.dumps([astuple(warning) for warning in answer.warnings], ensure_ascii=False),
+        "short": answer.short,
     }
     return {name: [value] for name, value in row.items()}
 
@@ -177,4 +178,5 @@ def _decode_answer(row: Row, trace: tuple[Step, ...]) -> Answer:
         warnings=tuple(
             AnswerWarning(WarningKind(kind), str(quote), str(key)) for kind, quote, key in json.loads(row["warnings"])
         ),
+        short=row["short"],
     )

@@ -92,7 +92,14 @@ def check_question(question: Question) -> None:
         StoreError: a text of it holds half a surrogate pair.
     """
     answer = question.answer
-    texts = [question.text, answer.text, answer.strategy, answer.model, *(cited.quote for cited in answer.citations)]
+    texts = [
+        question.text,
+        answer.text,
+        answer.short,
+        answer.strategy,
+        answer.model,
+        *(cited.quote for cited in answer.citations),
+    ]
     for text in (*texts, *(text for step in answer.trace for text in (step.via, step.reason))):
         try:
             text.encode()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
 
 __all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "Reflection", "ask"]
 
@@ -21,7 +21,6 @@ NEVER = 2**31
 _REPLY_TOKENS = 40  # one sentence
 _RETRIES = 4
 _WARM = 0.7  # temperature of a retry
-_UNCALIBRATED = 0.5
 
 MISSING_FACT = (
     "The information above does not answer the question. Which fact is still missing? Name it in one short sentence, "
@@ -58,7 +57,7 @@ class Reflection:
         request: str = MISSING_FACT,
     ) -> None:
         known = session.calibration
-        usual = known.yes_threshold if known else _UNCALIBRATED
+        usual = known.yes_threshold if known else UNCALIBRATED_YES
         self.yes_threshold = usual if yes_threshold is None else yes_threshold
         self._session = session
         self._yes_needed = yes_needed

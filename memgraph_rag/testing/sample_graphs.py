@@ -225,6 +225,7 @@ def make_question(
         "walk",
         "small",
         tuple(AnswerWarning(kind, words, "key") for kind in WarningKind) if nodes else (),
+        words[:3] if nodes else "",
     )
     return Question(question_id(namespace, text), asked_at, answer)
 

@@ -196,7 +196,13 @@ class AnswerWarning:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: its evidence, how it was found, and reasons not to trust it."""
+    """An answer: its evidence, how it was found, and reasons not to trust it.
+
+    Attributes:
+        text: a sentence; of one that ``abstained``, what was looked for.
+        short: the phrase of it that answers (a name, a date, a number, yes or no); empty where it ``abstained``, and in
+            questions that were kept before there were phrases.
+    """
 
     question: str
     text: str
@@ -208,6 +214,7 @@ class Answer:
     strategy: str
     model: str
     warnings: tuple[AnswerWarning, ...] = ()
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)

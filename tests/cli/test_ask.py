@@ -25,7 +25,7 @@ def test_the_walk_can_be_left_out(cli, fox) -> None:
 
 def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     told = cli.json("ask", QUESTION)
-    assert list(told) == ["text", "abstained", "stop_reason", "citations", "trace", "usage", "warnings"]
+    assert list(told) == ["text", "short", "abstained", "stop_reason", "citations", "trace", "usage", "warnings"]
     assert (told["text"], told["abstained"], told["stop_reason"]) == (ANSWER, False, "answerable")
     assert [list(step) for step in told["trace"]] == [
         [*("node_id", "kind", "level", "score", "attention", "p_yes"), *("sources", "via", "reason", "dropped"), "text"]

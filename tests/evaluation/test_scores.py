@@ -53,6 +53,11 @@ def test_an_answer_is_scored_by_what_the_question_has(story: Path):
     )
     assert scores["citation precision"] == (1, 2)
     assert scores["refused"] == (0, 1)
+    long = replace(given, answer=f"Well, I think that it is {given.answer}.", short=given.answer)
+    assert {name: scores_of(folder, answered, long)[name] for name in ("F1", "EM", "containment")} == dict.fromkeys(
+        ("F1", "EM", "containment"), (1, 1)
+    ), "of the phrase, and of the sentence"
+    assert scores_of(folder, answered, replace(long, short=""))["EM"] == (0, 1)
     assert scores_of(folder, choice, replace(given, answer="B"))["accuracy of 2"] == (1, 1)
     assert "F1" not in scores_of(folder, choice, given)
     refused = replace(given, answer="Nothing in memory", abstained=True)

@@ -53,7 +53,7 @@ def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, st
         assert answer.abstained
         assert answer.text.startswith("Nothing in memory answers this: read 3 nodes about Ann and Tom")
         assert ("looked for: Where the gold is" in answer.text) == any(step.reason for step in answer.trace)
-        assert answer.citations == ()
+        assert (answer.citations, answer.short) == ((), "")
         assert answer.usage.generated_tokens == 0 or any(step.reason for step in answer.trace)
         assert len(answer.trace) == 3
 
@@ -72,6 +72,7 @@ def test_it_answers_above_the_bound_and_where_the_models_yes_says_nothing(tmp_pa
         answer = memory.ask("Who found the red fox?", max_nodes=7)
         assert not answer.abstained
         assert answer.text == "Ann found a red fox in the old barn."
+        assert 0 < len(answer.short) <= len(answer.text)
         assert (answer.stop_reason is StopReason.ANSWERABLE) == (yes > 0.5)
 
 

@@ -68,6 +68,7 @@ ROW: dict[str, Any] = {
     "prompt_tokens": 1, "generated_tokens": 1, "model_calls": 1, "seconds": 0.5, "citations": "[]",
     "question_id": "q", "node_id": "n", "order": 1, "attention": 0.5, "p_yes": 0.5, "sources": "{}", "via": "",
     "reason": "", "stop": "", "dropped": ["n"], "documents": ["d"], "changes": "[]", "warnings": "[]", "lost": 1,
+    "short": "s",
     "layer": "own", "properties": "{}",
 }  # fmt: skip
 
