@@ -100,7 +100,7 @@ def _measure(path: Path, store: str | Path, options: argparse.Namespace, *, is_f
         raise DocumentError(
             f"Expected at least 2 questions whose evidence is all read, got {len(whole)}. Raise --nodes."
         )
-    values = [_auc(whole, told) for told in ("bearing", "largest", "last")]
+    values = [_auc(whole, attribute) for attribute in ("bearing", "largest", "last")]
     abstains = [100 * np.mean([pair[side].is_refused(bound) for pair in pairs]) for side in (0, 1)]
     shown = [*values, *(f"{share:.0f}" for share in abstains)]
     print(f"| {folder.name} ({len(whole)} of {len(pairs)}) | {' | '.join(shown)} |")
@@ -133,22 +133,24 @@ class _Reader:
     def read(self, question: str, documents: Sequence[str]) -> _Read:
         """One reading of these documents (ids)."""
         if self.model is None:
-            found = self.memory._search.find(question, k=ENOUGH_TO_TELL, documents=documents)
-            trace = [Step(evidence.segment, 0.0, 0.0) for evidence in found]
+            results = self.memory._search.find(question, k=ENOUGH_TO_TELL, documents=documents)
+            trace = [Step(evidence.segment, 0.0, 0.0) for evidence in results]
         else:
             trace, _, _ = read_question(self.memory, self.model, self.strategy, question, documents, self.nodes)
         bearing = self.memory._reading.bearing(question, trace[:ENOUGH_TO_TELL])
-        told = [step.p_yes for step in trace if step.p_yes is not None] or [float("nan")]
+        probabilities = [step.p_yes for step in trace if step.p_yes is not None] or [float("nan")]
         said_yes = bool(trace) and trace[-1].stop is StopReason.ANSWERABLE
-        return _Read({step.node.document_id for step in trace}, bearing, max(told), told[-1], said_yes)
+        return _Read(
+            {step.node.document_id for step in trace}, bearing, max(probabilities), probabilities[-1], said_yes
+        )
 
 
-def _auc(pairs: Sequence[tuple[_Read, _Read]], told: str) -> str:
-    values = np.array([[getattr(one, told) for one in pair] for pair in pairs])
+def _auc(pairs: Sequence[tuple[_Read, _Read]], attribute: str) -> str:
+    values = np.array([[getattr(reading, attribute) for reading in pair] for pair in pairs])
     if np.isnan(values).any():
         return ""
-    one = auc(*values.T)
-    return f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"
+    estimate = auc(*values.T)
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 if __name__ == "__main__":

@@ -114,11 +114,11 @@ def in_child(function: Callable[..., T], *given: object) -> T:
 
 def peak_while(work: Callable[[], object]) -> int:
     """Most bytes that this process held while it did that; where the system cannot forget, since the process began."""
-    forget, told = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+    forget, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
     if not forget.exists():
         work()
         return peak_memory()
     forget.write_text("5")  # resets the peak
     work()
-    (line,) = (line for line in told.read_text().splitlines() if line.startswith("VmHWM:"))
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024

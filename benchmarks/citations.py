@@ -110,7 +110,7 @@ def _show(result: dict) -> None:
 
 
 def _summary(results: list[dict]) -> None:
-    between = [one["attention"][0] != next_one["attention"][0] for one, next_one in pairwise(results)]
+    between = [result["attention"][0] != next_result["attention"][0] for result, next_result in pairwise(results)]
     print(f"\n{len(results)} questions")
     print(f"citations all verbatim: {sum(result['verbatim'] for result in results)} of {len(results)}")
     print(

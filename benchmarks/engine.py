@@ -79,9 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(_header(setting, quick=options.quick))
             for line in (COLUMNS, ["---"] * len(COLUMNS)):
                 print(f"| {' | '.join(line)} |", flush=True)
-            for one in _measured(setting, options):
-                ratios.append(one)
-                print(table_row(one), flush=True)
+            for ratio in _measured(setting, options):
+                ratios.append(ratio)
+                print(table_row(ratio), flush=True)
     except (MemgraphRagError, OSError, ValueError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

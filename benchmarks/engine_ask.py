@@ -54,7 +54,7 @@ def session(setting: Setting) -> Iterator[Ratio]:
     _read(model, question, nodes[:1])
     forward_sdpa(model, setting.ids(64))
     runs = {"cached": partial(_read, model, question, nodes), "again": partial(_read_again, model, question, nodes)}
-    seconds = in_turn(runs, 1, told=partial(setting.bars, "session: whole"))
+    seconds = in_turn(runs, 1, progress=partial(setting.bars, "session: whole"))
     seconds["cached"] += in_turn({"": runs["cached"]}, setting.repeats - 1)[""] if setting.repeats > 1 else []
     yield Ratio.of(
         f"session: all read again at each step (SDPA) / cached, {len(nodes)} nodes",
@@ -75,8 +75,10 @@ def nodes_of(setting: Setting) -> list[str]:
     count = setting.sizes.nodes
     text = setting.text[: 4_000 + 2_000 * count]
     spans = split(text, count_tokens=setting.model.count_tokens, max_tokens=Settings().segment_tokens)
-    segments = [text[one.start : one.end] for one in spans[:count]]
-    return [as_line(one if number % 2 == 0 else _longest_sentence(one)) for number, one in enumerate(segments)]
+    segments = [text[span.start : span.end] for span in spans[:count]]
+    return [
+        as_line(segment if number % 2 == 0 else _longest_sentence(segment)) for number, segment in enumerate(segments)
+    ]
 
 
 def _longest_sentence(text: str) -> str:
@@ -124,7 +126,7 @@ def _one_append(setting: Setting, question: str, nodes: Sequence[str]) -> Ratio:
         runs = {"append": partial(_append_once, reading, last, held), "bare": partial(_bare, model, ids, theirs)}
         for run in runs.values():
             run()
-        seconds = in_turn(runs, 2 * setting.repeats + 1, told=partial(setting.bars, "session: one append"))
+        seconds = in_turn(runs, 2 * setting.repeats + 1, progress=partial(setting.bars, "session: one append"))
     return Ratio.of(
         f"session: append and probe of {new} tokens / bare SDPA pass, {held:,} held", seconds["append"],
         seconds["bare"], target=Target("≤", 1.25),
@@ -167,7 +169,9 @@ def ask(setting: Setting, questions: Sequence[str] = QUESTIONS) -> Iterator[Rati
         copy = shutil.copy(setting.store, Path(scratch) / "ask.lbug")
         with Memory(copy, model=setting.model) as memory:
             counts = memory.stats()["counts"]
-            tokens = sum(one.tokens for record in memory.documents() for one in memory._store.segments_of(record.id))
+            tokens = sum(
+                segment.tokens for record in memory.documents() for segment in memory._store.segments_of(record.id)
+            )
             memory.embedder.embed(["warm"])
             forward_sdpa(setting.model, setting.ids(64))
             answers = []
@@ -176,18 +180,18 @@ def ask(setting: Setting, questions: Sequence[str] = QUESTIONS) -> Iterator[Rati
                 answers.append(memory.ask(question, strategy="pecan"))
             setting.bars("ask: walks", len(questions), len(questions))
     said = f"{counts['Segment']} segments, {counts['InformationPoint']} points; questions: {len(questions)}"
-    used = [float(one.usage.prompt_tokens + one.usage.generated_tokens) for one in answers]
+    used = [float(answer.usage.prompt_tokens + answer.usage.generated_tokens) for answer in answers]
     yield Ratio.of(
         "ask: tokens of a walk with its answer / of the document", used, [float(tokens)], unit="tokens",
         target=Target("≤", 1 / 15), how=said,
     )  # fmt: skip
     short, long = setting.sizes.whole
     runs = {str(size): partial(forward_sdpa, setting.model, setting.ids(size)) for size in (short, long)}
-    seconds = in_turn(runs, 1, told=partial(setting.bars, "ask: reading whole"))
+    seconds = in_turn(runs, 1, progress=partial(setting.bars, "ask: reading whole"))
     whole = seconds_of_whole(tokens, (short, median(seconds[str(short)])), (long, median(seconds[str(long)])))
     yield Ratio.of(
-        "ask: seconds of a walk with its answer / of reading whole", [one.usage.seconds for one in answers], [whole],
-        target=Target("≤", 1 / 10),
+        "ask: seconds of a walk with its answer / of reading whole",
+        [answer.usage.seconds for answer in answers], [whole], target=Target("≤", 1 / 10),
         how=f"whole: one SDPA pass over {tokens:,} tokens, without an answer, extrapolated from passes of "
         f"{short:,} and {long:,} tokens as an² + bn",
     )  # fmt: skip
@@ -212,7 +216,7 @@ def speculative(setting: Setting) -> Iterator[Ratio]:
     """Nodes read ahead, each with its probe, against one after another; and in walks, where some are taken back."""
     model, question, nodes = setting.model, QUESTIONS[0], nodes_of(setting)
     runs = {"one by one": partial(_read, model, question, nodes), "ahead": partial(_read_ahead, model, question, nodes)}
-    seconds = in_turn(runs, setting.repeats, told=partial(setting.bars, "speculative: nodes"))
+    seconds = in_turn(runs, setting.repeats, progress=partial(setting.bars, "speculative: nodes"))
     yield Ratio.of(
         f"speculative: {AHEAD} nodes in one pass / one after another, all kept", seconds["ahead"],
         seconds["one by one"], how="the most that reading ahead can save here",
@@ -228,7 +232,7 @@ def speculative(setting: Setting) -> Iterator[Ratio]:
                 str(ahead): partial(memory.ask, question, strategy=Pecan(ahead=ahead, yes_threshold=1.0), **given)
                 for ahead in (1, AHEAD)
             }
-            seconds = in_turn(runs, 1, told=partial(setting.bars, "speculative: a walk"))
+            seconds = in_turn(runs, 1, progress=partial(setting.bars, "speculative: a walk"))
     yield Ratio.of(
         f"speculative: a walk of 40 nodes that reads {AHEAD} ahead / one by one", seconds[str(AHEAD)], seconds["1"],
         how="the same nodes in the same order; those that would not have been next are taken back",
@@ -254,7 +258,7 @@ def sharing(setting: Setting) -> Iterator[Ratio]:
             "at once": lambda: list(pool.map(partial(_answered, model, nodes), numbers)),
             "one by one": lambda: list(map(partial(_answered, model, nodes), numbers)),
         }
-        seconds = in_turn(runs, setting.repeats, told=partial(setting.bars, "sharing"))
+        seconds = in_turn(runs, setting.repeats, progress=partial(setting.bars, "sharing"))
     yield Ratio.of(
         f"sharing: {AT_ONCE} questions at the same time / one after another", seconds["at once"],
         seconds["one by one"], how=f"{len(nodes)} nodes each, a probe after each, and the answer",

@@ -47,7 +47,9 @@ class Recorder:
     ) -> list[Generation]:
         """As the model does."""
         written = self._model.generate(prompts, max_tokens=max_tokens, stop=stop, progress=progress)
-        self.levels.append([(prompt, one.usage.generated_tokens) for prompt, one in zip(prompts, written, strict=True)])
+        self.levels.append(
+            [(prompt, generation.usage.generated_tokens) for prompt, generation in zip(prompts, written, strict=True)]
+        )
         return written
 
 
@@ -113,9 +115,15 @@ def split_document(setting: Setting) -> SplitDocument:
     spans = split(text, count_tokens=setting.model.count_tokens, max_tokens=Settings().segment_tokens)
     segments = tuple(
         Segment(
-            make_id("bench", "segment", at), "document", at, text[one.start : one.end], one.start, one.end, one.tokens
+            make_id("bench", "segment", at),
+            "document",
+            at,
+            text[span.start : span.end],
+            span.start,
+            span.end,
+            span.tokens,
         )
-        for at, one in enumerate(spans)
+        for at, span in enumerate(spans)
     )
     return SplitDocument("document", "", segments)
 
@@ -142,7 +150,7 @@ def _run(engine: Engine, setting: Setting, levels: Sequence[Sequence[tuple[Promp
         child.call("timed", [jobs[0][0][0][:16]], [4])
         if not engine.is_sampled:
             return sum(child.call("timed", *level) for level in jobs)
-        prompts, lengths = ([one for level in jobs for one in level[part]] for part in range(2))
+        prompts, lengths = ([item for level in jobs for item in level[part]] for part in range(2))
         chosen, factor = sampled(lengths, setting.sizes.every)  # type: ignore[arg-type]
         return factor * child.call("timed", [prompts[index] for index in chosen], [lengths[index] for index in chosen])
 
@@ -154,9 +162,9 @@ def _run_plain(weights: Weights, asked: Sequence[tuple[Prompt, int]], every: int
     chosen, _ = sampled([written for _, written in asked], every)
     seconds, tokens = 0.0, 0
     for prompt, written in (asked[index] for index in chosen):
-        (one,) = model.generate([prompt], max_tokens=written)
-        seconds += one.usage.seconds
-        tokens += one.usage.generated_tokens
+        (generation,) = model.generate([prompt], max_tokens=written)
+        seconds += generation.usage.seconds
+        tokens += generation.usage.generated_tokens
     return seconds * sum(written for _, written in asked) / tokens
 
 
@@ -190,7 +198,7 @@ def memory(setting: Setting) -> Iterator[Ratio]:
 def _short_inputs(setting: Setting, count: int) -> list[str]:
     """So many consecutive pieces of the text, of about 100 tokens."""
     spans = split(setting.text[: 800 * count], count_tokens=setting.model.count_tokens, max_tokens=110)
-    return [as_line(setting.text[one.start : one.end]) for one in spans[:count]]
+    return [as_line(setting.text[span.start : span.end]) for span in spans[:count]]
 
 
 def _peak_of_build(weights: Weights, inputs: Sequence[str], together: int) -> int:  # in a child
@@ -200,5 +208,5 @@ def _peak_of_build(weights: Weights, inputs: Sequence[str], together: int) -> in
     model = TransformersModel(weights.folder, device="cpu")
     model.generate([Prompt(INSTRUCTION, (inputs[0],))], max_tokens=2)
     before = memory_now() or 0
-    prompts = [Prompt(INSTRUCTION, (one,)) for one in inputs]
+    prompts = [Prompt(INSTRUCTION, (text,)) for text in inputs]
     return peak_while(lambda: model.generate(prompts, max_tokens=8)) - before

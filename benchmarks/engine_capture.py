@@ -47,7 +47,7 @@ def _forwards(setting: Setting) -> Iterator[Ratio]:
         runs[name] = partial(forward_measured, model, ids, spans)
     for run in runs.values():
         run()  # warm
-    seconds = in_turn(runs, setting.repeats, told=partial(setting.bars, "capture: forward passes"))
+    seconds = in_turn(runs, setting.repeats, progress=partial(setting.bars, "capture: forward passes"))
     sdpa = seconds.pop("sdpa")
     for name, taken in seconds.items():
         yield Ratio.of(f"capture: forward of {len(ids):,} tokens, {name} / SDPA", taken, sdpa, target=Target("≤", 1.05))
@@ -130,14 +130,14 @@ def _forward_eager(network: Any, ids: Sequence[int]) -> None:
 def _steps(setting: Setting) -> Iterator[Ratio]:
     """One token for each of many rows that hold a prompt of two segments: all that a step does."""
     model, sizes = setting.model, setting.sizes
-    one = RowCache()
-    model.forward([setting.ids(sizes.row_tokens)], one)
+    cache = RowCache()
+    model.forward([setting.ids(sizes.row_tokens)], cache)
     ragged, even = RowCache(rows=0), RowCache(rows=0)
     for _ in range(sizes.rows):
-        even.add_row(one)
+        even.add_row(cache)
     for row in range(sizes.rows):
-        ragged.add_row(one)
-        one.take_back(row % 4)
+        ragged.add_row(cache)
+        cache.take_back(row % 4)
     half = sizes.row_tokens // 2 - 10
     inputs = [(20, half), (half, 2 * half - 20)]
     spans = Spans([inputs] * sizes.rows, length=sizes.row_tokens, device=model.device)
@@ -153,7 +153,7 @@ def _steps(setting: Setting) -> Iterator[Ratio]:
     }
     for run in runs.values():
         run()
-    seconds = in_turn(runs, sizes.steps, told=partial(setting.bars, "capture: decoding steps"))
+    seconds = in_turn(runs, sizes.steps, progress=partial(setting.bars, "capture: decoding steps"))
     name = f"capture: decoding step of {sizes.rows} rows of about {sizes.row_tokens} tokens, measured"
     yield Ratio.of(f"{name} / not measured", seconds["with"], seconds["without"], target=Target("≤", 1.05))
     yield Ratio.of(f"{name} / transformers' SDPA", seconds["with"], seconds["sdpa"], how="SDPA: rows equally long")

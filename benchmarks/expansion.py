@@ -139,14 +139,14 @@ def _document(namespace: str, number: int, who: Sequence[int], rng: np.random.Ge
     segments, mentions, relations = [], [], []
     at = 0
     for index in range(len(who) // MENTIONED):
-        names = [name_of(one) for one in who[index * MENTIONED : (index + 1) * MENTIONED]]
+        names = [name_of(entity) for entity in who[index * MENTIONED : (index + 1) * MENTIONED]]
         text = f"{' and '.join(names)} met. "
         segment = Segment(make_id(document_id, "segment", index), document_id, index, text, at, at + len(text), 9)
         segments.append(segment)
         ids = [entity_id(namespace, name) for name in names]
         begin = at
-        for name, one in zip(names, ids, strict=True):
-            mentions.append(Mention(one, name, "NAME", name, segment.id, begin, begin + len(name)))
+        for name, mentioned_id in zip(names, ids, strict=True):
+            mentions.append(Mention(mentioned_id, name, "NAME", name, segment.id, begin, begin + len(name)))
             begin += len(name) + len(" and ")
         relations += [
             Relation(
@@ -196,7 +196,7 @@ def _units(count: int, rng: np.random.Generator) -> Matrix:
 def _planted(_: Any, columns: Any) -> list[Similar]:
     """Instead of a search: each second of the entities that are new is near the one before it."""
     ids = sorted(columns["id"])
-    return [Similar(one, other, 0.9) for one, other in zip(ids[::2], ids[1::2], strict=False)]
+    return [Similar(entity, other, 0.9) for entity, other in zip(ids[::2], ids[1::2], strict=False)]
 
 
 # ── the steps ────────────────────────────────────────────────────────────────────────────────────────────
@@ -230,7 +230,8 @@ def _measured(address: str, size: int, steps: int, bars: Bars) -> list[dict[str,
         nodes = [hit.node_id for hit in store.nearest(vectors[0], k=50)]
         statistics = store.statistics()
         degree = sum(
-            hub in (one.relation.source_id, one.relation.target_id) for one in store.expand([hub], vector=None, k=10**6)
+            hub in (neighbour.relation.source_id, neighbour.relation.target_id)
+            for neighbour in store.expand([hub], vector=None, k=10**6)
         )
         calls: tuple[Callable[[int], object], ...] = (
             lambda step: store.expand(asked[step], vector=vectors[step], k=K),

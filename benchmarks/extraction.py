@@ -97,13 +97,13 @@ def measure(options: argparse.Namespace, memory: Memory, bars: Bars) -> list[dic
     print(f"{header(memory)}\nlanguage model {models.language.name}, batches of {batch_tokens} tokens")
     print(f"bootstrap over passages: {RESAMPLES:,} resamples, seed {SEED}\n")
     layer = RelationsLayer(batch_tokens=batch_tokens)
-    found, seconds = _built(layer, [passage.document for passage in passages], models, bars)
-    rows = _report(f"{options.directory.name} ({len(passages)})", passages, models, found, seconds)
+    built, seconds = _built(layer, [passage.document for passage in passages], models, bars)
+    rows = _report(f"{options.directory.name} ({len(passages)})", passages, models, built, seconds)
     if options.questions:
         few = passages[:POOLED]
         pooling = RelationsLayer(batch_tokens=batch_tokens, pool_questions=options.questions)
         pooled, seconds = _built(pooling, [passage.document for passage in few], models, bars)
-        rows += _report(f"the first {len(few)}, no pool", few, models, found[: len(few)], 0.0)
+        rows += _report(f"the first {len(few)}, no pool", few, models, built[: len(few)], 0.0)
         rows += _report(f"the first {len(few)}, {options.questions} questions a batch", few, models, pooled, seconds)
     if options.text:
         rows += _against_points(options.text, options.batches, layer, models, batch_tokens, bars)
@@ -136,8 +136,8 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 def _split(key: str, title: str, text: str, counter: TokenCounter, most: int | None = None) -> SplitDocument:
     spans = split(text, count_tokens=counter, max_tokens=300, cuts=[0])[:most]
     segments = (
-        Segment(f"{key}:{place}", key, place, text[one.start : one.end], one.start, one.end, one.tokens)
-        for place, one in enumerate(spans)
+        Segment(f"{key}:{place}", key, place, text[span.start : span.end], span.start, span.end, span.tokens)
+        for place, span in enumerate(spans)
     )
     return SplitDocument(key, title, tuple(segments))
 
@@ -151,16 +151,16 @@ def _built(
 
 
 def _report(
-    what: str, passages: Sequence[Passage], models: Models, found: Sequence[LayerRows], seconds: float
+    what: str, passages: Sequence[Passage], models: Models, built: Sequence[LayerRows], seconds: float
 ) -> list[dict[str, Any]]:
     """One table: recall, relations, tokens of these passages."""
-    named = EntitiesLayer().build([one.document for one in passages], namespace=NAMESPACE, models=models)
+    named = EntitiesLayer().build([passage.document for passage in passages], namespace=NAMESPACE, models=models)
     columns: dict[str, list[float]] = {}
-    for passage, recognized, made in zip(passages, named, found, strict=True):
-        alone = {one.normal for one in (*recognized.mentions, *recognized.titles)}
+    for passage, recognized, made in zip(passages, named, built, strict=True):
+        alone = {mention.normal for mention in (*recognized.mentions, *recognized.titles)}
         both = alone | {mention.normal for mention in made.mentions}
-        letters = {one for one in passage.gold if is_name(one)}
-        told = {
+        letters = {entity for entity in passage.gold if is_name(entity)}
+        figures = {
             "entity recall, recognizer alone, %": 100 * len(passage.gold & alone) / len(passage.gold),
             "entity recall, with the model, %": 100 * len(passage.gold & both) / len(passage.gold),
             "relations": len(made.relations),
@@ -169,24 +169,24 @@ def _report(
             "tokens written": made.usage.generated_tokens,
         }
         if letters:
-            told["of names with a letter, recognizer alone, %"] = 100 * len(letters & alone) / len(letters)
-            told["of names with a letter, with the model, %"] = 100 * len(letters & both) / len(letters)
-        for name, value in told.items():
+            figures["of names with a letter, recognizer alone, %"] = 100 * len(letters & alone) / len(letters)
+            figures["of names with a letter, with the model, %"] = 100 * len(letters & both) / len(letters)
+        for name, value in figures.items():
             columns.setdefault(name, []).append(value)
     rows = [
         {"set": what, "metric": name, **_interval(values)._asdict(), "n": len(values)}
         for name, values in columns.items()
     ]
-    gold = [(one, made, recognized) for one, made, recognized in zip(passages, found, named, strict=True)]
+    gold = [(passage, made, recognized) for passage, made, recognized in zip(passages, built, named, strict=True)]
     pooled = _pooled_recall(gold)
     rows += [{"set": what, "metric": name, "value": value, "n": len(passages)} for name, value in pooled.items()]
     print(f"| {what} | mean over passages |\n|---|---|")
     for row in rows:
         low = f" [{row['low']:.1f}, {row['high']:.1f}]" if "low" in row else ""
         print(f"| {row['metric']} | {row['value']:.1f}{low} |")
-    notes = sum((Counter(made.notes) for made in found), Counter())
-    told = ", ".join(f"{name} {count}" for name, count in notes.most_common())
-    print(f"\nSeconds: {seconds:.0f}. Counted: {told or 'nothing'}.\n")
+    notes = sum((Counter(made.notes) for made in built), Counter())
+    counted = ", ".join(f"{name} {count}" for name, count in notes.most_common())
+    print(f"\nSeconds: {seconds:.0f}. Counted: {counted or 'nothing'}.\n")
     return [*rows, {"set": what, "notes": dict(notes), "seconds": round(seconds, 1)}]
 
 
@@ -194,14 +194,14 @@ def _interval(values: Sequence[float]) -> Any:
     return interval(np.array(values, float)[~np.isnan(values)])
 
 
-def _pooled_recall(told: Sequence[tuple[Passage, LayerRows, LayerRows]]) -> dict[str, float]:
+def _pooled_recall(passages_and_rows: Sequence[tuple[Passage, LayerRows, LayerRows]]) -> dict[str, float]:
     """Recall over all entities of all passages together, each counted once a passage."""
     shares = {}
     for name, keep in (("all entities", lambda _: True), ("entities with a letter", is_name)):
         gold = hit = 0
-        for passage, made, recognized in told:
-            known = {one.normal for one in (*recognized.mentions, *recognized.titles, *made.mentions)}
-            of_kind = {one for one in passage.gold if keep(one)}
+        for passage, made, recognized in passages_and_rows:
+            known = {mention.normal for mention in (*recognized.mentions, *recognized.titles, *made.mentions)}
+            of_kind = {entity for entity in passage.gold if keep(entity)}
             gold, hit = gold + len(of_kind), hit + len(of_kind & known)
         shares[f"recall over {name} together, with the model, %"] = 100 * hit / max(gold, 1)
     return shares
@@ -216,7 +216,10 @@ def _verifying(document: SplitDocument, recognized: LayerRows, made: LayerRows) 
         stands = segment.text[mention.start - segment.start : mention.end - segment.start] == mention.surface
         if stands and normalise(mention.surface) == mention.normal:
             sound.add((mention.entity_id, segment.id))
-    verified = [{(one.source_id, one.segment_id), (one.target_id, one.segment_id)} <= sound for one in made.relations]
+    verified = [
+        {(relation.source_id, relation.segment_id), (relation.target_id, relation.segment_id)} <= sound
+        for relation in made.relations
+    ]
     return 100 * sum(verified) / len(verified) if verified else float("nan")
 
 

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     try:
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
             store = options.store or Path(temporary) / "fit.lbug"
-            asked = [one for path in options.directories for one in collect(path, store, **given)]
+            asked = [question for path in options.directories for question in collect(path, store, **given)]
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -115,11 +115,11 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
             pass
         key_of = {record.id: record.key for record in memory.documents()}
         for question in folder.questions:
-            with recorded() as told:
+            with recorded() as recordings:
                 memory.search(question.text, k=1, documents=question.documents)
-            if not told:
+            if not recordings:
                 continue
-            figures, ids = told[0]
+            figures, ids = recordings[0]
             for node_id in ids:
                 if node_id not in segments and isinstance(node := memory.get(node_id), Segment):
                     segments[node_id] = node
@@ -148,14 +148,14 @@ def _best_of_units(scores: np.ndarray, units: Sequence[str]) -> list[int]:
 @contextmanager
 def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
     """What a search computes of its candidates, with their ids, while this lasts."""
-    told: list[tuple[np.ndarray, list[str]]] = []
+    recordings: list[tuple[np.ndarray, list[str]]] = []
     computed = {name: getattr(graph, name) for name in ("features", "turn_features")}
 
     def recording(compute: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         def record(view: View, *given: Any) -> np.ndarray:
             figures = compute(view, *given)
             candidates = given[-1] if compute is features else range(len(view.rows))
-            told.append((figures, [str(view.ids[place]) for place in candidates]))
+            recordings.append((figures, [str(view.ids[place]) for place in candidates]))
             return figures
 
         return record
@@ -163,7 +163,7 @@ def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
     for name, compute in computed.items():
         setattr(graph, name, recording(compute))
     try:
-        yield told
+        yield recordings
     finally:
         for name, compute in computed.items():
             setattr(graph, name, compute)
@@ -175,17 +175,17 @@ def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
     The penalty is on weights per standard deviation of a figure, of ``strength`` questions' worth. A question counts
     by the size of the smallest set to that of its own.
     """
-    usable = [one for one in asked if one.gold.intersection(one.units)]
-    sizes = Counter(one.dataset for one in usable)
-    counts = np.array([min(sizes.values()) / sizes[one.dataset] for one in usable])[:, None]
-    deviation = np.maximum(np.concatenate([one.figures for one in usable]).std(axis=0), 1e-9)
-    most = max(len(one.units) for one in usable)
+    usable = [question for question in asked if question.gold.intersection(question.units)]
+    sizes = Counter(question.dataset for question in usable)
+    counts = np.array([min(sizes.values()) / sizes[question.dataset] for question in usable])[:, None]
+    deviation = np.maximum(np.concatenate([question.figures for question in usable]).std(axis=0), 1e-9)
+    most = max(len(question.units) for question in usable)
     figures = np.zeros((len(usable), most, len(deviation)))
     wanted, masked = np.zeros((len(usable), most)), np.full((len(usable), most), -np.inf)
-    for row, one in enumerate(usable):
-        count = len(one.units)
-        figures[row, :count] = one.figures / deviation
-        gold = np.array([unit in one.gold for unit in one.units], float)
+    for row, question in enumerate(usable):
+        count = len(question.units)
+        figures[row, :count] = question.figures / deviation
+        gold = np.array([unit in question.gold for unit in question.units], float)
         wanted[row, :count], masked[row, :count] = gold / gold.sum(), 0.0
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -201,23 +201,23 @@ def fit(asked: Sequence[Asked], strength: float) -> np.ndarray:
 
 def tell(asked: Sequence[Asked], strength: float) -> None:
     """Print the rows and the weights."""
-    sets = [one.dataset for one in asked]
+    sets = [question.dataset for question in asked]
     order = np.random.default_rng(SEED).permutation(len(asked))
     fold = np.empty(len(asked), int)
     fold[order] = np.arange(len(asked)) % FOLDS
     rows = {
-        "the order before": np.array([one.recalls(None) for one in asked]),
+        "the order before": np.array([question.recalls(None) for question in asked]),
         "held-out folds": _held_out(asked, fold, strength),
         "the other sets": _held_out(asked, np.unique(sets, return_inverse=True)[1], strength),
     }
     is_talk = asked[0].figures.shape[1] == len(TURN_FEATURES)
     if is_talk:
-        groups = np.unique([one.group for one in asked], return_inverse=True)[1]
+        groups = np.unique([question.group for question in asked], return_inverse=True)[1]
         rows["the other conversations"] = _held_out(asked, groups, strength)
     few, many = asked[0].cutoffs
     print(f"| set | weights from | R@{few} | R@{many} | R@{many} more than before |\n| --- | --- | --- | --- | --- |")
     for dataset in [*dict.fromkeys(sets), "all"]:
-        chosen = np.array([dataset in (one, "all") for one in sets])
+        chosen = np.array([dataset in (own_dataset, "all") for own_dataset in sets])
         for name, recalls in rows.items():
             gain = interval((recalls - rows["the order before"])[chosen, 1])
             shown = f"{gain.value:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
@@ -237,8 +237,8 @@ def _tell_sides(asked: Sequence[Asked], recalls: np.ndarray) -> None:
     by_side: dict[str, list[np.ndarray]] = defaultdict(list)
     for question, own in zip(asked, recalls, strict=True):
         sides = {
-            is_machine(one)
-            for one, unit in zip(question.speakers, question.units, strict=True)
+            is_machine(speaker)
+            for speaker, unit in zip(question.speakers, question.units, strict=True)
             if unit in question.gold
         }
         if sides and any(map(is_machine, question.speakers)):
@@ -252,10 +252,10 @@ def _tell_sides(asked: Sequence[Asked], recalls: np.ndarray) -> None:
 
 def _tell_refused(asked: Sequence[Asked], strength: float) -> None:
     """How many unanswerable and answerable questions are refused because another said it."""
-    conversations = np.unique([one.group for one in asked], return_inverse=True)[1]
+    conversations = np.unique([question.group for question in asked], return_inverse=True)[1]
     weights = _weights(asked, conversations, strength)
-    refused = np.array([one.is_refused(own) for one, own in zip(asked, weights, strict=True)])
-    wanted = np.array([one.unanswerable for one in asked])
+    refused = np.array([question.is_refused(own) for question, own in zip(asked, weights, strict=True)])
+    wanted = np.array([question.unanswerable for question in asked])
     caught = 100 * (wanted & refused)
     figures = {
         "precision": ratio_interval(caught, refused),
@@ -263,22 +263,26 @@ def _tell_refused(asked: Sequence[Asked], strength: float) -> None:
         "F1": ratio_interval(2 * caught, wanted.astype(int) + refused),
         "answerable ones refused": interval(100 * refused[~wanted]),
     }
-    shown = ", ".join(f"{name} {one.value:.1f} [{one.low:.1f}, {one.high:.1f}]" for name, one in figures.items())
+    shown = ", ".join(
+        f"{name} {estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]" for name, estimate in figures.items()
+    )
     print(f"Said by another ({wanted.sum()} of {len(asked)} unanswerable): {shown}\n")
 
 
 def _held_out(asked: Sequence[Asked], group: np.ndarray, strength: float) -> np.ndarray:
     """(n, 2) recalls of each question, by weights from the other groups; all groups' where there is but one."""
-    return np.array([one.recalls(own) for one, own in zip(asked, _weights(asked, group, strength), strict=True)])
+    return np.array(
+        [question.recalls(own) for question, own in zip(asked, _weights(asked, group, strength), strict=True)]
+    )
 
 
 def _weights(asked: Sequence[Asked], group: np.ndarray, strength: float) -> list[np.ndarray]:
     """Of each question the weights from the other groups."""
     fitted = {}
-    for one in np.unique(group):
-        others = [question for question, its in zip(asked, group, strict=True) if its != one] or list(asked)
-        fitted[one] = fit(others, strength)
-    return [fitted[one] for one in group]
+    for number in np.unique(group):
+        others = [question for question, its in zip(asked, group, strict=True) if its != number] or list(asked)
+        fitted[number] = fit(others, strength)
+    return [fitted[number] for number in group]
 
 
 if __name__ == "__main__":

@@ -74,21 +74,23 @@ def collect(directory: Path, store: str | Path, limit: int | None, **given: Any)
             pass
         for question in folder.questions:
             vector = memory.embedder.embed([question.text])[0]
-            found = memory.search(question.text, k=FOUND, documents=question.documents)
-            among = sorted({one.segment.document_id for one in found})
+            results = memory.search(question.text, k=FOUND, documents=question.documents)
+            among = sorted({evidence.segment.document_id for evidence in results})
             cosines = {hit.node_id: hit.score for hit in memory._store.similarities(vector, documents=among)}
-            pairs += [(cosines[one.segment.id], _holds_evidence(folder, question, one)) for one in found]
+            pairs += [
+                (cosines[evidence.segment.id], _holds_evidence(folder, question, evidence)) for evidence in results
+            ]
     return np.array(pairs, np.float64)
 
 
-def _holds_evidence(folder: Folder, question: Question, found: Evidence) -> bool:
-    segment = found.segment
+def _holds_evidence(folder: Folder, question: Question, evidence: Evidence) -> bool:
+    segment = evidence.segment
     if folder.kind == "span":
         return any(
-            key == found.document_key and start < segment.end and segment.start < end
+            key == evidence.document_key and start < segment.end and segment.start < end
             for key, start, end in question.spans
         )
-    return folder.unit_of(found.document_key, segment.start) in question.units
+    return folder.unit_of(evidence.document_key, segment.start) in question.units
 
 
 def fit(pairs: Pairs) -> RelevanceCurve:
@@ -106,8 +108,8 @@ def told(pairs: Pairs, curve: RelevanceCurve) -> list[str]:
     """What a row of the table says of one set."""
     relevance, gold = np.array([curve.at(cosine) for cosine in pairs[:, 0]]), pairs[:, 1]
     bins = np.digitize(relevance, BOUNDS[1:-1])
-    shares = [f"{100 * gold[bins == one].mean():.0f} of {(bins == one).sum()}" if (bins == one).any() else "–"
-              for one in range(len(BOUNDS) - 1)]  # fmt: skip
+    shares = [f"{100 * gold[bins == place].mean():.0f} of {(bins == place).sum()}" if (bins == place).any() else "–"
+              for place in range(len(BOUNDS) - 1)]  # fmt: skip
     above = relevance[gold == 1][:, None] - relevance[gold == 0]
     figures = [(np.sign(above).mean() + 1) / 2, ((relevance - gold) ** 2).mean(), gold.mean() * (1 - gold.mean())]
     return [f"{len(pairs)}", f"{100 * gold.mean():.0f}", *(f"{figure:.3f}" for figure in figures), *shares]

@@ -27,5 +27,5 @@ def peak_memory() -> int:
 
 def memory_now() -> int | None:
     """Bytes that this process holds; None where the system does not tell."""
-    told = Path("/proc/self/statm")
-    return int(told.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if told.is_file() else None
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.is_file() else None

@@ -93,12 +93,12 @@ class NumberedSession:
         rows = [self._numbers.find(self._question, stage) for stage in stages]
         if any(row is None for row in rows):
             rows = self._made(texts, stages)
-        found = [row for row in rows if row is not None]
+        known_rows = [row for row in rows if row is not None]
         self._read += texts
         counts = self._numbers.model.count_tokens(texts)
         self._costs += [count + _LINE_TOKENS for count in counts]
-        self.usage += Usage(sum(row["tokens"] for row in found), 0, 1, sum(row["seconds"] for row in found))
-        return np.array([row["attention"] for row in found]), np.array([row["p_yes"] for row in found])
+        self.usage += Usage(sum(row["tokens"] for row in known_rows), 0, 1, sum(row["seconds"] for row in known_rows))
+        return np.array([row["attention"] for row in known_rows]), np.array([row["p_yes"] for row in known_rows])
 
     def _made(self, texts: Sequence[str], stages: Sequence[list[str]]) -> list[dict[str, Any] | None]:
         """Read by the model, in one pass."""

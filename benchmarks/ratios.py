@@ -119,23 +119,23 @@ def paired(a: Sequence[float], b: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def in_turn(
-    runs: Mapping[str, Callable[[], object]], times: int, *, told: Callable[[int, int], None] = lambda *_: None
+    runs: Mapping[str, Callable[[], object]], times: int, *, progress: Callable[[int, int], None] = lambda *_: None
 ) -> dict[str, list[float]]:
     """Seconds of each, A B A B …, so that what the machine does besides falls on all of them.
 
     Args:
-        told: how many are done, and how many in all.
+        progress: how many are done, and how many in all.
     """
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     done = 0
-    told(done, times * len(runs))
+    progress(done, times * len(runs))
     for _ in range(times):
         for name, run in runs.items():
             started = time.perf_counter()
             run()
             seconds[name].append(time.perf_counter() - started)
             done += 1
-            told(done, times * len(runs))
+            progress(done, times * len(runs))
     return seconds
 
 
@@ -149,13 +149,14 @@ def sampled(counts: Sequence[int], every: int) -> tuple[list[int], float]:
     return chosen, sum(counts) / sum(counts[index] for index in chosen)
 
 
-def table_row(one: Ratio) -> str:
+def table_row(ratio: Ratio) -> str:
     """A line of the Markdown table of ``COLUMNS``."""
-    met = {None: "", True: "yes", False: "**no**"}[one.is_met]
-    target = "" if one.target is None else str(one.target)
-    spread = f"{_short(one.low)} … {_short(one.high)}"
+    met = {None: "", True: "yes", False: "**no**"}[ratio.is_met]
+    target = "" if ratio.target is None else str(ratio.target)
+    spread = f"{_short(ratio.low)} … {_short(ratio.high)}"
     return (
-        f"| {one.name} | {_short(one.ratio)} | {spread} | {target} | {met} | {one.medians} | {one.runs} | {one.how} |"
+        f"| {ratio.name} | {_short(ratio.ratio)} | {spread} | {target} | {met} | {ratio.medians} | {ratio.runs} "
+        f"| {ratio.how} |"
     )
 
 
@@ -166,10 +167,10 @@ def write_json(path: Path, ratios: Iterable[Ratio], *, keep: bool = False) -> No
         keep: what the file holds of other names stays, as it was measured then.
     """
     now = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
-    records = [one.record() | {"measured": now} for one in ratios]
+    records = [ratio.record() | {"measured": now} for ratio in ratios]
     if keep and path.exists():
-        names = {one["name"] for one in records}
-        records = [one for one in json.loads(path.read_text("utf-8")) if one["name"] not in names] + records
+        names = {record["name"] for record in records}
+        records = [record for record in json.loads(path.read_text("utf-8")) if record["name"] not in names] + records
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -242,9 +242,9 @@ def _search_all(memory: Memory, folder: Folder, mode: str, cutoffs: Sequence[int
     first_s = find_pieces(memory, folder, folder.questions[0], mode, cutoffs)[1]
     seconds, shares = [], defaultdict(list)
     for done, question in enumerate(folder.questions, 1):
-        found, taken = find_pieces(memory, folder, question, mode, cutoffs)
+        pieces, taken = find_pieces(memory, folder, question, mode, cutoffs)
         seconds.append(taken)
-        for metric, share in evidence_shares(folder, question, found, cutoffs).items():
+        for metric, share in evidence_shares(folder, question, pieces, cutoffs).items():
             shares[metric].append(share)
         bars(f"searching {folder.name}, {mode}", done, len(folder.questions))
     return Searching(first_s, np.array(seconds), {metric: np.array(values) for metric, values in shares.items()})
@@ -322,8 +322,8 @@ def _cost(report: Report) -> list[str]:
     return [report.dataset, str(adding.held), rate, parts, first, *sizes]
 
 
-def _shown(one: Interval, sign: str = "") -> str:
-    return f"{one.value:{sign}.1f} [{one.low:{sign}.1f}, {one.high:{sign}.1f}]"
+def _shown(estimate: Interval, sign: str = "") -> str:
+    return f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

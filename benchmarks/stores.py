@@ -90,7 +90,7 @@ def measure(store: str, count: int, address: dict[str, Any]) -> dict[str, Any]:
         "documents": count,
         "segments": counts["Segment"],
         "add_many_documents_per_s": round(count / seconds[-1], 1),
-        "thousands_s": [round(one, 2) for one in thousands],
+        "thousands_s": [round(duration, 2) for duration in thousands],
         "last_third_to_first_third": round(sum(thousands[-3:]) / sum(thousands[:3]), 2),
         "single_add_median_ms": {"of 0 documents": first, f"of {count} documents": last},
         "most_memory_mib": resident,
@@ -119,18 +119,18 @@ def main() -> None:
     given = parser.parse_args()
     address = {"neo4j_user": given.user, "neo4j_password": given.password} if given.password else {}
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(given.store or f"{folder}/notes.lbug", given.documents, address)
-    found |= {
+        figures = measure(given.store or f"{folder}/notes.lbug", given.documents, address)
+    figures |= {
         "date": date.today().isoformat(),
         "machine": f"{platform.machine()}, {_cores()} cores, Python {platform.python_version()}",
         "load": given.load,
     }
     name = given.name or ("ladybug" if given.store is None else given.store)
-    json.dump({name: found}, sys.stdout, indent=2)
+    json.dump({name: figures}, sys.stdout, indent=2)
     print()
     if given.json is not None:
         held = json.loads(given.json.read_text()) if given.json.exists() else {}
-        given.json.write_text(json.dumps(held | {name: found}, indent=2) + "\n")
+        given.json.write_text(json.dumps(held | {name: figures}, indent=2) + "\n")
 
 
 def _cores() -> int:

@@ -75,8 +75,8 @@ class Report:
             {"dataset": self.dataset, "strategy": name, "metric": f"recall@{k}", **_interval(reading.recall[k])}
             | {"less_search": _interval(_differences(self, name, k)), "n": len(reading.nodes)}
             | {
-                one: round(float(np.mean(getattr(reading, one))), 2)
-                for one in ("nodes", "tokens", "written", "seconds", "answerable")
+                figure: round(float(np.mean(getattr(reading, figure))), 2)
+                for figure in ("nodes", "tokens", "written", "seconds", "answerable")
             }
             for name, reading in self.by_strategy.items()
             for k in CUTOFFS
@@ -179,8 +179,8 @@ def add(memory: Memory, folder: Folder, bars: Bars) -> None:
 
 def _search(memory: Memory, question: Question, reading: Reading) -> None:
     started = time.perf_counter()
-    found = memory.search(question.text, k=4 * max(CUTOFFS), documents=question.documents)
-    _count(reading, question, [one.document_key for one in found])
+    results = memory.search(question.text, k=4 * max(CUTOFFS), documents=question.documents)
+    _count(reading, question, [evidence.document_key for evidence in results])
     reading.seconds.append(time.perf_counter() - started)
     reading.nodes.append(0)
     reading.tokens.append(0)
@@ -212,8 +212,8 @@ def read_question(
             trace += steps
             if steps[-1].stop is not None or len(trace) >= nodes:
                 break
-        found = segments_under(trace, memory._store)
-        return trace, [segment for segment, _ in found], session.usage
+        segments = segments_under(trace, memory._store)
+        return trace, [segment for segment, _ in segments], session.usage
 
 
 def _read(memory: Memory, model: Any, strategy: Strategy, question: Question, nodes: int, reading: Reading) -> None:
@@ -241,7 +241,7 @@ def _count(reading: Reading, question: Question, keys: Sequence[str]) -> None:
 def _differences(report: Report, name: str, k: int) -> list[float]:
     """A strategy's recall less that of search, question by question."""
     pairs = zip(report.by_strategy[name].recall[k], report.by_strategy[SEARCH].recall[k], strict=True)
-    return [one - other for one, other in pairs]
+    return [share - other for share, other in pairs]
 
 
 def _interval(shares: Sequence[float]) -> dict[str, float]:
@@ -274,8 +274,8 @@ def _print_tables(reports: Sequence[Report]) -> None:
         print(f"| {' | '.join(row)} |")
 
 
-def _shown(one: Interval, sign: str = "") -> str:
-    return f"{one.value:{sign}.1f} [{one.low:{sign}.1f}, {one.high:{sign}.1f}]"
+def _shown(estimate: Interval, sign: str = "") -> str:
+    return f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
 
 
 if __name__ == "__main__":

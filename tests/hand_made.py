@@ -107,8 +107,10 @@ class HandMadeGraph:
         return [self._nodes[node_id] for node_id in node_ids if node_id in self._nodes]
 
     def segments_of(self, document_id: str) -> list[Segment]:
-        found = [node for node in self._nodes.values() if isinstance(node, Segment) and node.document_id == document_id]
-        return sorted(found, key=lambda node: node.index)
+        segments = [
+            node for node in self._nodes.values() if isinstance(node, Segment) and node.document_id == document_id
+        ]
+        return sorted(segments, key=lambda node: node.index)
 
     def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
         top: list[Node] = []
@@ -139,11 +141,13 @@ class HandMadeGraph:
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        return [Entity(one, one, one, self._kinds.get(one, ())) for one in entity_ids]
+        return [Entity(entity_id, entity_id, entity_id, self._kinds.get(entity_id, ())) for entity_id in entity_ids]
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         self.calls["entities_of"] += 1
-        return {one: sorted(self._named_by(one)) for one in segment_ids if one in self._nodes}
+        return {
+            segment_id: sorted(self._named_by(segment_id)) for segment_id in segment_ids if segment_id in self._nodes
+        }
 
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
@@ -156,14 +160,16 @@ class HandMadeGraph:
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
         self.calls["expand"] += 1
-        at = [one for one in self.relations if {one.source_id, one.target_id} & set(entity_ids)]
-        inside = [one for one in at if documents is None or self._nodes[one.segment_id].document_id in documents]
-        scored = [Neighbour(one, one.source_id, one.target_id, self._cosine.get(one.id, 0.0)) for one in inside]
-        return sorted(scored, key=lambda one: (-one.score, one.relation.id))[:k]
+        at = [fact for fact in self.relations if {fact.source_id, fact.target_id} & set(entity_ids)]
+        inside = [fact for fact in at if documents is None or self._nodes[fact.segment_id].document_id in documents]
+        scored = [Neighbour(fact, fact.source_id, fact.target_id, self._cosine.get(fact.id, 0.0)) for fact in inside]
+        return sorted(scored, key=lambda neighbour: (-neighbour.score, neighbour.relation.id))[:k]
 
     def _named_by(self, segment_id: str) -> set[str]:
-        stated = [one for one in self.relations if one.segment_id == segment_id]
-        return self._mentions.get(segment_id, set()) | {end for one in stated for end in (one.source_id, one.target_id)}
+        stated = [fact for fact in self.relations if fact.segment_id == segment_id]
+        return self._mentions.get(segment_id, set()) | {
+            end for fact in stated for end in (fact.source_id, fact.target_id)
+        }
 
     def counts(self, document_id: str) -> Mapping[str, int]:
         raise NotImplementedError
@@ -177,24 +183,24 @@ class HandMadeSearch:
 
     Args:
         named: the entities that a text names: those of these whose id is a word of it.
-        told: what it finds instead for a query that holds this text.
+        answers: what it finds instead for a query that holds this text.
     """
 
     def __init__(
         self,
-        found: Sequence[Segment] = (),
+        segments: Sequence[Segment] = (),
         *,
         named: Sequence[str] = (),
-        told: Mapping[str, Sequence[Segment]] | None = None,
+        answers: Mapping[str, Sequence[Segment]] | None = None,
     ) -> None:
-        self._found = found
-        self._told = told or {}
+        self._found = segments
+        self._told = answers or {}
         self._named = named
         self.queries: list[str] = []
 
     def named_in(self, question: str) -> list[str]:
         said = re.findall(r"\w+", question)
-        return sorted((one for one in self._named if one in said), key=said.index)
+        return sorted((name for name in self._named if name in said), key=said.index)
 
     def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> None:
         return None
@@ -209,10 +215,10 @@ class HandMadeSearch:
         self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
         self.queries.append(query)
-        all_found = next((found for text, found in self._told.items() if text in query), self._found)
-        found = [node for node in all_found if documents is None or node.document_id in documents][:k]
+        all_found = next((given for text, given in self._told.items() if text in query), self._found)
+        segments = [node for node in all_found if documents is None or node.document_id in documents][:k]
         return [
-            Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {mode: rank}) for rank, node in enumerate(found, 1)
+            Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {mode: rank}) for rank, node in enumerate(segments, 1)
         ]
 
 

@@ -65,9 +65,9 @@ def graph_of(memory: Memory) -> dict[str, Any]:
     nodes = {node.id: node for node in (*segments, *store.top_nodes([record.id for record in records]))}
     edges, frontier = [], sorted(nodes)
     while frontier:
-        found = store.successors(frontier)
-        edges += found
-        new = {edge.target_id for edge in found} - set(nodes)
+        successors = store.successors(frontier)
+        edges += successors
+        new = {edge.target_id for edge in successors} - set(nodes)
         nodes |= {node.id: node for node in store.nodes(sorted(new))}
         frontier = sorted(new)
     return {
@@ -75,10 +75,17 @@ def graph_of(memory: Memory) -> dict[str, Any]:
         "nodes": nodes,
         "edges": {(edge.source_id, edge.target_id): round(edge.weight, 9) for edge in edges},
         "indexed": [
-            replace(one, embedding=one.embedding.tolist(), time="") for one in store.indexed_segments(since=-1)
+            replace(segment, embedding=segment.embedding.tolist(), time="")
+            for segment in store.indexed_segments(since=-1)
         ],
         "entities": store.entities(
-            sorted({entity for one in store.indexed_segments(since=-1) for entity in (*one.entities, *one.titles)})
+            sorted(
+                {
+                    entity
+                    for segment in store.indexed_segments(since=-1)
+                    for entity in (*segment.entities, *segment.titles)
+                }
+            )
         ),
         "counts": memory.stats()["counts"],
     }

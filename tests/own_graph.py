@@ -268,10 +268,10 @@ class OwnGraph:
         normal = {entity_id: written[0] for entity_id, written in self._writings().items()}
         ids = sorted(vectors)
         return [
-            Similar(one, other, score)
-            for place, one in enumerate(ids)
+            Similar(entity, other, score)
+            for place, entity in enumerate(ids)
             for other in ids[place + 1 :]
-            if (score := float(vectors[one] @ vectors[other])) >= least_cosine(normal[one], normal[other])
+            if (score := float(vectors[entity] @ vectors[other])) >= least_cosine(normal[entity], normal[other])
         ]
 
     def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
@@ -284,7 +284,7 @@ class OwnGraph:
             checked(vector)
         near = {end for pair in self.similar(entity_ids) for end in (pair.source_id, pair.target_id)}
         wanted, names = {*entity_ids} | near, self._known_entities()
-        found = [
+        neighbours = [
             Neighbour(
                 relation,
                 names[relation.source_id].name,
@@ -295,7 +295,7 @@ class OwnGraph:
             for relation, row in zip(graph.relations, graph.relation_embeddings, strict=False)
             if {relation.source_id, relation.target_id} & wanted
         ]
-        return sorted(found, key=lambda item: (-item.score, item.relation.id))[: max(k, 0)]
+        return sorted(neighbours, key=lambda item: (-item.score, item.relation.id))[: max(k, 0)]
 
     def relations_of(self, document_id: str) -> list[Relation]:
         relations = [relation for graph in self._within([document_id]) for relation in graph.relations]

@@ -63,4 +63,4 @@ def story(tmp_path: Path) -> Path:
     ]
     shared = {"doc_ids": ["s"], "evidence_spans": [span]}
     docs = [{"doc_id": "s", "title": "A fox", "text": text}, {"doc_id": "t", "title": "", "text": "Nobody asks."}]
-    return write(tmp_path / "story", docs=docs, questions=[one | shared for one in questions])
+    return write(tmp_path / "story", docs=docs, questions=[question | shared for question in questions])

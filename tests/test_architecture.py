@@ -144,13 +144,13 @@ def test_the_environment_is_read_in_one_place(module: str) -> None:
     readers = {"environ", "environb", "getenv", "getenvb"}
     nodes = list(ast.walk(parse(module)))
     set_only = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr == "setdefault"}
-    found = [
+    places = [
         f"{module}:{node.lineno}"
         for node in nodes
         if (isinstance(node, ast.Attribute) and node.attr in readers and id(node) not in set_only)
         or (isinstance(node, ast.ImportFrom) and node.module == "os" and readers & {alias.name for alias in node.names})
     ]
-    assert module in READ_THE_ENVIRONMENT or not found
+    assert module in READ_THE_ENVIRONMENT or not places
 
 
 @pytest.mark.parametrize("module", [name for name in modules() if room_of(name) != "cli"])

@@ -47,12 +47,12 @@ def test_attention_goes_to_the_input_that_holds_the_word() -> None:
 def test_writing_ends_where_it_is_told_to() -> None:
     model = FakeLanguageModel(["one\ntwo\nthree\n"] * 2)
     prompts = [Prompt("Count.", ("x",))] * 2
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     stopped, _ = model.generate(
-        prompts, max_tokens=50, stop=lambda _, text: "two" in text, progress=lambda *what: told.append(what)
+        prompts, max_tokens=50, stop=lambda _, text: "two" in text, progress=lambda *what: reports.append(what)
     )
     assert (stopped.text, stopped.finish) == ("one\ntwo\n", "stopped")
-    assert told == [("summarising", 1, 2), ("summarising", 2, 2)]
+    assert reports == [("summarising", 1, 2), ("summarising", 2, 2)]
 
 
 def test_the_window_is_kept() -> None:

@@ -234,9 +234,9 @@ def test_groups_are_reported_in_order_and_compared_with_the_store(
     memory = open_memory(layers=layers, recognizer=ChokingOn("poison"))
     stories = {"a": FOX, "b": RIVER, "c": FOX.replace("milk", "poison"), "d": RIVER[::-1], "e": FOX[::-1]}
     sources = [Document(stories[key], key) for key in "abcadee"] + [Document(RIVER, "a"), Document(FOX, "b")]
-    told = [(outcome.key, outcome.action.value) if isinstance(outcome, Receipt) else outcome.source
+    outcomes = [(outcome.key, outcome.action.value) if isinstance(outcome, Receipt) else outcome.source
             for outcome in memory.add_many(sources)]  # fmt: skip
-    assert told == [
+    assert outcomes == [
         ("a", "added"), ("b", "added"), "c", ("a", "unchanged"), ("d", "added"), ("e", "added"), ("e", "unchanged"),
         ("a", "replaced"), ("b", "replaced"),
     ]  # fmt: skip
@@ -482,10 +482,10 @@ def test_an_open_store_is_used_and_left_open(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_of_models_work(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    with Memory(tmp_path / "notes.lbug", **options(progress=lambda *what: told.append(what))) as memory:
+    reports: list[tuple[str, int, int]] = []
+    with Memory(tmp_path / "notes.lbug", **options(progress=lambda *what: reports.append(what))) as memory:
         receipt = memory.add(FOX, key="fox")
     segments = receipt.counts["Segment"]
-    assert ("embedding", segments, segments) in told
-    assert ("finding names", segments, segments) in told
-    assert any(what == "summarising, level 1" and done == total for what, done, total in told)
+    assert ("embedding", segments, segments) in reports
+    assert ("finding names", segments, segments) in reports
+    assert any(what == "summarising, level 1" and done == total for what, done, total in reports)

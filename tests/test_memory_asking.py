@@ -68,11 +68,15 @@ def test_both_stores_give_the_same_graph_and_the_same_trace(memory: Memory, tmp_
             each.add(LONG, key="long")
         assert graph_of(memory) == graph_of(other)
         for strategy in ("pecan", "top_k_vector", "full_context"):
-            one, two = (each.ask(QUESTION, strategy=strategy) for each in (memory, other))
-            assert [step.node for step in one.trace] == [step.node for step in two.trace]
-            assert [step.score for step in one.trace] == pytest.approx([step.score for step in two.trace], abs=1e-6)
-            assert (one.text, one.stop_reason) == (two.text, two.stop_reason)
-            assert [citation.quote for citation in one.citations] == [citation.quote for citation in two.citations]
+            answer, other_answer = (each.ask(QUESTION, strategy=strategy) for each in (memory, other))
+            assert [step.node for step in answer.trace] == [step.node for step in other_answer.trace]
+            assert [step.score for step in answer.trace] == pytest.approx(
+                [step.score for step in other_answer.trace], abs=1e-6
+            )
+            assert (answer.text, answer.stop_reason) == (other_answer.text, other_answer.stop_reason)
+            assert [citation.quote for citation in answer.citations] == [
+                citation.quote for citation in other_answer.citations
+            ]
         for query in (QUESTION, "stone bridge", "What did Tom build for the fox?"):
             assert memory.search(query, k=50) == other.search(query, k=50)
 
@@ -176,10 +180,10 @@ def test_a_small_window_ends_reading(tmp_path: Path) -> None:
 def test_search_finds_segments_in_every_mode(memory: Memory, mode: str) -> None:
     memory.add(FOX, key="fox")
     memory.add(RIVER, key="river")
-    found = memory.search("stone bridge river", k=3, mode=mode)
-    assert 0 < len(found) <= 3
-    assert [evidence.score for evidence in found] == sorted((evidence.score for evidence in found), reverse=True)
-    for evidence in found:
+    results = memory.search("stone bridge river", k=3, mode=mode)
+    assert 0 < len(results) <= 3
+    assert [evidence.score for evidence in results] == sorted((evidence.score for evidence in results), reverse=True)
+    for evidence in results:
         assert evidence.segment.text in {"fox": FOX, "river": RIVER}[evidence.document_key]
         assert set(evidence.why) <= {
             "keywords",
@@ -187,7 +191,7 @@ def test_search_finds_segments_in_every_mode(memory: Memory, mode: str) -> None:
             *(("graph", "second step", "second walk") * (mode == "graph")),
         }
     if mode != "vector":  # eight numbers hold little meaning
-        assert "stone bridge" in found[0].segment.text
+        assert "stone bridge" in results[0].segment.text
     limited = memory.search("stone bridge river", k=3, mode=mode, documents=["fox"])
     assert {evidence.document_key for evidence in limited} <= {"fox"}
     assert mode == "keywords" or len(limited) == 3

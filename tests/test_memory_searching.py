@@ -21,13 +21,13 @@ from memgraph_rag.types import RelevanceCurve
 
 
 def test_search_sees_at_once_what_another_memory_wrote(open_memory: OpenMemory) -> None:
-    one, other = open_memory(), open_memory()
-    one.add(FOX, key="fox")
-    assert {found.document_key for found in other.search("fox in the barn")} == {"fox"}
-    one.add(RIVER, key="river")
+    writer, other = open_memory(), open_memory()
+    writer.add(FOX, key="fox")
+    assert {evidence.document_key for evidence in other.search("fox in the barn")} == {"fox"}
+    writer.add(RIVER, key="river")
     assert other.search("stone bridge over the river", k=1)[0].document_key == "river"
-    one.forget("fox")
-    assert {found.document_key for found in other.search("fox in the barn", k=50)} == {"river"}
+    writer.forget("fox")
+    assert {evidence.document_key for evidence in other.search("fox in the barn", k=50)} == {"river"}
 
 
 class Counting(FakeEmbedder):
@@ -59,9 +59,9 @@ def test_a_thousand_documents_are_added_while_another_memory_searches(open_memor
         documents = (Document(f"Person{number} met Ann in Town{number % 7}.", f"d{number}") for number in range(1000))
         added = pool.submit(lambda: list(adding.add_many(documents)))
         while not added.done():
-            found = searching.search("Whom did Ann meet?", k=2000)
-            assert found
-            seen.append(len(found))
+            results = searching.search("Whom did Ann meet?", k=2000)
+            assert results
+            seen.append(len(results))
         assert all(isinstance(outcome, Receipt) for outcome in added.result())
     assert seen == sorted(seen), "what was found once is not lost again"
     assert len(searching.search("Whom did Ann meet?", k=2000)) == 1001
@@ -78,7 +78,7 @@ def test_metadata_and_times_limit_a_search(memory: Memory) -> None:
         ({"since": datetime(1900, 1, 1), "until": "1960-01-01T00:00Z"}, {"fox", "river"}),
         ({"documents": ["river"], "where": {"year": 1900}}, set()),
     ):
-        assert {found.document_key for found in memory.search("what happened", k=50, **limits)} == expected
+        assert {evidence.document_key for evidence in memory.search("what happened", k=50, **limits)} == expected
     for wrong in ({"since": "last week"}, {"until": 5}, {"where": ["year"]}, {"since": "1950", "mode": "vector"}):
         with pytest.raises(SettingsError):
             memory.search("what happened", **wrong)
@@ -92,9 +92,9 @@ def test_a_search_leaves_out_what_is_not_near_enough(memory: Memory) -> None:
     memory.embedder.relevance_curve = RelevanceCurve(half=0.3, slope=20.0)  # pyright: ignore[reportAttributeAccessIssue]
     for mode in ("graph", "hybrid", "vector"):
         everything = memory.search("Who found the red fox?", mode=mode)
-        nearest = max(one.relevance or 0 for one in everything)
+        nearest = max(evidence.relevance or 0 for evidence in everything)
         kept = memory.search("Who found the red fox?", mode=mode, min_relevance=nearest)
-        assert kept == [one for one in everything if one.relevance == nearest] != everything
+        assert kept == [evidence for evidence in everything if evidence.relevance == nearest] != everything
         assert memory.search("Who found the red fox?", mode=mode, min_relevance=0) == everything
         assert memory.search("Who found the red fox?", mode=mode, min_relevance=1) == []
     with pytest.raises(SettingsError, match="keywords"):
@@ -113,9 +113,9 @@ def test_a_conversation_is_found_by_its_turns(memory: Memory) -> None:
         key="chat",
     )
     segments = memory._store.segments_of(memory.documents()[0].id)
-    assert [(one.speaker, one.time) for one in segments] == [
+    assert [(segment.speaker, segment.time) for segment in segments] == [
         ("Ann", "2024-05-01T10:00:00"),
         ("Ben", "2024-05-01T10:01:00"),
     ]
-    found = memory.search("dentist", since="2024-05-01T10:01")
-    assert [one.segment.speaker for one in found] == ["Ben"]
+    results = memory.search("dentist", since="2024-05-01T10:01")
+    assert [evidence.segment.speaker for evidence in results] == ["Ben"]

@@ -122,13 +122,13 @@ def test_readme_links_to_each_guide(name):
 
 
 def test_guide_of_configuration_names_each_setting_and_extra():
-    told = page("configuration")
-    assert [name for name in Settings.model_fields if f"`{name}`" not in told] == []
+    guide = page("configuration")
+    assert [name for name in Settings.model_fields if f"`{name}`" not in guide] == []
     extras = re.findall(r"^([a-z-]+) = \[", (ROOT / "pyproject.toml").read_text("utf-8").split("[project.scripts]")[0]
                         .split("[project.optional-dependencies]")[1], re.MULTILINE)  # fmt: skip
-    assert [extra for extra in extras if f"| `{extra}` |" not in told] == []
+    assert [extra for extra in extras if f"| `{extra}` |" not in guide] == []
 
 
 def test_guide_of_asking_names_each_strategy():
-    told = page("asking")
-    assert [name for name in STRATEGIES if "_without_" not in name and f"`{name}`" not in told] == []
+    guide = page("asking")
+    assert [name for name in STRATEGIES if "_without_" not in name and f"`{name}`" not in guide] == []

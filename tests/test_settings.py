@@ -149,10 +149,10 @@ def test_segments_of_half_the_window_are_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("modle", "Did you mean 'model'"), ("qzx", "The settings are store, namespace")]
+    ("name", "message"), [("modle", "Did you mean 'model'"), ("qzx", "The settings are store, namespace")]
 )
-def test_a_setting_that_is_not_there_is_named_with_what_was_meant(name: str, told: str) -> None:
-    with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {told}") as caught:
+def test_a_setting_that_is_not_there_is_named_with_what_was_meant(name: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {message}") as caught:
         Settings.load(**{name: "x"})
     assert caught.value.setting == name
 

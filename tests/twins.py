@@ -34,8 +34,8 @@ def assert_same_generations(
 ) -> None:
     written = fast.generate(prompts, max_tokens=most, **more)
     expected = twin.generate(prompts, max_tokens=most, **more)
-    for one, other in zip(written, expected, strict=True):
-        assert (one.text, one.finish) == (other.text, other.finish)
-        np.testing.assert_array_equal(one.offsets, other.offsets)
-        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4, atol=1e-7)
-        assert replace(one.usage, seconds=0) == replace(other.usage, seconds=0)
+    for generation, other in zip(written, expected, strict=True):
+        assert (generation.text, generation.finish) == (other.text, other.finish)
+        np.testing.assert_array_equal(generation.offsets, other.offsets)
+        np.testing.assert_allclose(generation.attention, other.attention, rtol=1e-4, atol=1e-7)
+        assert replace(generation.usage, seconds=0) == replace(other.usage, seconds=0)

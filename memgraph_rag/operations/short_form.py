@@ -1,4 +1,4 @@
-"""The short form of an answer: the phrase of its sentence that the question asks for.
+"""The short form of an answer: the phrase that answers, without a sentence around it.
 
 It knows the session by its contract. Invariants: the session holds afterwards what it held before; whatever the model
 replies, the short form is one line, and no longer than the sentence.
@@ -14,21 +14,21 @@ __all__ = ["short_form"]
 _FEW_WORDS = 3  # a sentence of so few is short already: a name, a date, a letter
 _MOST_TOKENS = 24
 _REQUEST = (
-    "Question: {question}\nAnswer: {sentence}\n\nReply with only the part of this answer that the question asks for, "
-    "as the shortest phrase: a name, a date, a number, yes or no. No sentence."
+    "Answer the question from the information above, with the shortest phrase that answers it. No sentence.\n\n"
+    "Question: {question}"
 )
 
 
 def short_form(session: ReadingSession, question: str, sentence: str) -> str:
-    """The shortest phrase that answers the question, as the model takes it from its sentence.
+    """The shortest phrase that answers the question, asked behind what was read; it costs one short turn.
 
-    It is asked behind what was read, so it costs one short turn. Empty where the window has no room for it.
+    Without the sentence in the request: with it, the 1.5B model copies the wrong part (``docs/decisions``). Empty where
+    the window has no room for it.
     """
     if len(sentence.split()) <= _FEW_WORDS:
         return _bare(sentence)
-    request = _REQUEST.format(question=question, sentence=" ".join(sentence.split()))
     try:
-        reply = session.reply(request, max_tokens=_MOST_TOKENS)
+        reply = session.reply(_REQUEST.format(question=question), max_tokens=_MOST_TOKENS)
     except WindowExceeded:
         return ""
     phrase = _bare(next(filter(str.strip, reply.splitlines()), ""))

@@ -188,14 +188,14 @@ class GraphSearch:
         """
         if view.incidence.nnz or not len(view.rows) or not self.index.is_talk(view):
             return None
-        said = self.index.said.speakers
-        wanted = asked_of(question, {said[int(row)] for row in view.rows})
+        speakers = self.index.said.names_of(view.rows)
+        wanted = asked_of(question, set(speakers))
         if wanted is None:
             return None
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
         walk = self._walk(view, vector, terms, self._seeds(self.names(question), view), self._on_day(view, terms))
         likely = shares(self._of_turns(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
-        other = said_instead(wanted, [said[int(row)] for row in view.rows], likely)
+        other = said_instead(wanted, speakers, likely)
         return (wanted, other) if other else None
 
     def _of_turns(self, question: str, view: View, walk: _Walk) -> NDArray[np.float64]:

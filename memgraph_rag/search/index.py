@@ -9,7 +9,6 @@ nothing, or what it held before.
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,18 +97,24 @@ class Said:
     """Who says what in conversations, by row of the index.
 
     Attributes:
-        speakers: empty for what nobody says.
+        names: of all speakers, each once; the first is empty, of what nobody says.
+        speakers: (rows,) the place of the speaker's name.
         turns: (rows,) the number of the turn of which the row is a part; what nobody says is a turn by itself.
         lengths: (rows,) how many words the turn has, stop words left out.
         asks: (rows,) whether the row ends with a question mark.
         with_machine: (rows,) whether a machine takes part in the conversation.
     """
 
-    speakers: Sequence[str]
+    names: Sequence[str]
+    speakers: Rows
     turns: Rows
     lengths: NDArray[np.int64]
     asks: NDArray[np.bool_]
     with_machine: NDArray[np.bool_]
+
+    def names_of(self, rows: Rows) -> list[str]:
+        """Who says each row."""
+        return [self.names[speaker] for speaker in self.speakers[rows].tolist()]
 
 
 class NamespaceIndex:
@@ -146,7 +151,8 @@ class NamespaceIndex:
         self._entity_ids: list[str] = []
         self._titled: set[int] = set()
         self._titles: list[str] = []
-        self._speakers: list[str] = []
+        self._speakers: dict[str, int] = {"": 0}  # in the order of their numbers
+        self._said_by = np.zeros(0, np.int64)
         self._turns = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int64)
         self._asks = np.zeros(0, bool)
@@ -250,7 +256,8 @@ class NamespaceIndex:
         self.keywords.append(_words_of(segments))
 
     def _append_said(self, segments: Sequence[IndexedSegment]) -> None:
-        self._speakers += [sys.intern(segment.speaker) for segment in segments]
+        said_by = [self._speakers.setdefault(segment.speaker, len(self._speakers)) for segment in segments]
+        self._said_by = np.concatenate([self._said_by, np.array(said_by, np.int64)])
         begins = [_beginning(segment) for segment in segments]
         said = [segment.text[begin:] for segment, begin in zip(segments, begins, strict=True)]
         starts = [begin > 0 or not segment.speaker for segment, begin in zip(segments, begins, strict=True)]
@@ -317,11 +324,11 @@ class NamespaceIndex:
     @property
     def said(self) -> Said:
         """Who says what."""
-        return Said(self._speakers, self._turns, self._lengths, self._asks, self._with_machine)
+        return Said(tuple(self._speakers), self._said_by, self._turns, self._lengths, self._asks, self._with_machine)
 
     def is_talk(self, view: View) -> bool:
         """Whether somebody says each row of the view."""
-        return all(self._speakers[int(row)] for row in view.rows)
+        return bool((self._said_by[view.rows] > 0).all())
 
     def title(self, row: int) -> str:
         """The title of that row's document, without accents."""

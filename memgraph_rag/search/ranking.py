@@ -141,13 +141,12 @@ def turn_features(
     view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(n, len(TURN_FEATURES)) figures of all segments of a view, each of which is said by somebody."""
-    rows = view.rows
-    speakers = [said.speakers[int(row)] for row in rows]
-    named, side = asked_for(question, set(speakers)), asked_side(question)
-    is_machines = np.array([is_machine(speaker) for speaker in speakers], bool)
+    rows, side = view.rows, asked_side(question)
+    named = asked_for(question, {said.names[place] for place in np.unique(said.speakers[rows])})
+    is_machines = np.array([is_machine(name) for name in said.names], bool)[said.speakers[rows]]
     in_chat = said.with_machine[rows]
     is_humans = in_chat & ~is_machines & (side != "both")
-    is_asked = np.array([speaker in named for speaker in speakers], bool)
+    is_asked = np.array([name in named for name in said.names], bool)[said.speakers[rows]]
     if side in {"human", "machine"}:
         is_asked |= in_chat & (is_machines == (side == "machine"))
     lengths = np.log1p(said.lengths[rows])

@@ -200,8 +200,8 @@ class Answer:
 
     Attributes:
         text: a sentence; of one that ``abstained``, what was looked for.
-        short: the phrase of it that answers (a name, a date, a number, yes or no); empty where it ``abstained``, and in
-            questions that were kept before there were phrases.
+        short: the phrase that answers (a name, a date, a number, yes or no), asked for by itself, so that it may differ
+            from ``text``; empty where it ``abstained``, and in questions that were kept before there were phrases.
     """
 
     question: str

@@ -33,14 +33,14 @@ def test_its_examples_hold(module: object):
 
 
 def test_a_ratio_is_the_median_of_runs_side_by_side():
-    one = Ratio.of("a / b", [2.0, 9.0, 4.0], [1.0, 3.0, 4.0], target=Target("≤", 2))
-    assert (one.ratio, one.low, one.high, one.is_met) == (2, 1, 3, True)
-    assert (one.medians, one.runs) == ("4.00 · 3.00 s", "3 · 3")
+    ratio = Ratio.of("a / b", [2.0, 9.0, 4.0], [1.0, 3.0, 4.0], target=Target("≤", 2))
+    assert (ratio.ratio, ratio.low, ratio.high, ratio.is_met) == (2, 1, 3, True)
+    assert (ratio.medians, ratio.runs) == ("4.00 · 3.00 s", "3 · 3")
 
 
 def test_a_single_run_stands_beside_each_of_the_other():
-    one = Ratio.of("a / b", [12.0], [2.0, 3.0, 4.0], target=Target("≥", 5))
-    assert (one.ratio, one.low, one.high, one.is_met) == (4, 3, 6, False)
+    ratio = Ratio.of("a / b", [12.0], [2.0, 3.0, 4.0], target=Target("≥", 5))
+    assert (ratio.ratio, ratio.low, ratio.high, ratio.is_met) == (4, 3, 6, False)
     assert Ratio.of("a / b", [1.0], [2.0]).is_met is None
 
 
@@ -52,20 +52,20 @@ def test_runs_without_a_partner_are_refused(a: list[float], b: list[float]):
 
 def test_runs_take_turns():
     order: list[str] = []
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     runs = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
-    seconds = ratios.in_turn(runs, 2, told=lambda *done: told.append(done))
+    seconds = ratios.in_turn(runs, 2, progress=lambda *done: progress.append(done))
     assert order == ["a", "b", "a", "b"]
     assert [len(seconds["a"]), len(seconds["b"])] == [2, 2]
-    assert told[0] == (0, 4)
-    assert told[-1] == (4, 4)
+    assert progress[0] == (0, 4)
+    assert progress[-1] == (4, 4)
 
 
 def test_the_file_holds_a_list_of_ratios(tmp_path: Path):
     path = tmp_path / "results" / "engine.json"
     ratios.write_json(path, [Ratio.of("a / b", [1.0], [2.0], target=Target("≤", 0.4)), Ratio.of("c / d", [1.0], [1.0])])
     written = json.loads(path.read_text(encoding="utf-8"))
-    assert all(datetime.strptime(one.pop("measured"), "%Y-%m-%d %H:%M %Z") for one in written)
+    assert all(datetime.strptime(row.pop("measured"), "%Y-%m-%d %H:%M %Z") for row in written)
     assert written == [
         {"name": "a / b", "ratio": 0.5, "low": 0.5, "high": 0.5, "target": "≤ 0.4", "met": False},
         {"name": "c / d", "ratio": 1.0, "low": 1.0, "high": 1.0, "target": None, "met": None},
@@ -76,12 +76,12 @@ def test_rows_that_were_not_measured_again_stay_where_that_is_asked_for(tmp_path
     path = tmp_path / "engine.json"
     ratios.write_json(path, [Ratio.of("a / b", [1.0], [2.0]), Ratio.of("c / d", [1.0], [1.0])])
     ratios.write_json(path, [Ratio.of("a / b", [3.0], [2.0])], keep=True)
-    assert [(one["name"], one["ratio"]) for one in json.loads(path.read_text("utf-8"))] == [
+    assert [(row["name"], row["ratio"]) for row in json.loads(path.read_text("utf-8"))] == [
         ("c / d", 1.0),
         ("a / b", 1.5),
     ]
     ratios.write_json(path, [Ratio.of("a / b", [1.0], [1.0])])
-    assert [one["name"] for one in json.loads(path.read_text("utf-8"))] == ["a / b"]
+    assert [row["name"] for row in json.loads(path.read_text("utf-8"))] == ["a / b"]
 
 
 def test_a_row_of_the_table_has_a_cell_for_each_column():
@@ -108,7 +108,9 @@ def test_what_a_build_asks_is_kept_by_level():
     prompts = [Prompt("Write.", ("A fox.", "A mill.")), Prompt("Write.", ("A hill.",))]
     written = [recorder.generate(some, max_tokens=20) for some in (prompts, prompts[:1])]
     assert [[prompt for prompt, _ in level] for level in recorder.levels] == [prompts, prompts[:1]]
-    assert [count for _, count in recorder.levels[0]] == [one.usage.generated_tokens for one in written[0]]
+    assert [count for _, count in recorder.levels[0]] == [
+        generation.usage.generated_tokens for generation in written[0]
+    ]
     assert recorder.window == model.window
 
 

@@ -41,9 +41,9 @@ def run(*arguments: object, replies=REPLIES) -> int:
 
 
 def test_a_whole_run(folder, tmp_path, capsys):
-    told = tmp_path / "told.json"
-    assert run(folder, "--json", told) == 0
-    rows = {row["metric"]: row for row in json.loads(told.read_text()) if "metric" in row}
+    path = tmp_path / "told.json"
+    assert run(folder, "--json", path) == 0
+    rows = {row["metric"]: row for row in json.loads(path.read_text()) if "metric" in row}
     assert rows["entity recall, recognizer alone, %"]["value"] == 50
     assert rows["entity recall, with the model, %"]["value"] == 75
     assert rows["of names with a letter, with the model, %"]["value"] == 100

@@ -27,8 +27,8 @@ def test_the_figure_that_tells_gets_the_weight() -> None:
     assert weights[1] > 5 * abs(weights[[0, 2]]).max()
     weaker = fit_ranking.fit(asked, 100.0)
     assert 0 < weaker[1] < weights[1]
-    right = np.mean([one.recalls(weights)[0] for one in asked])
-    assert right > np.mean([one.recalls(None)[0] for one in asked]) + 40
+    right = np.mean([question.recalls(weights)[0] for question in asked])
+    assert right > np.mean([question.recalls(None)[0] for question in asked]) + 40
 
 
 def test_a_folder_becomes_rows_and_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def test_a_question_is_refused_where_another_said_it(capsys: pytest.CaptureFixtu
                 f"What did {named} say?", ["Ann", "Tom"] * 2, named == "Tom",
             )
         )  # fmt: skip
-    assert [one.is_refused(TURN_WEIGHTS) for one in asked] == [one.unanswerable for one in asked]
+    assert [question.is_refused(TURN_WEIGHTS) for question in asked] == [question.unanswerable for question in asked]
     fit_ranking.tell(asked, 10.0)
     shown = capsys.readouterr().out
     assert "Said by another (20 of 60 unanswerable): precision 100.0" in shown

@@ -48,10 +48,10 @@ def test_documents_are_measured_in_every_mode(paragraphs: Path, tmp_path: Path, 
 
 
 def test_default_that_is_beaten_is_told_and_fails(paragraphs: Path, capsys, monkeypatch: pytest.MonkeyPatch):
-    found = iter([0.0, 0.1, 0.9, 1.0] * 4)
+    recalls = iter([0.0, 0.1, 0.9, 1.0] * 4)
 
     def shares(folder, question, pieces, cutoffs):
-        return {"recall@5": next(found)}
+        return {"recall@5": next(recalls)}
 
     monkeypatch.setattr(retrieval, "evidence_shares", shares)  # of two questions in one mode, then in the next
     assert run(paragraphs, "--modes", "graph", "vector") == 2

@@ -36,10 +36,14 @@ def test_a_copy_is_a_whole_document_with_names_of_its_own(original: DocumentGrap
     text = "".join(segment.text for segment in copy.segments)
     assert text.startswith("We met Ann Lee7 in Paris7. It rained all day, and Ann Lee")
     assert copy.document.title == "Ann Lee (walk)7"
-    assert [text[segment.start : segment.end] for segment in copy.segments] == [one.text for one in copy.segments]
-    assert [text[mention.start : mention.end] for mention in copy.mentions] == [one.surface for one in copy.mentions]
+    assert [text[segment.start : segment.end] for segment in copy.segments] == [
+        segment.text for segment in copy.segments
+    ]
+    assert [text[mention.start : mention.end] for mention in copy.mentions] == [
+        mention.surface for mention in copy.mentions
+    ]
     assert len(copy.mentions) == len(original.mentions)
-    names = [{one.normal for one in (*graph.mentions, *graph.titles)} for graph in (original, copy)]
+    names = [{mention.normal for mention in (*graph.mentions, *graph.titles)} for graph in (original, copy)]
     assert not names[0] & names[1]
     cosines = (original.segment_embeddings * copy.segment_embeddings).sum(axis=1)
     assert ((cosines > 0.9) & (cosines < 1)).all()

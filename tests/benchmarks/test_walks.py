@@ -42,12 +42,12 @@ def run(*arguments: object) -> int:
 
 
 def test_a_run_prints_and_writes_every_strategy_beside_search(paragraphs: Path, tmp_path: Path, capsys) -> None:
-    told = tmp_path / "walks.json"
-    options = ("--strategies", "walk", "qrmem", "pecan", "--json", told, "--numbers", tmp_path / "numbers.jsonl")
+    path = tmp_path / "walks.json"
+    options = ("--strategies", "walk", "qrmem", "pecan", "--json", path, "--numbers", tmp_path / "numbers.jsonl")
     assert run(paragraphs, *options) == 0
     table = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| paragraphs")]
     assert [row[1] for row in table] == ["search", "walk", "qrmem", "pecan"]
-    rows = json.loads(told.read_text("utf-8"))
+    rows = json.loads(path.read_text("utf-8"))
     by_name = {(row["strategy"], row["metric"]): row for row in rows}
     assert by_name["search", "recall@5"]["value"] == 100.0
     assert by_name["walk", "recall@5"]["less_search"]["value"] <= 0.0
@@ -55,7 +55,7 @@ def test_a_run_prints_and_writes_every_strategy_beside_search(paragraphs: Path, 
     assert by_name["walk", "recall@2"]["tokens"] > 0
     first = (tmp_path / "numbers.jsonl").read_text("utf-8")
     assert run(paragraphs, *options) == 0
-    assert json.loads(told.read_text("utf-8"))[2]["tokens"] == rows[2]["tokens"]
+    assert json.loads(path.read_text("utf-8"))[2]["tokens"] == rows[2]["tokens"]
     assert (tmp_path / "numbers.jsonl").read_text("utf-8") == first, "the model was not run again"
 
 
@@ -70,7 +70,9 @@ def test_kept_numbers_are_those_of_the_model_whatever_was_taken_back(tmp_path: P
 
     def tell(session, order: Sequence[int]) -> list[float]:
         return [
-            told for one in order for told in (float(session.append([TEXTS[one]])[0]), session.probability_of_yes())
+            number
+            for place in order
+            for number in (float(session.append([TEXTS[place]])[0]), session.probability_of_yes())
         ]
 
     numbers = Numbers(tmp_path / "numbers.jsonl", model, None)
@@ -102,11 +104,11 @@ def test_abstention_reads_each_question_with_and_without_its_evidence(paragraphs
     embedder = FakeEmbedder(256)
     embedder.unrelated_below = 0.01
     given = {"model": FakeLanguageModel(), "embedder": embedder, "recognizer": FakeRecognizer()}
-    for arguments, told in (
+    for arguments, cells in (
         ([], "| 1.000 [1.000, 1.000] | 1.000 [1.000, 1.000] |"),  # the fake's Yes is a share of words
         (["--without-model"], "|  |  |"),
     ):
         assert abstention.main([str(paragraphs), *arguments], **given) == 0
         (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| paragraphs")]
         assert row.startswith("| paragraphs (2 of 2) | 1.000 [1.000, 1.000] |")
-        assert told in row
+        assert cells in row

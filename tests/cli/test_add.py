@@ -27,9 +27,9 @@ def test_other_content_under_the_same_key_takes_its_place(cli, fox, write) -> No
 
 
 def test_add_as_json_holds_receipts_and_failures(cli, write) -> None:
-    told = cli.json("add", write("fox.txt", FOX), "--key", "fox", "--title", "The fox")
-    assert set(told) == {"receipts", "failures", "left_out"}
-    (receipt,) = told["receipts"]
+    output = cli.json("add", write("fox.txt", FOX), "--key", "fox", "--title", "The fox")
+    assert set(output) == {"receipts", "failures", "left_out"}
+    (receipt,) = output["receipts"]
     written = {"document_id", "key", "action", "counts", "notes", "usage", "echoes", "same_as"}
     assert set(receipt) == written | {"stale_questions", "forgotten_questions"}
     assert (receipt["key"], receipt["action"], receipt["counts"]["Document"]) == ("fox", "added", 1)
@@ -47,16 +47,16 @@ def test_of_several_files_a_bad_one_is_told_and_the_others_are_kept(cli, write, 
 
 
 def test_single_failing_file_is_in_the_json_else_a_command_error(cli, tmp_path) -> None:
-    told = cli.json("add", tmp_path / "missing.txt", status=1)
-    assert told["receipts"] == []
-    assert [failure["error"] for failure in told["failures"]] == ["DocumentError"]
+    output = cli.json("add", tmp_path / "missing.txt", status=1)
+    assert output["receipts"] == []
+    assert [failure["error"] for failure in output["failures"]] == ["DocumentError"]
     assert "where nothing is" in cli("add", tmp_path / "missing.txt", status=1).stderr
 
 
 def test_of_several_files_failures_are_in_the_json(cli, write, tmp_path) -> None:
-    told = cli.json("add", write("fox.txt", FOX), tmp_path / "missing.txt", status=1)
-    assert len(told["receipts"]) == 1
-    assert [failure["error"] for failure in told["failures"]] == ["DocumentError"]
+    output = cli.json("add", write("fox.txt", FOX), tmp_path / "missing.txt", status=1)
+    assert len(output["receipts"]) == 1
+    assert [failure["error"] for failure in output["failures"]] == ["DocumentError"]
 
 
 @pytest.mark.parametrize("arguments", [("-",), ("--stdin",)])
@@ -98,8 +98,8 @@ def test_forget_tells_what_was_removed(cli, fox) -> None:
 
 def test_forget_takes_an_id_and_tells_it_as_json(cli, fox) -> None:
     (held,) = cli.json("documents")
-    told = cli.json("forget", held["id"])
-    assert (told["action"], told["document_id"]) == ("forgotten", held["id"])
+    receipt = cli.json("forget", held["id"])
+    assert (receipt["action"], receipt["document_id"]) == ("forgotten", held["id"])
 
 
 # ── folders, paths and same texts ────────────────────────────────────────────────────────────────────────────
@@ -131,13 +131,13 @@ def test_a_folder_is_added_with_a_summary_of_what_was_left_out(cli, notes) -> No
 
 
 def test_folders_and_files_together_as_json(cli, notes, write) -> None:
-    told = cli.json("add", write("first.txt", "First."), "notes", "missing.txt", "-", text=" ", status=1)
-    assert [receipt["key"].rpartition("/")[2] for receipt in told["receipts"]] == [
+    output = cli.json("add", write("first.txt", "First."), "notes", "missing.txt", "-", text=" ", status=1)
+    assert [receipt["key"].rpartition("/")[2] for receipt in output["receipts"]] == [
         "first.txt", "fox.md", "story.py", "rain.csv"
     ]  # fmt: skip
-    assert [failure["source"] for failure in told["failures"]] == ["missing.txt", "-"]
-    assert {"path": "notes/.env", "reason": "hidden"} in told["left_out"]
-    assert len(told["left_out"]) == 4
+    assert [failure["source"] for failure in output["failures"]] == ["missing.txt", "-"]
+    assert {"path": "notes/.env", "reason": "hidden"} in output["left_out"]
+    assert len(output["left_out"]) == 4
 
 
 def test_a_folder_alone_has_no_key(cli, notes) -> None:

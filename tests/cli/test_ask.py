@@ -24,15 +24,15 @@ def test_the_walk_can_be_left_out(cli, fox) -> None:
 
 
 def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
-    told = cli.json("ask", QUESTION)
-    assert list(told) == ["text", "short", "abstained", "stop_reason", "citations", "trace", "usage", "warnings"]
-    assert (told["text"], told["abstained"], told["stop_reason"]) == (ANSWER, False, "answerable")
-    assert [list(step) for step in told["trace"]] == [
+    answer = cli.json("ask", QUESTION)
+    assert list(answer) == ["text", "short", "abstained", "stop_reason", "citations", "trace", "usage", "warnings"]
+    assert (answer["text"], answer["abstained"], answer["stop_reason"]) == (ANSWER, False, "answerable")
+    assert [list(step) for step in answer["trace"]] == [
         [*("node_id", "kind", "level", "score", "attention", "p_yes"), *("sources", "via", "reason", "dropped"), "text"]
-    ] * len(told["trace"])
-    assert told["trace"][0]["text"] == fox.read_text("utf-8")
-    assert list(told["usage"]) == ["prompt_tokens", "generated_tokens", "model_calls", "seconds"]
-    for citation in told["citations"]:
+    ] * len(answer["trace"])
+    assert answer["trace"][0]["text"] == fox.read_text("utf-8")
+    assert list(answer["usage"]) == ["prompt_tokens", "generated_tokens", "model_calls", "seconds"]
+    for citation in answer["citations"]:
         assert list(citation) == ["document_key", "start", "end", "quote"]
         assert citation["quote"] == fox.read_text("utf-8")[citation["start"] : citation["end"]]
 
@@ -48,15 +48,15 @@ def test_json_is_alone_on_standard_output_and_not_escaped(cli) -> None:
 def test_an_empty_memory_has_no_answer_and_that_is_no_error(cli) -> None:
     assert "Stopped because the memory holds nothing about it." in cli("ask", QUESTION).stdout
     assert "is empty. Add documents first" in cli("ask", QUESTION).stdout
-    told = cli.json("ask", QUESTION)
-    assert (told["abstained"], told["stop_reason"], told["trace"]) == (True, "nothing_found", [])
+    answer = cli.json("ask", QUESTION)
+    assert (answer["abstained"], answer["stop_reason"], answer["trace"]) == (True, "nothing_found", [])
     assert cli("search", QUESTION).stderr.startswith("This memory is empty: add documents first")
 
 
 def test_help_lists_strategies_and_no_ablations(cli) -> None:
-    told = " ".join(cli("ask", "--help").stdout.split())
-    assert "walk (by default)" in told
-    assert "_without_" not in told
+    help_text = " ".join(cli("ask", "--help").stdout.split())
+    assert "walk (by default)" in help_text
+    assert "_without_" not in help_text
 
 
 def test_ablations_are_accepted_all_the_same(cli, fox) -> None:
@@ -67,8 +67,8 @@ def test_ablations_are_accepted_all_the_same(cli, fox) -> None:
 def test_options_are_handed_on(cli, fox) -> None:
     cli("add", "-", "--key", "rain", text="It rained. Who found it?")
     for options in (("--strategy", "full_context"), ("--max-nodes", "1"), ("--document", "fox")):
-        told = cli.json("ask", QUESTION, *options)
-        assert told["trace"]
+        answer = cli.json("ask", QUESTION, *options)
+        assert answer["trace"]
     assert {cited["document_key"] for cited in cli.json("ask", QUESTION, "--document", "fox")["citations"]} == {"fox"}
 
 

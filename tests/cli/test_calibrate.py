@@ -35,24 +35,24 @@ def test_a_model_is_calibrated_and_later_found_calibrated(cli, folder, model, tm
     assert "tiny, 12 questions of rabbits" in shown
     assert "Attention of 3 heads: AUC " in shown
     assert "Yes, 12 questions: AUC " in shown
-    found = find_calibration("tiny", str(model), cache_dir=tmp_path / "cache")
-    assert found is not None
-    calibration, path = found
+    calibration_and_path = find_calibration("tiny", str(model), cache_dir=tmp_path / "cache")
+    assert calibration_and_path is not None
+    calibration, path = calibration_and_path
     assert f"Written to {path}" in shown
     assert path == tmp_path / "cache" / "calibrations" / f"tiny-{fingerprint('tiny', str(model))}.json"
     assert (calibration.made.questions, calibration.made.cut_tokens, len(calibration.heads)) == (12, 16, 3)
-    (finding,) = [one for one in cli.json("doctor", "--model", model) if one["part"] == "calibration"]
+    (finding,) = [entry for entry in cli.json("doctor", "--model", model) if entry["part"] == "calibration"]
     assert (finding["state"], str(path) in finding["found"]) == ("ok", True)
 
 
 def test_another_file_and_json(cli, folder, model, tmp_path) -> None:
     questions, out = folder / "questions.jsonl", tmp_path / "made.json"
     options = ("--questions", questions, "--documents", folder / "docs.jsonl", "--out", out, "--limit", "10")
-    told = cli.json("calibrate", *options, "--model", model, *ENOUGH)
-    assert told["file"] == str(out)
-    assert told["made"]["questions"] == 10
-    assert "heads" not in told
-    assert json.loads(out.read_text("utf-8"))["fingerprint"] == told["fingerprint"]
+    output = cli.json("calibrate", *options, "--model", model, *ENOUGH)
+    assert output["file"] == str(out)
+    assert output["made"]["questions"] == 10
+    assert "heads" not in output
+    assert json.loads(out.read_text("utf-8"))["fingerprint"] == output["fingerprint"]
     assert find_calibration("tiny", str(model), cache_dir=tmp_path / "cache") is None
 
 
@@ -79,12 +79,12 @@ def test_documents_belong_to_one_file_of_questions(cli, folder, model) -> None:
 
 
 def test_a_model_that_is_not_calibrated_is_a_warning(cli, model) -> None:
-    (finding,) = [one for one in cli.json("doctor", "--model", model) if one["part"] == "calibration"]
+    (finding,) = [entry for entry in cli.json("doctor", "--model", model) if entry["part"] == "calibration"]
     assert (finding["state"], finding["found"]) == ("warn", "tiny is not calibrated")
     assert "memgraph-rag calibrate --questions" in finding["advice"]
 
 
 def test_a_calibration_that_is_turned_off_is_told(cli, model, monkeypatch) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_CALIBRATION", "none")
-    (finding,) = [one for one in cli.json("doctor", "--model", model) if one["part"] == "calibration"]
+    (finding,) = [entry for entry in cli.json("doctor", "--model", model) if entry["part"] == "calibration"]
     assert (finding["state"], finding["found"]) == ("ok", "turned off")

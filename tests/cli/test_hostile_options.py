@@ -22,7 +22,11 @@ TEXTS = ("", " ", "\x1b]0;x\x07\n\r\x9b31m", "\udcff", "x" * 5000, "~nobody-here
 PLACES = ("", ".", "/", "/etc/passwd/x", "/dev/full", "~nobody-here/x", "x" * 300, "new\n\x1b[2Jline", "\udcff")
 ADDRESSES = ("neo4j://[::1", "bolt://localhost:abc", "bolt://", "bolt://localhost:0", "neo4j://a\x1b[2Jb", "bolt+x://a")
 
-COMMANDS = {one.name or one.callback.__name__: one.callback for one in app.registered_commands if one.callback}
+COMMANDS = {
+    command.name or command.callback.__name__: command.callback
+    for command in app.registered_commands
+    if command.callback
+}
 SHARED = ("store", "namespace", "model", "embedder", "read_only", "verbose")
 LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate")  # which load models, or start a server
 
@@ -61,14 +65,16 @@ def tries() -> Iterator[tuple[str, str, list[str], tuple[str, ...]]]:
     """Each option and argument of each command that is no flag, with what stands before it and what may break it."""
     for command, run in COMMANDS.items():
         for name, parameter in inspect.signature(run).parameters.items():
-            kind, told = get_args(parameter.annotation)
+            kind, info = get_args(parameter.annotation)
             if command in LEFT_OUT or name in SHARED or kind is bool:
                 continue
             values = NUMBERS if {int, float} & {kind, *get_args(kind)} else PLACES if "Path" in str(kind) else TEXTS
-            if isinstance(told, ArgumentInfo):
+            if isinstance(info, ArgumentInfo):
                 yield command, name, [command, "--"], values
             else:
-                option = next((one for one in told.param_decls or () if one.startswith("--")), f"--{name}")
+                option = next(
+                    (declaration for declaration in info.param_decls or () if declaration.startswith("--")), f"--{name}"
+                )
                 yield command, name, [command, *GIVEN.get(command, []), option.replace("_", "-")], values
     yield "documents", "store", ["documents", "--store"], (*PLACES, *ADDRESSES)
     yield "documents", "namespace", ["documents", "--namespace"], TEXTS
@@ -82,7 +88,9 @@ def test_every_command_is_tried() -> None:
     assert len(TRIES) > 25
 
 
-@pytest.mark.parametrize(("command", "name", "begin", "values"), TRIES, ids=[f"{one[0]} {one[1]}" for one in TRIES])
+@pytest.mark.parametrize(
+    ("command", "name", "begin", "values"), TRIES, ids=[f"{trial[0]} {trial[1]}" for trial in TRIES]
+)
 def test_a_hostile_value_is_answered_in_one_line(
     command: str, name: str, begin: list[str], values: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

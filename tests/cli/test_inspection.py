@@ -42,9 +42,9 @@ def test_search_that_finds_nothing_says_so(cli, fox) -> None:
     ids=itemgetter(0),
 )
 def test_a_mistyped_file_is_not_made(cli, tmp_path, command) -> None:
-    told = cli(*command, "--store", tmp_path / "ntoes.lbug", status=1).stderr
-    assert "no such file" in told
-    assert "memgraph-rag add FILE" in told
+    message = cli(*command, "--store", tmp_path / "ntoes.lbug", status=1).stderr
+    assert "no such file" in message
+    assert "memgraph-rag add FILE" in message
     assert list(tmp_path.glob("ntoes*")) == []
 
 
@@ -57,8 +57,8 @@ def test_show_a_document_by_key_and_by_id(cli, fox) -> None:
 
 def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
     (entry,) = cli.json("search", "fox")
-    told = cli.json("show", entry["node_id"])
-    assert (told["type"], told["kind"], told["document_key"], told["text"]) == (
+    node = cli.json("show", entry["node_id"])
+    assert (node["type"], node["kind"], node["document_key"], node["text"]) == (
         "node",
         "segment",
         "fox",
@@ -86,15 +86,15 @@ def test_no_documents_says_how_to_add_one(cli) -> None:
 
 
 def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> None:
-    told = cli.json("status")
-    assert list(told) == ["counts", "schema_version", "models", "documents", "store", "namespace", "echoes"]
-    assert (told["counts"]["Document"], told["counts"]["Segment"], told["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
-    assert told["schema_version"] >= 1
-    assert (told["store"], told["namespace"]) == (str(tmp_path / "notes.lbug"), "default")
-    assert told["models"]["embedder"] == "fake-embedder"
-    assert told["models"]["dimension"] == 64
-    assert told["models"]["recognizer"] == "fake-recognizer"
-    assert told["documents"] == [{"key": "fox", "layers": ["entities", "points"]}]
+    status = cli.json("status")
+    assert list(status) == ["counts", "schema_version", "models", "documents", "store", "namespace", "echoes"]
+    assert (status["counts"]["Document"], status["counts"]["Segment"], status["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
+    assert status["schema_version"] >= 1
+    assert (status["store"], status["namespace"]) == (str(tmp_path / "notes.lbug"), "default")
+    assert status["models"]["embedder"] == "fake-embedder"
+    assert status["models"]["dimension"] == 64
+    assert status["models"]["recognizer"] == "fake-recognizer"
+    assert status["documents"] == [{"key": "fox", "layers": ["entities", "points"]}]
     shown = cli("status").stdout
     assert "HAS_SEGMENT" in shown
     assert "segments, entities, points" in shown
@@ -109,7 +109,7 @@ def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:
     assert cli.json("show", "note")["echoes"] == 1
     assert cli.json("status")["echoes"] == 1
     assert "segments that are no evidence: 1" in cli("status").stdout
-    assert {one["document_key"] for one in cli.json("search", "red fox")} == {"fox"}
+    assert {hit["document_key"] for hit in cli.json("search", "red fox")} == {"fox"}
 
 
 def test_search_keeps_to_metadata_and_times(cli, fox) -> None:
@@ -138,7 +138,7 @@ def test_store_and_namespace_lead_elsewhere(cli, fox, tmp_path) -> None:
     assert len(cli.json("documents")) == 1
     assert cli.json("documents", "--namespace", "other") == []
     cli("add", fox, "--store", tmp_path / "other.lbug", "--key", "there")
-    assert [one["key"] for one in cli.json("documents", "--store", tmp_path / "other.lbug")] == ["there"]
+    assert [document["key"] for document in cli.json("documents", "--store", tmp_path / "other.lbug")] == ["there"]
     assert cli.json("status", "--namespace", "other")["namespace"] == "other"
 
 
@@ -159,10 +159,10 @@ def test_an_entity_is_shown_with_what_names_it(cli, fox) -> None:
     assert shown.startswith("Ann  NAME, id ")
     assert "mentioned in" in shown
     assert "broken leg" in shown
-    told = cli.json("show", "Ann")
-    assert (told["type"], told["name"]) == ("entity", "Ann")
-    assert {tie["kind"] for tie in told["ties"]} == {"MENTIONS", "HAS_SEGMENT"}
-    assert all(tie["source_id"] in told["things"] for tie in told["ties"])
+    entity = cli.json("show", "Ann")
+    assert (entity["type"], entity["name"]) == ("entity", "Ann")
+    assert {tie["kind"] for tie in entity["ties"]} == {"MENTIONS", "HAS_SEGMENT"}
+    assert all(tie["source_id"] in entity["things"] for tie in entity["ties"])
 
 
 def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
@@ -173,11 +173,11 @@ def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
     assert "score 1.000 = entry 1.000" in shown
     assert "[1] fox  0–" in shown
     assert "stopped because the model judged" in shown
-    told = cli.json("show", QUESTION)
-    assert (told["type"], told["question"]) == ("question", QUESTION)
-    assert told["answer"]["trace"][0]["kind"] == "segment"
+    question = cli.json("show", QUESTION)
+    assert (question["type"], question["question"]) == ("question", QUESTION)
+    assert question["answer"]["trace"][0]["kind"] == "segment"
     (listed,) = cli.json("questions")
-    assert listed == {name: told[name] for name in listed if name != "type"}
+    assert listed == {name: question[name] for name in listed if name != "type"}
     assert QUESTION in cli("questions").stdout
     assert cli.json("status")["counts"]["Question"] == 1
 
@@ -235,9 +235,9 @@ def test_hostile_text_is_text_in_the_tree(cli) -> None:
 
 def test_a_name_that_several_have_lists_them(cli, fox) -> None:
     cli("add", "-", "--key", "names", text="Peter Rabbit met Mrs. Rabbit. Flopsy Rabbit slept.")
-    told = cli("show", "rabb", status=1).stderr
-    assert "Peter Rabbit" in told
-    assert "Flopsy Rabbit" in told
+    message = cli("show", "rabb", status=1).stderr
+    assert "Peter Rabbit" in message
+    assert "Flopsy Rabbit" in message
 
 
 def test_what_is_left_out_is_said_in_the_tree(cli, write) -> None:
@@ -295,8 +295,8 @@ def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_pat
         assert page.loads == []
         data, library, script = page.scripts
         assert json.loads(data)["elements"]
-        for one in (library, script):
-            assert base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() in text.partition("<title>")[0]
+        for code in (library, script):
+            assert base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() in text.partition("<title>")[0]
 
 
 def test_a_narrow_table_shows_what_it_is_about(cli, fox, monkeypatch) -> None:
@@ -310,10 +310,10 @@ def of_segments(count: int) -> Neighbourhood:
     segments = [Segment(f"s{n}", "d", n, "Some text", 9 * n, 9 * n + 9, 2) for n in range(count)]
     points = [InformationPoint(f"p{n}", "d", 1, n, "A point", 2) for n in range(count)]
     names = [Entity(f"e{n}", f"e{n}", f"E{n}", ("NAME",)) for n in range(count)]
-    ties = [Tie("HAS_SEGMENT", "d", one.id) for one in segments]
+    ties = [Tie("HAS_SEGMENT", "d", segment.id) for segment in segments]
     ties += [Tie("SUMMARIZES", f"p{n}", f"s{n}", 1.0) for n in range(count)]
     ties += [Tie("MENTIONS", f"s{n}", f"e{n}", 1.0) for n in range(count)]
-    things = {one.id: one for one in (record, *segments, *points, *names)}
+    things = {thing.id: thing for thing in (record, *segments, *points, *names)}
     return Neighbourhood(record, things, tuple(ties), tuple(segments), (), {})
 
 
@@ -328,9 +328,9 @@ class Counted(tuple):
 
 
 def test_a_tree_goes_through_the_ties_once() -> None:
-    found = of_segments(50)
-    ties = Counted(found.ties)
-    tree(replace(found, ties=ties))
+    neighbourhood = of_segments(50)
+    ties = Counted(neighbourhood.ties)
+    tree(replace(neighbourhood, ties=ties))
     assert ties.passes == 1
 
 

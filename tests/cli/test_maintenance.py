@@ -76,8 +76,8 @@ def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
         return Memory(store, **{**options, **models})
 
     monkeypatch.setattr("memgraph_rag.Memory", open_with_fakes)
-    told = "embedded   by other (12 dimensions)  documents: 1\n"
-    assert cli("reembed", "--embedder", "new").stdout == told
+    line = "embedded   by other (12 dimensions)  documents: 1\n"
+    assert cli("reembed", "--embedder", "new").stdout == line
     assert cli.json("reembed", "--embedder", "new") == {"embedder": "other", "dimension": 12, "documents": 1}
     assert cli.json("search", "red fox", "--embedder", "new")[0]["document_key"] == "fox"
 

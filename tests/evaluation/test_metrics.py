@@ -18,8 +18,8 @@ def test_recall_counts_each_document_at_its_first_rank():
 
 def test_coverage_is_averaged_over_spans_and_counts_no_character_twice():
     gold = [("a", 0, 10), ("a", 20, 30), ("b", 0, 10)]
-    found = [("a", 0, 5), ("a", 3, 6), ("a", 25, 40), ("c", 0, 10)]
-    assert metrics.coverage(gold, found) == pytest.approx((0.6 + 0.5 + 0.0) / 3)
+    spans = [("a", 0, 5), ("a", 3, 6), ("a", 25, 40), ("c", 0, 10)]
+    assert metrics.coverage(gold, spans) == pytest.approx((0.6 + 0.5 + 0.0) / 3)
 
 
 def test_the_piece_that_goes_beyond_the_budget_is_cut():
@@ -32,9 +32,9 @@ def test_the_piece_that_goes_beyond_the_budget_is_cut():
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=12))
 @settings(deadline=None)
 def test_an_interval_holds_its_mean_and_is_the_same_each_time(values: list[float]):
-    one = metrics.interval(values)
-    assert one.low - 1e-9 <= one.value <= one.high + 1e-9
-    assert one == metrics.interval(values)
+    interval = metrics.interval(values)
+    assert interval.low - 1e-9 <= interval.value <= interval.high + 1e-9
+    assert interval == metrics.interval(values)
 
 
 def test_pairing_narrows_the_interval_of_a_difference():
@@ -53,9 +53,9 @@ def test_one_question_has_no_interval():
 
 
 def test_a_ratio_is_of_the_sums_not_the_mean_of_ratios():
-    one = metrics.ratio_interval([1, 0, 3], [1, 0, 4])
-    assert one.value == pytest.approx(0.8)
-    assert one.low <= one.value <= one.high
+    interval = metrics.ratio_interval([1, 0, 3], [1, 0, 4])
+    assert interval.value == pytest.approx(0.8)
+    assert interval.low <= interval.value <= interval.high
     assert metrics.ratio_interval([0, 0], [0, 0]) == (0, 0, 0), "nothing was tried"
 
 

@@ -27,11 +27,11 @@ def test_what_is_kept_is_read_back(tmp_path: Path):
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x1e", "\r"], ids=ascii)
 def test_a_mark_that_ends_lines_elsewhere_ends_none_here(tmp_path: Path, mark: str):
     kept = Outcomes(tmp_path)
-    told = replace(ONE, answer=f"In{mark}the shed.")
-    kept.keep(told)
+    outcome = replace(ONE, answer=f"In{mark}the shed.")
+    kept.keep(outcome)
     kept.keep(replace(ONE, key="k2"))
     again = Outcomes(tmp_path)
-    assert (again.find("k1"), again.find("k2")) == (told, replace(ONE, key="k2"))
+    assert (again.find("k1"), again.find("k2")) == (outcome, replace(ONE, key="k2"))
 
 
 def test_a_line_that_a_crash_cut_off_is_dropped(tmp_path: Path):

@@ -20,16 +20,20 @@ FOLDER = Folder("run", "span", [Document("Tom ran.", key="d")], QUESTIONS, {})
 
 def outcomes(method: str, right: int, *, tokens: int, metric_text: str = "Tom", **more: object) -> list[Outcome]:
     """So many right answers, the others wrong."""
-    one = Outcome("", "run", "", method, ((("d", 0, 8), 0),), prompt_tokens=tokens, model_calls=2, seconds=1.5)
+    outcome = Outcome("", "run", "", method, ((("d", 0, 8), 0),), prompt_tokens=tokens, model_calls=2, seconds=1.5)
     return [
-        replace(one, question=f"q{n}", answer=metric_text if n < right else "Ann", parameters=1_000_000_000, **more)
+        replace(outcome, question=f"q{n}", answer=metric_text if n < right else "Ann", parameters=1_000_000_000, **more)
         for n in range(COUNT)
     ]
 
 
 def scorecard(**right: int) -> Scorecard:
     tokens = {"pecan": 500, "full_context": 3000}
-    of = [one for method, count in right.items() for one in outcomes(method, count, tokens=tokens.get(method, 800))]
+    of = [
+        outcome
+        for method, count in right.items()
+        for outcome in outcomes(method, count, tokens=tokens.get(method, 800))
+    ]
     return Scorecard(FOLDER, of, [Building("run", 1, 4, 4000, 1000, 7, 60.0)], ours=("pecan",))
 
 
@@ -70,7 +74,7 @@ def test_building_is_paid_by_what_each_question_saves() -> None:
 
 
 def test_errors_are_told_and_count_as_wrong() -> None:
-    failed = [replace(one, error="ModelError: x") for one in outcomes("pecan", COUNT, tokens=5)]
+    failed = [replace(outcome, error="ModelError: x") for outcome in outcomes("pecan", COUNT, tokens=5)]
     card = Scorecard(FOLDER, failed, [], ours=("pecan",))
     figure = card.figure("pecan", "F1")
     assert figure is not None

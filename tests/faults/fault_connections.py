@@ -65,14 +65,14 @@ def breaks(place: Place, count: int, *, seed: int = 0) -> Tally:
                 print(f"LOST: {fault} {direction} during {call}: {type(error).__name__}: {error}")
                 tally.lost += 1
             proxy.heal()
-            found = world.graph(direct)
-            if found == world.graphs[after]:
+            graph = world.graph(direct)
+            if graph == world.graphs[after]:
                 state = after
-            elif found == world.graphs[state]:
+            elif graph == world.graphs[state]:
                 print(f"LOST: {fault} {direction} during {call}: it is as before")
                 tally.lost += 1
             else:
-                print(f"LEFT OVER: {fault} {direction} during {call}: {world.name(found)}")
+                print(f"LEFT OVER: {fault} {direction} during {call}: {world.name(graph)}")
                 tally.left_over += 1
                 _empty(direct)
                 state = (0,) * len(KEYS)
@@ -103,8 +103,12 @@ def _try_read(
     proxy: Proxy, memory: Memory, chance: random.Random, chunks: dict[tuple[Any, ...], dict[str, int]], tally: Tally
 ) -> None:
     def read() -> Any:
-        found = memory.search("Who built a wooden box?", mode="hybrid", k=3)
-        return [one.segment.id for one in found], memory.stats(), [one.key for one in memory.documents()]
+        results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
+        return (
+            [evidence.segment.id for evidence in results],
+            memory.stats(),
+            [record.key for record in memory.documents()],
+        )
 
     wanted = read()
     chunks.setdefault(("read",), _counted(proxy, read))

@@ -59,54 +59,54 @@ class Told:
 def write_on(memory: Memory, name: str, seconds: float, seed: int) -> Told:
     """Add, replace and forget, until the time is over."""
     chance = random.Random(seed)
-    told = Told()
+    report = Told()
     own = [f"{name}-{number}" for number in range(OWN_KEYS)]
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         key = chance.choice([*own, *own, *SHARED])
         try:
-            if key in told.held and chance.random() < 0.3:
+            if key in report.held and chance.random() < 0.3:
                 memory.forget(key)
-                told.calls["forget"] += 1
-                del told.held[key]
+                report.calls["forget"] += 1
+                del report.held[key]
             else:
                 version = chance.randrange(VERSIONS)
                 receipt = memory.add(text_of(key, version), key=key)
-                told.calls[receipt.action.value] += 1
-                told.held[key] = version
-                told.receipts[key] = receipt
+                report.calls[receipt.action.value] += 1
+                report.held[key] = version
+                report.receipts[key] = receipt
         except DocumentNotFound as error:
             if key in SHARED:
-                told.held.pop(key, None)
+                report.held.pop(key, None)
             else:
-                told.errors.append(f"{name}: {error}")
+                report.errors.append(f"{name}: {error}")
         except Exception as error:  # noqa: BLE001 - any is a finding
-            told.errors.append(f"{name}: {type(error).__name__}: {error} ({error.__cause__!r})")
-    return told
+            report.errors.append(f"{name}: {type(error).__name__}: {error} ({error.__cause__!r})")
+    return report
 
 
 def read_on(memory: Memory, name: str, seconds: float, seed: int) -> Told:
     """Ask, search and look, until the time is over."""
     chance = random.Random(seed)
-    told = Told()
+    report = Told()
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         what = chance.choice(("search", "ask", "look"))
         try:
-            told.torn += _READ[what](memory, chance)
-            told.calls[what] += 1
+            report.torn += _READ[what](memory, chance)
+            report.calls[what] += 1
         except DocumentNotFound:
-            told.calls["gone"] += 1
+            report.calls["gone"] += 1
         except Exception as error:  # noqa: BLE001 - any is a finding
-            told.errors.append(f"{name}, {what}: {type(error).__name__}: {error} ({error.__cause__!r})")
-    return told
+            report.errors.append(f"{name}, {what}: {type(error).__name__}: {error} ({error.__cause__!r})")
+    return report
 
 
 def _search(memory: Memory, chance: random.Random) -> Iterable[str]:
     mode: Any = chance.choice(MODES)
-    for one in memory.search(chance.choice(QUESTIONS), mode=mode, k=5):
-        if not _stands(one.document_key, one.segment.start, one.segment.text):
-            yield f"search, {mode}: {one.document_key!r} {one.segment.text!r}"
+    for evidence in memory.search(chance.choice(QUESTIONS), mode=mode, k=5):
+        if not _stands(evidence.document_key, evidence.segment.start, evidence.segment.text):
+            yield f"search, {mode}: {evidence.document_key!r} {evidence.segment.text!r}"
 
 
 def _ask(memory: Memory, chance: random.Random) -> Iterable[str]:
@@ -137,27 +137,27 @@ def _stands(key: str, start: int, quote: str) -> bool:
     return any(text_of(key, version)[start : start + len(quote)] == quote for version in range(VERSIONS))
 
 
-def take_part(place: Place, roles: list[str], seconds: float, seed: int, told: Any) -> None:
+def take_part(place: Place, roles: list[str], seconds: float, seed: int, sender: Any) -> None:
     """One process: a thread for each role, all on one memory."""
     memory, _ = open_journaled(place)
     with memory:
-        told.send(_together(memory, roles, seconds, seed))
-    told.close()
+        sender.send(_together(memory, roles, seconds, seed))
+    sender.close()
 
 
 def _together(memory: Memory, roles: list[str], seconds: float, seed: int) -> list[Told]:
-    found: list[Told] = []
+    reports: list[Told] = []
 
     def play(role: str, number: int) -> None:
         part = write_on if role.startswith("writer") else read_on
-        found.append(part(memory, role, seconds, seed + number))
+        reports.append(part(memory, role, seconds, seed + number))
 
     threads = [threading.Thread(target=play, args=(role, number)) for number, role in enumerate(roles)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return reports
 
 
 def crowd(place: Place, *, writers: int, readers: int, seconds: float, processes: int, seed: int = 0) -> Tally:
@@ -166,10 +166,10 @@ def crowd(place: Place, *, writers: int, readers: int, seconds: float, processes
     if processes == 1:
         memory, _ = open_journaled(place)
         with memory:
-            told = _together(memory, roles, seconds, seed)
+            reports = _together(memory, roles, seconds, seed)
     else:
-        told = _in_processes(place, roles, seconds, processes, seed)
-    return _settle(place, told)
+        reports = _in_processes(place, roles, seconds, processes, seed)
+    return _settle(place, reports)
 
 
 def _in_processes(place: Place, roles: list[str], seconds: float, processes: int, seed: int) -> list[Told]:
@@ -182,46 +182,46 @@ def _in_processes(place: Place, roles: list[str], seconds: float, processes: int
         child.start()
         tell.close()
         children.append((child, listening))
-    told: list[Told] = []
+    reports: list[Told] = []
     for child, listening in children:
         try:
             if listening.poll(seconds + 120):
-                told += listening.recv()
+                reports += listening.recv()
             else:
-                told.append(Told(errors=["a process did not end"]))
+                reports.append(Told(errors=["a process did not end"]))
         except EOFError:
-            told.append(Told(errors=["a process died"]))
+            reports.append(Told(errors=["a process died"]))
         child.join(30)
         if child.is_alive():
             child.kill()
     assert multiprocessing.active_children() == []
-    return told
+    return reports
 
 
-def _settle(place: Place, told: list[Told]) -> Tally:
+def _settle(place: Place, reports: list[Told]) -> Tally:
     """Compare what is there with what was told, and with a graph that is built anew."""
-    tally = Tally(tried=sum(sum(one.calls.values()) for one in told))
-    print(f"crowd: {dict(sum((one.calls for one in told), Counter()))}")
-    errors = [error for one in told for error in one.errors]
-    torn = [text for one in told for text in one.torn]
+    tally = Tally(tried=sum(sum(report.calls.values()) for report in reports))
+    print(f"crowd: {dict(sum((report.calls for report in reports), Counter()))}")
+    errors = [error for report in reports for error in report.errors]
+    torn = [text for report in reports for text in report.torn]
     for text in (errors + torn)[:10]:
         print(f"crowd: {text[:500]}")
     tally.lost += len(errors)
     tally.left_over += len(torn)
-    held = {key: version for one in told for key, version in one.held.items() if key not in SHARED}
-    receipts = {key: receipt for one in told for key, receipt in one.receipts.items()}
+    held = {key: version for report in reports for key, version in report.held.items() if key not in SHARED}
+    receipts = {key: receipt for report in reports for key, receipt in report.receipts.items()}
     memory, _ = open_journaled(place)
     with memory:
-        found = {record.key: record for record in memory.documents()}
-        texts = {key: _text(memory, record.id) for key, record in found.items()}
+        records = {record.key: record for record in memory.documents()}
+        texts = {key: _text(memory, record.id) for key, record in records.items()}
         for key, version in held.items():
             if texts.get(key) != text_of(key, version):
                 print(f"crowd: {key!r} should be version {version}, is {version_in(key, texts.get(key, ''))}")
                 tally.lost += 1
-            elif memory._store.counts(found[key].id) != receipts[key].counts:
-                print(f"crowd: {key!r} has {memory._store.counts(found[key].id)}, told {receipts[key].counts}")
+            elif memory._store.counts(records[key].id) != receipts[key].counts:
+                print(f"crowd: {key!r} has {memory._store.counts(records[key].id)}, told {receipts[key].counts}")
                 tally.lost += 1
-        unknown = set(found) - set(held) - set(SHARED)
+        unknown = set(records) - set(held) - set(SHARED)
         torn_now = [key for key, text in texts.items() if version_in(key, text) is None]
         tally.left_over += len(unknown) + len(torn_now)
         tally.left_over += not _is_as_built_anew(place, memory, texts)
@@ -235,7 +235,7 @@ def _text(memory: Memory, document_id: str) -> str:
 def _is_as_built_anew(place: Place, memory: Memory, texts: dict[str, str]) -> bool:
     from store_snapshot import whole_graph
 
-    found = whole_graph(memory._store, place.address)
+    graph = whole_graph(memory._store, place.address)
     for record in memory.documents():
         memory.forget(record.id)
     emptied = whole_graph(memory._store, place.address)
@@ -246,21 +246,21 @@ def _is_as_built_anew(place: Place, memory: Memory, texts: dict[str, str]) -> bo
         memory.forget(key)
     if emptied != ([], []):
         print(f"crowd: after all was forgotten {len(emptied[0])} nodes and {len(emptied[1])} edges are left")
-    if found != anew:
-        for name, one, other in (("nodes", found[0], anew[0]), ("edges", found[1], anew[1])):
-            print(f"crowd: {name}: {len(set(one) - set(other))} too many, {len(set(other) - set(one))} missing")
-            print("crowd: e.g.", [line[:300] for line in (set(one) ^ set(other))][:2])
-    return found == anew and emptied == ([], [])
+    if graph != anew:
+        for name, lines, other in (("nodes", graph[0], anew[0]), ("edges", graph[1], anew[1])):
+            print(f"crowd: {name}: {len(set(lines) - set(other))} too many, {len(set(other) - set(lines))} missing")
+            print("crowd: e.g.", [line[:300] for line in (set(lines) ^ set(other))][:2])
+    return graph == anew and emptied == ([], [])
 
 
-def _open_and_add(place: Place, number: int, told: Any) -> None:
+def _open_and_add(place: Place, number: int, sender: Any) -> None:
     try:
         memory, _ = open_journaled(place)
         with memory:
             memory.add(text_of(f"first-{number}", 1), key=f"first-{number}")
-        told.send("")
+        sender.send("")
     except Exception as error:  # noqa: BLE001 - any is a finding
-        told.send(f"{type(error).__name__}: {error}")
+        sender.send(f"{type(error).__name__}: {error}")
 
 
 def opened_together(place: Place, processes: int = 8) -> Tally:
@@ -280,7 +280,7 @@ def opened_together(place: Place, processes: int = 8) -> Tally:
             tally.lost += 1
     memory, _ = open_journaled(place)
     with memory:
-        found = {record.key for record in memory.documents()}
-        tally.lost += len({f"first-{number}" for number in range(processes)} - found)
-        tally.left_over += not _is_as_built_anew(place, memory, {key: text_of(key, 1) for key in sorted(found)})
+        keys = {record.key for record in memory.documents()}
+        tally.lost += len({f"first-{number}" for number in range(processes)} - keys)
+        tally.left_over += not _is_as_built_anew(place, memory, {key: text_of(key, 1) for key in sorted(keys)})
     return tally

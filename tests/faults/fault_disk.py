@@ -23,7 +23,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import ladybug_file
 
 
-def _act(place: Place, before: State, after: State, limit: int | None, told: Connection) -> None:
+def _act(place: Place, before: State, after: State, limit: int | None, sender: Connection) -> None:
     """The child: one call with no more room than that."""
     ladybug_file.SPARE_BYTES = 0  # somebody else took the room after it was looked for
     with Path(os.devnull).open("w") as nowhere:
@@ -34,21 +34,21 @@ def _act(place: Place, before: State, after: State, limit: int | None, told: Con
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         try:
             move(memory, before, after)
-            told.send("done")
+            sender.send("done")
         except StoreError as error:
-            told.send(("refused", str(error)))
+            sender.send(("refused", str(error)))
         except Exception as error:  # noqa: BLE001 - any other is a finding
-            told.send(("wrong", f"{type(error).__name__}: {error}"))
-    told.send("closed")
+            sender.send(("wrong", f"{type(error).__name__}: {error}"))
+    sender.send("closed")
 
 
 def _try(place: Place, world: World, before: State, after: State, limit: int | None, tally: Tally) -> bool:
     """One call without room, and what is left of it; whether the call was refused."""
     made = context()
-    listening, told = made.Pipe(duplex=False)
-    child = made.Process(target=_act, args=(place, before, after, limit, told))
+    listening, sender = made.Pipe(duplex=False)
+    child = made.Process(target=_act, args=(place, before, after, limit, sender))
     child.start()
-    told.close()
+    sender.close()
     words = []
     try:
         while True:
@@ -68,10 +68,10 @@ def _try(place: Place, world: World, before: State, after: State, limit: int | N
 def _examine(place: Place, world: World, before: State, after: State, refused: bool, tally: Tally) -> None:
     memory, _ = open_journaled(place)
     with memory:
-        found = world.graph(memory)
-        state = next((one for one in (before, after) if world.graphs[one] == found), None)
+        graph = world.graph(memory)
+        state = next((candidate for candidate in (before, after) if world.graphs[candidate] == graph), None)
         if state is None:
-            print(f"LEFT OVER: on a full disk from {before} to {after}: it is {world.name(found)}")
+            print(f"LEFT OVER: on a full disk from {before} to {after}: it is {world.name(graph)}")
             tally.left_over += 1
         elif not refused and state != after:
             print(f"LOST: the call from {before} to {after} returned on a full disk, and is not there")

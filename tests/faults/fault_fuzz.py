@@ -155,11 +155,11 @@ def messages_are_a_document_or_refused(_: Path, messages: list[dict[str, object]
 
 def spans_tile_the_text_within_the_limit(_: Path, text: str, limit: int, cuts: list[int]) -> None:
     def tokens(texts: list[str]) -> list[int]:
-        return [len(one.encode()) // 3 + bool(one) for one in texts]
+        return [len(piece.encode()) // 3 + bool(piece) for piece in texts]
 
     spans = split(text, count_tokens=tokens, max_tokens=limit, cuts=cuts)  # type: ignore[arg-type]
     assert "".join(text[span.start : span.end] for span in spans) == text
-    assert all(one.end == other.start for one, other in pairwise(spans))
+    assert all(span.end == other.start for span, other in pairwise(spans))
     assert all(span.tokens <= limit or span.end - span.start == 1 for span in spans)
     assert not any(span.start < cut < span.end for span in spans for cut in cuts)
     assert [end for _, end in sentences(text)][-1:] == ([len(text)] if text else [])
@@ -190,7 +190,8 @@ NAMES = st.one_of(
 )
 DESCRIPTIONS = st.one_of(
     st.sampled_from(
-        [f"{one.strip()}." for one in FOX.split(".")] + ["Ann met Tom.", "was built by Tom", "It fed Tom.", "x" * 500]
+        [f"{sentence.strip()}." for sentence in FOX.split(".")]
+        + ["Ann met Tom.", "was built by Tom", "It fed Tom.", "x" * 500]
     ),
     st.text(max_size=30),
 )
@@ -228,24 +229,24 @@ REPLIES = st.one_of(
 
 
 def a_reply_is_names_and_relations(_: Path, text: str) -> None:
-    told, notes = extraction.said(text)
+    reply, notes = extraction.said(text)
     assert all(number > 0 for number in notes.values())
-    assert len(told.names) == len(set(told.names)) <= 16
-    assert len(told.relations) <= 12
-    lines = [*told.names, *(part for triple in told.relations for part in triple)]
-    assert all(0 < len(name) <= LONGEST_NAME for name in told.names)
+    assert len(reply.names) == len(set(reply.names)) <= 16
+    assert len(reply.relations) <= 12
+    lines = [*reply.names, *(part for triple in reply.relations for part in triple)]
+    assert all(0 < len(name) <= LONGEST_NAME for name in reply.names)
     assert all(line and len(line.splitlines()) == 1 and "\x00" not in line for line in lines)
     "".join(lines).encode()
     extraction.goes_in_circles(Prompt("", (text,)), text)
 
 
 def a_reply_is_questions(_: Path, text: str, most: int) -> None:
-    told, notes = proposed(text, most)
-    assert len(told) <= most
-    assert all(question and len(question.splitlines()) == 1 for question in told)
+    questions, notes = proposed(text, most)
+    assert len(questions) <= most
+    assert all(question and len(question.splitlines()) == 1 for question in questions)
     assert all(number > 0 for number in notes.values())
     pool = Pool()
-    assert pool.questions == [question for question in told if pool.admit(question)]
+    assert pool.questions == [question for question in questions if pool.admit(question)]
 
 
 def _pieces(text: str) -> SplitDocument:
@@ -278,7 +279,7 @@ def a_list_is_points_with_weights(_: Path, text: str, complete: bool) -> None:
     said = [" ".join(text[start:end].split()).casefold() for start, end in spans]
     assert all(said)
     assert len(said) == len(set(said))
-    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert all(span[1] <= other[0] for span, other in pairwise(spans))
     assert all(number > 0 for number in notes.values())
     is_useless_from_here(Prompt("", (text,)), text)
     models = FakeModels(language=FakeLanguageModel(replies=[text]))
@@ -318,15 +319,15 @@ def whatever_the_model_says_an_answer_is_whole(
     assert isinstance(model, Scripted)
     model.script(replies, yes, answer)
     try:
-        found = memory.ask(question, strategy=strategy, max_nodes=6)
+        result = memory.ask(question, strategy=strategy, max_nodes=6)
     except MemgraphRagError as error:
         assert not question.strip() or "\0" in question, error  # noqa: PT017
         return
-    form = answer_form(found)
+    form = answer_form(result)
     assert json.loads(json.dumps(form, allow_nan=False)) == form
-    assert all(len(step.reason.splitlines()) <= 1 for step in found.trace)
-    assert all(TEXTS[cited.document_key, 1][cited.start : cited.end] == cited.quote for cited in found.citations)
-    assert len({step.node.id for step in found.trace}) == len(found.trace)
+    assert all(len(step.reason.splitlines()) <= 1 for step in result.trace)
+    assert all(TEXTS[cited.document_key, 1][cited.start : cited.end] == cited.quote for cited in result.citations)
+    assert len({step.node.id for step in result.trace}) == len(result.trace)
 
 
 # ── what this library wrote, and somebody may have changed ───────────────────────────────────────────────────
@@ -375,20 +376,24 @@ def an_archive_is_stored_or_refused(
         memory.forget(record.id)
     assert not any(memory.stats()["counts"].values())
     lines = (folder / "whole.jsonl").read_text("utf-8").splitlines()
-    found = [json.loads(line) for line in lines]
-    found[place] = _changed(found[place], path, new)
+    entries = [json.loads(line) for line in lines]
+    entries[place] = _changed(entries[place], path, new)
     documents = [
-        json.dumps(one["document"], separators=(",", ":")) if isinstance(one, dict) and "document" in one else None
-        for one in found
+        json.dumps(entry["document"], separators=(",", ":"))
+        if isinstance(entry, dict) and "document" in entry
+        else None
+        for entry in entries
     ]
     if rehashed and None not in documents[1:-1]:  # by somebody who knows how
-        hashes = [hashlib.sha256(one.encode()).hexdigest() for one in documents[1:-1] if one is not None]
-        head = json.dumps(found[0])
-        middle = [f'{{"sha256":"{own}","document":{one}}}' for own, one in zip(hashes, documents[1:-1], strict=True)]
+        hashes = [hashlib.sha256(document.encode()).hexdigest() for document in documents[1:-1] if document is not None]
+        head = json.dumps(entries[0])
+        middle = [
+            f'{{"sha256":"{own}","document":{document}}}' for own, document in zip(hashes, documents[1:-1], strict=True)
+        ]
         foot = json.dumps({"documents": len(hashes), "sha256": hashlib.sha256("".join(hashes).encode()).hexdigest()})
         written = "\n".join([head, *middle, foot, ""]).encode()
     else:
-        written = "\n".join([*map(json.dumps, found), ""]).encode()
+        written = "\n".join([*map(json.dumps, entries), ""]).encode()
     if noise:
         written = written[: round(at * len(written))] + noise + written[round(at * len(written)) + 1 :]
     file = folder / "fuzzed.jsonl"
@@ -428,10 +433,10 @@ def an_entry_is_read_or_as_if_not_there(
     for at, byte in spots:
         spoilt[int(at * len(spoilt)) % len(spoilt)] = byte
     file.write_bytes(spoilt)
-    found = journal.find(KEPT)
-    if found is not None:
-        assert found.attention.shape[0] == len(found.offsets)
-        found.text.encode()
+    entry = journal.find(KEPT)
+    if entry is not None:
+        assert entry.attention.shape[0] == len(entry.offsets)
+        entry.text.encode()
 
 
 FUZZERS: dict[str, Fuzzer] = {

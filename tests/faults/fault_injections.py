@@ -59,14 +59,14 @@ def injections(count: int, *, seed: int = 0) -> Tally:
         if alone.points[key] != beside.points[key]:
             print(f"LOST: {key!r} was summarised otherwise: {beside.points[key]}, not {alone.points[key]}")
             tally.lost += 1
-    for one, other in zip(alone.of_honest, beside.of_honest, strict=True):
-        print(f"of the honest ones: {one.question!r}: {one.text!r}")
-        if _said(one) != _said(other):
-            print(f"LOST: {one.question!r}: {_said(other)}, not {_said(one)}")
+    for answer, other in zip(alone.of_honest, beside.of_honest, strict=True):
+        print(f"of the honest ones: {answer.question!r}: {answer.text!r}")
+        if _said(answer) != _said(other):
+            print(f"LOST: {answer.question!r}: {_said(other)}, not {_said(answer)}")
             tally.lost += 1
-    for one, other, read in zip(alone.of_all, beside.of_all, beside.hostile_read, strict=True):
-        same = "the same" if one.text == other.text else f"{other.text!r}, alone {one.text!r}"
-        print(f"of all, {read} of {len(other.trace)} nodes read are hostile: {one.question!r}: {same}")
+    for answer, other, read in zip(alone.of_all, beside.of_all, beside.hostile_read, strict=True):
+        same = "the same" if answer.text == other.text else f"{other.text!r}, alone {answer.text!r}"
+        print(f"of all, {read} of {len(other.trace)} nodes read are hostile: {answer.question!r}: {same}")
     return tally
 
 
@@ -95,8 +95,8 @@ def _points(memory: Memory, document_id: str) -> Any:
     """Texts of the points of a document, and which node each summarises how much."""
     top = memory._store.top_nodes([document_id])
     edges = memory._store.successors([node.id for node in top])
-    return [node.text for node in top], [(one.source_id, one.target_id, round(one.weight, 3)) for one in edges]
+    return [node.text for node in top], [(edge.source_id, edge.target_id, round(edge.weight, 3)) for edge in edges]
 
 
 def _said(answer: Answer) -> Any:
-    return answer.text, [(one.document_key, one.start, one.end) for one in answer.citations]
+    return answer.text, [(citation.document_key, citation.start, citation.end) for citation in answer.citations]

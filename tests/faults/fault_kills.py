@@ -51,43 +51,43 @@ def context() -> Any:
     return made
 
 
-def act(place: Place, before: State, after: State, told: Connection, again: bool) -> None:
+def act(place: Place, before: State, after: State, sender: Connection, again: bool) -> None:
     """The child: one call, telling of each stage as it begins; with ``again``, once more after Ctrl-C."""
     try:
-        _act(place, before, after, told, again)
+        _act(place, before, after, sender, again)
     except KeyboardInterrupt:
         os._exit(130)
 
 
-def _act(place: Place, before: State, after: State, told: Connection, again: bool) -> None:
+def _act(place: Place, before: State, after: State, sender: Connection, again: bool) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     memory, model = open_journaled(place)
-    model.told = lambda: told.send("prompt")
+    model.told = lambda: sender.send("prompt")
     store = memory._store
     transaction = store._transaction
 
     def begin(*arguments: Any, **options: Any) -> Any:
-        told.send("write")
+        sender.send("write")
         try:
             return transaction(*arguments, **options)
         finally:
-            told.send("written")
+            sender.send("written")
 
     store._transaction = begin  # type: ignore[method-assign]
     with memory:
-        told.send("call")
+        sender.send("call")
         try:
             move(memory, before, after)
         except KeyboardInterrupt:
             if not again:
                 raise
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            told.send("interrupted")
+            sender.send("interrupted")
             key, wanted = changed(before, after)
             if wanted or memory._store.document(key) is not None:  # it is forgotten once
                 move(memory, before, after)
-        told.send("done")
-    told.send("closed")
+        sender.send("done")
+    sender.send("closed")
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class Stage:
 
 def rehearse(made: Any, place: Place, before: State, after: State) -> list[Stage]:
     """How long each stage of the call takes, when nobody disturbs it."""
-    listening, told = made.Pipe(duplex=False)
-    child = made.Process(target=act, args=(place, before, after, told, False))
+    listening, sender = made.Pipe(duplex=False)
+    child = made.Process(target=act, args=(place, before, after, sender, False))
     child.start()
-    told.close()
+    sender.close()
     times = []
     try:
         while True:
@@ -135,10 +135,10 @@ def strike(
     again: bool,
 ) -> Blow:
     """Do the call in a child and send it a signal ``delay_s`` after that stage began."""
-    listening, told = made.Pipe(duplex=False)
-    child = made.Process(target=act, args=(place, before, after, told, again))
+    listening, sender = made.Pipe(duplex=False)
+    child = made.Process(target=act, args=(place, before, after, sender, again))
     child.start()
-    told.close()
+    sender.close()
     words: list[Any] = []
     try:
         while len(words) <= stage.number:
@@ -199,10 +199,10 @@ def _examine(place: Place, world: World, before: State, after: State, struck: Bl
     finished = sum(word == "prompt" for word in struck.words)
     memory, model = open_journaled(place)
     with memory:
-        found = world.graph(memory)
-        state = next((one for one in (before, after) if world.graphs[one] == found), None)
+        graph = world.graph(memory)
+        state = next((candidate for candidate in (before, after) if world.graphs[candidate] == graph), None)
         if state is None:
-            _tell(world, before, after, struck, found)
+            _tell(world, before, after, struck, graph)
             tally.left_over += 1
         elif "done" in struck.words and state != after:
             print(f"LOST: the call from {before} to {after} returned, and is not there")
@@ -243,9 +243,9 @@ def _prompts(before: State, after: State) -> int:
     return _PROMPTS[key, version]
 
 
-def _tell(world: World, before: State, after: State, struck: Blow, found: Any) -> None:
-    print(f"LEFT OVER: from {before} to {after}, killed after {struck.words}: it is {world.name(found)}")
+def _tell(world: World, before: State, after: State, struck: Blow, graph: Any) -> None:
+    print(f"LEFT OVER: from {before} to {after}, killed after {struck.words}: it is {world.name(graph)}")
     for what, place in (("nodes", 0), ("edges", 1)):
         for name, state in (("before", before), ("after", after)):
-            wanted, there = set(world.graphs[state][place]), set(found[place])
+            wanted, there = set(world.graphs[state][place]), set(graph[place])
             print(f"  {what}: {len(there - wanted)} not {name}, {len(wanted - there)} missing of {name}")

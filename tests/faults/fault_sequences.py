@@ -72,9 +72,11 @@ class Sequences(RuleBasedStateMachine):
     @rule(versions=st.tuples(*[st.integers(0, 2)] * len(KEYS)), layers=CHOICE)
     def add_many(self, versions: tuple[int, ...], layers: tuple[str, ...]) -> None:
         wanted = {key: version for key, version in zip(KEYS, versions, strict=True) if version}
-        told = list(self._memories[layers].add_many(Document(TEXTS[key, one], key) for key, one in wanted.items()))
-        assert [receipt.key for receipt in told] == list(wanted)  # type: ignore[union-attr]
-        for receipt, (key, version) in zip(told, wanted.items(), strict=True):
+        receipts = list(
+            self._memories[layers].add_many(Document(TEXTS[key, version], key) for key, version in wanted.items())
+        )
+        assert [receipt.key for receipt in receipts] == list(wanted)  # type: ignore[union-attr]
+        for receipt, (key, version) in zip(receipts, wanted.items(), strict=True):
             self._tags[key] = {}  # a document that is given whole has no metadata if it has none
             assert receipt.stale_questions == self._note(key, version, layers)  # type: ignore[union-attr]
 
@@ -154,8 +156,8 @@ class Sequences(RuleBasedStateMachine):
     @invariant()
     def documents_are_those_that_were_told(self) -> None:
         records = self._store.documents()
-        found = {one.key: (one.characters, frozenset(one.layers), one.metadata) for one in records}
-        assert found == {
+        stored = {record.key: (record.characters, frozenset(record.layers), record.metadata) for record in records}
+        assert stored == {
             key: (len(TEXTS[key, version]), layers, self._tags.get(key, {}))
             for key, (version, layers) in self._held.items()
         }
@@ -176,7 +178,7 @@ class Sequences(RuleBasedStateMachine):
             assert self._memories[()].examine() == []
             for question in self._kept:
                 self._memories[()].forget_question(question)
-            found = whole_graph(self._store, self.place.address)
+            graph = whole_graph(self._store, self.place.address)
             for key in self._held:
                 self._memories[()].forget(key)
             assert whole_graph(self._store, self.place.address) == ([], [])
@@ -184,7 +186,7 @@ class Sequences(RuleBasedStateMachine):
                 self._memories[tuple(sorted(layers))].add(
                     TEXTS[key, version], key=key, metadata=self._tags.get(key, {})
                 )
-            assert found == whole_graph(self._store, self.place.address)
+            assert graph == whole_graph(self._store, self.place.address)
             for key in self._held:
                 self._memories[()].forget(key)
         finally:

@@ -85,8 +85,12 @@ def _does(memory: Memory, before: State, after: State) -> Callable[[], Any]:
     def act() -> Any:
         if before != after:
             return move(memory, before, after)
-        found = memory.search("Who built a wooden box?", mode="hybrid", k=3)
-        return [one.segment.id for one in found], memory.stats(), [one.key for one in memory.documents()]
+        results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
+        return (
+            [evidence.segment.id for evidence in results],
+            memory.stats(),
+            [record.key for record in memory.documents()],
+        )
 
     return act
 
@@ -107,8 +111,8 @@ def short_pauses(place: Place, pid: int, *, seconds: Sequence[float]) -> Tally:
                 wanted = act() if name == "read" else None
                 tally.tried += 1
                 with _held(pid, pause_s, after_s=0.01 * (tally.tried % 3)):
-                    found = act()
-                if (name == "read" and found != wanted) or world.graph(memory) != world.graphs[after]:
+                    answer = act()
+                if (name == "read" and answer != wanted) or world.graph(memory) != world.graphs[after]:
                     print(f"LOST: after a pause of {pause_s} s during {name} there is something else")
                     tally.lost += 1
     return tally
@@ -176,16 +180,16 @@ def _expect_gone(what: str, act: Callable[[], Any], within_s: float, tally: Tall
 def _settle(memory: Memory, world: World, what: str, before: State, after: State, tally: Tally) -> None:
     """The server is back: the graph is the one before or after the call, which then works and leaves nothing double."""
     known = {state: world.graphs[state] for state in (before, after)}
-    found: list[State] = []
+    states: list[State] = []
 
     def is_known() -> bool:
-        found[:] = [state for state, graph in known.items() if graph == world.graph(memory)]
-        return bool(found)
+        states[:] = [state for state, graph in known.items() if graph == world.graph(memory)]
+        return bool(states)
 
     if not until(lambda: _answers(memory) and is_known(), 60):
         print(f"LEFT OVER: after {what} it is {world.name(world.graph(memory))}")
         tally.left_over += 1
-    if after not in found:
+    if after not in states:
         with suppress(DocumentNotFound):  # what the server finished when it went on
             move(memory, before, after)
     if world.graph(memory) != world.graphs[after]:
@@ -254,9 +258,9 @@ def restarted(line: str, *, blows: Sequence[signal.Signals], seed: int = 0) -> T
             for thread in threads:
                 thread.join(240)
             wrong += ["a thread did not end"] * any(thread.is_alive() for thread in threads)
-            found, wanted = world.graph(memory), world.graphs[ROUND[at[0] % (len(ROUND) - 1)]]
-            if found != wanted:
-                print(f"LEFT OVER: after restarts it is {world.name(found)}")
+            graph, wanted = world.graph(memory), world.graphs[ROUND[at[0] % (len(ROUND) - 1)]]
+            if graph != wanted:
+                print(f"LEFT OVER: after restarts it is {world.name(graph)}")
                 tally.left_over += 1
     print(f"restarted: {at[0]} calls that write were done")
     for text in wrong[:10]:

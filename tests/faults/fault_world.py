@@ -95,14 +95,14 @@ class JournaledModel(FakeLanguageModel):
         done = []
         for prompt in prompts:
             key = journal_key(self.name, prompt, max_tokens, stop, schema)
-            found = self._journal.find(key)
-            if found is None:
+            generation = self._journal.find(key)
+            if generation is None:
                 time.sleep(SECONDS_PER_PROMPT)
-                (found,) = super().generate([prompt], max_tokens=max_tokens, stop=stop, schema=schema)
-                self._journal.keep(key, found)
+                (generation,) = super().generate([prompt], max_tokens=max_tokens, stop=stop, schema=schema)
+                self._journal.keep(key, generation)
                 self.written += 1
                 self.told()
-            done.append(found)
+            done.append(generation)
         return done
 
 
@@ -169,8 +169,8 @@ def _all_states() -> Iterator[State]:
 
 
 def _single_moves(held: State, wanted: State) -> Iterator[State]:
-    for place, (one, other) in enumerate(zip(held, wanted, strict=True)):
-        if one != other:
+    for place, (version, other) in enumerate(zip(held, wanted, strict=True)):
+        if version != other:
             held = (*held[:place], other, *held[place + 1 :])
             yield held
 

@@ -41,14 +41,15 @@ def without_ids(memory: Memory) -> object:
     """What a memory holds, in a form that does not depend on its namespace."""
     held = graph_of(memory)
     names = {record.id: record.key for record in held["documents"]}
-    nodes = {one.id: (names[one.document_id], one.level, one.index, one.text) for one in held["nodes"].values()}
-    entities = {one.id: (one.normal, one.name, one.kinds) for one in held["entities"]}
+    nodes = {node.id: (names[node.document_id], node.level, node.index, node.text) for node in held["nodes"].values()}
+    entities = {entity.id: (entity.normal, entity.name, entity.kinds) for entity in held["entities"]}
     return (
         [replace(record, id="") for record in held["documents"]],
         sorted(nodes.values()),
         {(nodes[source], nodes[target]): weight for (source, target), weight in held["edges"].items()},
         sorted(
-            (nodes[one.id], one.embedding, sorted(map(entities.__getitem__, one.entities))) for one in held["indexed"]
+            (nodes[segment.id], segment.embedding, sorted(map(entities.__getitem__, segment.entities)))
+            for segment in held["indexed"]
         ),
         sorted(entities.values()),
         held["counts"],
@@ -69,7 +70,9 @@ def test_a_round_trip_is_exact(place: Place, tmp_path: Path) -> None:
         receipts = list(memory.import_from(file))
 
         assert World(place).graph(memory) == graph
-        assert [memory._store.counts(one.document_id) for one in receipts] == [one.counts for one in receipts]
+        assert [memory._store.counts(receipt.document_id) for receipt in receipts] == [
+            receipt.counts for receipt in receipts
+        ]
         assert memory.ask("Who built a wooden box?").citations
         again = tmp_path / "again.jsonl"
         memory.export_to(again)
@@ -98,12 +101,12 @@ def test_what_is_stored_just_so_stays_with_its_questions(place: Place, tmp_path:
         memory.add(TEXTS[KEYS[0], 1], key=KEYS[0])
         memory.ask("Who built a wooden box?", documents=[KEYS[1]], keep_trace=True)
 
-        told = {receipt.key: (receipt.action, dict(receipt.counts)) for receipt in memory.import_from(file)}
+        outcomes = {receipt.key: (receipt.action, dict(receipt.counts)) for receipt in memory.import_from(file)}
 
-        assert {key for key, (action, _) in told.items() if action is not Action.UNCHANGED} == {KEYS[0]}
-        assert told[KEYS[0]][0] is Action.REPLACED
+        assert {key for key, (action, _) in outcomes.items() if action is not Action.UNCHANGED} == {KEYS[0]}
+        assert outcomes[KEYS[0]][0] is Action.REPLACED
         assert {record.key: memory._store.counts(record.id) for record in memory.documents()} == {
-            key: counts for key, (_, counts) in told.items()
+            key: counts for key, (_, counts) in outcomes.items()
         }
         assert len(memory.questions()) == 1
         again = tmp_path / "again.jsonl"
@@ -157,10 +160,10 @@ def changed(lines: list[str], change: Callable[[list[dict[str, Any]]], None]) ->
     """The archive of these lines with its documents changed, and everything hashed again."""
     documents = [json.loads(line)["document"] for line in lines[1:-1]]
     change(documents)
-    written = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in documents]
-    hashes = [hashlib.sha256(one.encode()).hexdigest() for one in written]
+    written = [json.dumps(document, ensure_ascii=False, separators=(",", ":")) for document in documents]
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in written]
     whole = hashlib.sha256("".join(hashes).encode()).hexdigest()
-    middle = [f'{{"sha256":"{own}","document":{one}}}' for own, one in zip(hashes, written, strict=True)]
+    middle = [f'{{"sha256":"{own}","document":{text}}}' for own, text in zip(hashes, written, strict=True)]
     return "\n".join([lines[0], *middle, json.dumps({"documents": len(hashes), "sha256": whole}), ""])
 
 
@@ -181,7 +184,7 @@ def of_last(change: Callable[[dict[str, Any]], object]) -> Callable[[list[dict[s
     """The change of the last document that has points and mentions, which nothing precedes in the file's check."""
 
     def change_one(documents: list[dict[str, Any]]) -> None:
-        change(next(one for one in reversed(documents) if one["points"] and one["mentions"]))
+        change(next(document for document in reversed(documents) if document["points"] and document["mentions"]))
 
     return change_one
 
@@ -380,10 +383,10 @@ def test_only_regular_files_are_replaced_and_links_are_followed(place: Place, tm
             with pytest.raises(DocumentError):
                 memory.export_to(other)
         assert stat.S_ISFIFO(pipe.stat().st_mode)
-        for one, target in ((link, "target.jsonl"), (dangling, "new.jsonl")):
-            assert memory.export_to(one) == len(KEYS) + 2
-            assert one.is_symlink()
-            assert (tmp_path / target).stat().st_size == one.stat().st_size > 1000
+        for path, target in ((link, "target.jsonl"), (dangling, "new.jsonl")):
+            assert memory.export_to(path) == len(KEYS) + 2
+            assert path.is_symlink()
+            assert (tmp_path / target).stat().st_size == path.stat().st_size > 1000
 
 
 @embedded

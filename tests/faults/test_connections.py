@@ -136,9 +136,9 @@ def test_a_deadlock_between_writers_resolves_itself(place: Place) -> None:
             writer.start()
         for writer in writers:
             writer.join(60)
-        found = connection.read("locks", lambda execute: execute(TIMES, {"namespace": place.namespace}))
+        rows = connection.read("locks", lambda execute: execute(TIMES, {"namespace": place.namespace}))
     finally:
         connection.close()
     assert failed == []
-    assert [row["times"] for row in found] == [2, 2]
+    assert [row["times"] for row in rows] == [2, 2]
     assert len(tries) > 2, "there was no deadlock"

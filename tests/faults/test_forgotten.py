@@ -57,8 +57,8 @@ def test_no_query_finds_what_is_forgotten(place: Place) -> None:
             assert memory.search("Quixote and Wellington", mode=mode)  # type: ignore[arg-type]
         forget(memory)
         for mode in ("graph", "hybrid", "keywords", "vector"):
-            found = memory.search("Zanzibar Quixote Wellington elephants", mode=mode, k=50)  # type: ignore[arg-type]
-            assert not [one for one in found if any(word in one.segment.text for word in SECRETS)]
+            results = memory.search("Zanzibar Quixote Wellington elephants", mode=mode, k=50)  # type: ignore[arg-type]
+            assert not [evidence for evidence in results if any(word in evidence.segment.text for word in SECRETS)]
         assert [question.text for question in memory.questions()] == [KEPT]
         assert not [record for record in memory.documents() if any(word in repr(record) for word in SECRETS)]
         nodes, edges = World(place).graph(memory)
@@ -107,7 +107,7 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         other.add(TEXTS["mill", 1], key="mill")
         fill(memory)
         forget(memory)
-        graphs = [World(one).graph(held) for one, held in ((place, memory), (place, other))]
+        graphs = [World(own_place).graph(held) for own_place, held in ((place, memory), (place, other))]
         version, kept = memory._store.version(), memory.question(KEPT)
         assert kept
         assert any(step.p_yes is None for step in kept.answer.trace)
@@ -116,7 +116,7 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         memory.purge()
 
         assert files_with(folder, *SECRETS) == []
-        assert [World(one).graph(held) for one, held in ((place, memory), (place, other))] == graphs
+        assert [World(own_place).graph(held) for own_place, held in ((place, memory), (place, other))] == graphs
         assert memory._store.version() == version
         assert memory.question(KEPT) == kept
         kept_files = {f"notes.lbug{suffix}" for suffix in ("", ".wal", ".in_use")}
@@ -151,11 +151,11 @@ def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch:
         assert World(place).graph(memory) == graph
 
 
-def purge_in_a_child(place: Place, told: Connection) -> None:
+def purge_in_a_child(place: Place, sender: Connection) -> None:
     memory, _ = open_journaled(place)
-    told.send("begin")
+    sender.send("begin")
     memory.purge()
-    told.send("end")
+    sender.send("end")
     os._exit(0)
 
 
@@ -168,10 +168,10 @@ def test_a_purge_that_is_killed_leaves_the_same_graph(place: Place) -> None:
         graph = World(place).graph(memory)
     made, folder = context(), Path(place.address["address"]).parent
     for moment in range(8):
-        listening, told = made.Pipe(duplex=False)
-        child = made.Process(target=purge_in_a_child, args=(place, told))
+        listening, sender = made.Pipe(duplex=False)
+        child = made.Process(target=purge_in_a_child, args=(place, sender))
         child.start()
-        told.close()
+        sender.close()
         assert listening.recv() == "begin"
         listening.poll(0.02 * moment)
         os.kill(child.pid, signal.SIGKILL)
@@ -185,7 +185,7 @@ def test_a_purge_that_is_killed_leaves_the_same_graph(place: Place) -> None:
             assert World(place).graph(memory) == graph
 
 
-def stop_while_filling(place: Place, told: Connection) -> None:
+def stop_while_filling(place: Place, sender: Connection) -> None:
     """Be killed when the new file holds everything and stands beside the old one."""
     memory, _ = open_journaled(place)
     ladybug_file._replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

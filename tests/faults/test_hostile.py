@@ -57,7 +57,9 @@ def test_injections_change_nothing_of_other_documents(place: Place) -> None:
         assert list(_answers(memory)) == answers
         assert memory.settings.model_dump() == settings
         assert elsewhere.graph(other) == private
-        assert "private" not in {one.document_key for one in memory.search("Nobody else may read this", k=500)}
+        assert "private" not in {
+            evidence.document_key for evidence in memory.search("Nobody else may read this", k=500)
+        }
         for name in INJECTIONS:
             memory.forget(f"evil: {name}")
         assert world.graph(memory) == before
@@ -177,7 +179,7 @@ def test_the_time_for_a_page_grows_with_its_length(kind: str, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", LINES)
 def test_the_time_for_a_line_grows_with_its_length(kind: str) -> None:
     text = LINES[kind](200_000)
-    assert seconds(lambda: split(text, count_tokens=lambda texts: [len(one) // 4 + 1 for one in texts])) < 10
+    assert seconds(lambda: split(text, count_tokens=lambda texts: [len(piece) // 4 + 1 for piece in texts])) < 10
 
 
 def packed(content: bytes, pages: int) -> bytes:

@@ -38,7 +38,7 @@ QUESTION = "Who built a wooden box in Zanzibar?"
 def both(place: Place) -> Iterator[tuple[tuple[Memory, Place], tuple[Memory, Place]]]:
     """Mine and yours: the same keys and texts, but for one word in yours."""
     places = place, replace(place, namespace=f"{place.namespace}-yours")
-    mine, yours = (open_journaled(one)[0] for one in places)
+    mine, yours = (open_journaled(own_place)[0] for own_place in places)
     with mine, yours:
         for key in KEYS:
             mine.add(TEXTS[key, 1], key=key, title=key)
@@ -57,14 +57,14 @@ def ids_of(memory: Memory) -> list[str]:
     segments = [segment.id for document_id in documents for segment in store.segments_of(document_id)]
     tops = [node.id for node in store.top_nodes(documents)]
     indexed = store.indexed_segments(since=-1)
-    entities = sorted({one for segment in indexed for one in (*segment.entities, *segment.titles)})
+    entities = sorted({entity for segment in indexed for entity in (*segment.entities, *segment.titles)})
     return [*documents, *segments, *tops, *entities, *(question.id for question in store.questions())]
 
 
 def leaks(answer: object, foreign: list[str]) -> list[str]:
     """What of the other's is in an answer."""
     shown = repr(answer)
-    return [one for one in (*foreign, MARK) if one in shown]
+    return [text for text in (*foreign, MARK) if text in shown]
 
 
 def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], object]]:
@@ -72,9 +72,9 @@ def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], o
     calls: dict[str, Callable[[], object]] = {
         "documents": memory.documents,
         "stats": memory.stats,
-        "get": lambda: [memory.get(one) for one in foreign],
+        "get": lambda: [memory.get(node_id) for node_id in foreign],
         "questions": memory.questions,
-        "question": lambda: [memory.question(one) for one in (QUESTION, *foreign)],
+        "question": lambda: [memory.question(question) for question in (QUESTION, *foreign)],
         "around": lambda: [memory.around(key) for key in (*KEYS, "Ann", "Tom")],
     }
     for mode in ("graph", "hybrid", "keywords", "vector"):
@@ -108,9 +108,9 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
         with pytest.raises(QuestionNotFound):
             mine.forget_question(name)
     for name in (MARK, MARK[:-1], QUESTION):
-        with pytest.raises(DocumentNotFound) as told:
+        with pytest.raises(DocumentNotFound) as raised:
             mine.around(name)
-        assert leaks(told.value.near, foreign) == [], "what is near is looked for at home"
+        assert leaks(raised.value.near, foreign) == [], "what is near is looked for at home"
 
 
 def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
@@ -128,7 +128,7 @@ def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
         assert world.graph(yours) == before
     assert not any(mine.stats()["counts"].values())
     assert yours._store.version() == version
-    assert {one.document_key for one in yours.search(QUESTION, k=99)} == set(KEYS)
+    assert {evidence.document_key for evidence in yours.search(QUESTION, k=99)} == set(KEYS)
 
 
 # ── every statement ──────────────────────────────────────────────────────────────────────────────────────────
@@ -194,15 +194,15 @@ def test_no_statement_reads_or_changes_the_other(both: Any, engine: str, place: 
             statement = queries.statement(name, dialect_of(engine))
         except FileNotFoundError:  # of the other engine
             continue
-        for one in foreign if "rows" in statement.params else foreign[:1]:
-            given = values(statement, mine.namespace, [one, *foreign], yours.namespace)
+        for foreign_id in foreign if "rows" in statement.params else foreign[:1]:
+            given = values(statement, mine.namespace, [foreign_id, *foreign], yours.namespace)
             if "rows" in given:
-                given["rows"] = _as_rows(statement, engine, rows_of(one))
+                given["rows"] = _as_rows(statement, engine, rows_of(foreign_id))
             with suppress(RuntimeError, MemgraphRagError, Neo4jError):  # an id that is taken, for one
-                found = _run(mine, engine, place, statement, given)
+                answer = _run(mine, engine, place, statement, given)
                 if name == "read/find_near_names":  # which says of each given row, by its id, what is near
-                    found = [row.get("near", row) for row in found]
-                assert leaks(found, [*foreign, yours.namespace + "'"]) == [], name
+                    answer = [row.get("near", row) for row in answer]
+                assert leaks(answer, [*foreign, yours.namespace + "'"]) == [], name
                 tried += 1
         if name.startswith("write/"):
             assert world.graph(yours) == before, name

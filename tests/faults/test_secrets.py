@@ -24,9 +24,9 @@ on_a_server = pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
 
 def shown(error: BaseException) -> str:
     """All that a tool could show of an error: messages, causes, and the variables of every frame of ours."""
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
     here = Path(__file__).name
-    return "\n".join(part for part in told.format() if here not in part) + repr(vars(error))
+    return "\n".join(part for part in report.format() if here not in part) + repr(vars(error))
 
 
 def test_nobody_answers_and_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:

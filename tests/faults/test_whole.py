@@ -46,11 +46,11 @@ def seen(memory: Memory, number: int) -> tuple[State, list[str]]:
 def test_a_reader_sees_documents_whole(place: Place, engine: str, before: State, after: State) -> None:
     memory, _ = open_journaled(place)
     elsewhere = memory if engine == "ladybug" else open_journaled(place)[0]  # a file has one memory
-    found: list[tuple[State, list[str]]] = []
+    sightings: list[tuple[State, list[str]]] = []
     readers: list[threading.Thread] = []
 
     def read() -> None:
-        found.append(seen(elsewhere, len(readers)))
+        sightings.append(seen(elsewhere, len(readers)))
 
     def watched(do: Callable[..., Any]) -> Callable[..., Any]:
         def done(*arguments: Any, **given: Any) -> Any:
@@ -77,10 +77,10 @@ def test_a_reader_sees_documents_whole(place: Place, engine: str, before: State,
         move(memory, before, after)
         for reader in readers:
             reader.join(60)
-        found.append(seen(elsewhere, 0))
+        sightings.append(seen(elsewhere, 0))
         del store._transaction  # type: ignore[attr-defined]
         move(memory, after, (0, 0, 0))
-    assert len(found) == len(readers) + 1 > 4
-    assert [torn for _, torn in found if torn] == []
-    assert {state for state, _ in found} <= {before, after}
-    assert found[-1][0] == after
+    assert len(sightings) == len(readers) + 1 > 4
+    assert [torn for _, torn in sightings if torn] == []
+    assert {state for state, _ in sightings} <= {before, after}
+    assert sightings[-1][0] == after

@@ -159,8 +159,8 @@ def test_progress_counts_segments() -> None:
 )
 def test_a_title_names_an_entity_with_and_without_its_parenthesis(title: str, normals: list[str]) -> None:
     (rows,) = build(document("d", "x", title=title))
-    assert [one.normal for one in rows.titles] == normals
-    assert all(one.surface in title for one in rows.titles)
+    assert [row.normal for row in rows.titles] == normals
+    assert all(row.surface in title for row in rows.titles)
 
 
 def test_a_title_and_a_mention_of_one_name_are_one_entity() -> None:

@@ -339,16 +339,16 @@ def test_batches_keep_to_the_models_own_window() -> None:
 
 
 def test_progress_tells_level_and_batches() -> None:
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     build(
         PointsLayer(batch_tokens=768),
         FakeLanguageModel(),
         ("d", segments("d", 12)),
-        progress=lambda *what: told.append(what),
+        progress=lambda *what: reports.append(what),
     )
-    first = [(done, total) for what, done, total in told if what == "summarising, level 1"]
+    first = [(done, total) for what, done, total in reports if what == "summarising, level 1"]
     assert first == [(done, len(first)) for done in range(1, len(first) + 1)]
-    assert told[-1] == ("summarising, level 2", 1, 1)
+    assert reports[-1] == ("summarising, level 2", 1, 1)
 
 
 # ── odd output ───────────────────────────────────────────────────────────────────────────────────────────────

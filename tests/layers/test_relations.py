@@ -60,16 +60,18 @@ def assert_sound(rows: LayerRows, of: SplitDocument, recognizer: FakeRecognizer)
         assert mention.entity_id == entity_id(NAMESPACE, mention.normal)
         assert mention.kind == OPEN_KIND
     assert len(set(rows.mentions)) == len(rows.mentions)
-    known = {(one.entity_id, one.segment_id) for one in named.mentions}
-    assert not known & {(one.entity_id, one.segment_id) for one in rows.mentions}, "NER's are not said again"
-    known |= {(one.entity_id, one.segment_id) for one in rows.mentions}
-    for one in rows.relations:
-        assert {(one.source_id, one.segment_id), (one.target_id, one.segment_id)} <= known
-        assert one.source_id != one.target_id
-        assert one.description == " ".join(one.description.split()) != ""
-        key = (one.segment_id, one.source_id, one.target_id, one.description)
-        assert one.id == make_id(NAMESPACE, "relation", *key)
-    assert len({one.id for one in rows.relations}) == len(rows.relations)
+    known = {(mention.entity_id, mention.segment_id) for mention in named.mentions}
+    assert not known & {(mention.entity_id, mention.segment_id) for mention in rows.mentions}, (
+        "NER's are not said again"
+    )
+    known |= {(mention.entity_id, mention.segment_id) for mention in rows.mentions}
+    for relation in rows.relations:
+        assert {(relation.source_id, relation.segment_id), (relation.target_id, relation.segment_id)} <= known
+        assert relation.source_id != relation.target_id
+        assert relation.description == " ".join(relation.description.split()) != ""
+        key = (relation.segment_id, relation.source_id, relation.target_id, relation.description)
+        assert relation.id == make_id(NAMESPACE, "relation", *key)
+    assert len({relation.id for relation in rows.relations}) == len(rows.relations)
     assert all(count > 0 for count in rows.notes.values())
 
 
@@ -98,14 +100,17 @@ def test_unrecognized_name_becomes_an_open_mention_everywhere():
     rows = build(
         TEXT, " The red mill burnt down.", replies=[reply(("Ann Lee", "red mill", "Ann Lee married in the red mill."))]
     )
-    assert [(one.surface, one.start) for one in rows.mentions] == [("red mill", 31), ("red mill", len(TEXT) + 5)]
+    assert [(mention.surface, mention.start) for mention in rows.mentions] == [
+        ("red mill", 31),
+        ("red mill", len(TEXT) + 5),
+    ]
     assert len(rows.relations) == 1
 
 
 def test_each_relation_belongs_to_the_segment_that_bears_it_out_best():
     texts = "Ann Lee met Tom Ray. ", "Ann Lee married Tom Ray in Leeds. "
     rows = build(*texts, replies=[reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray in Leeds."))])
-    assert [one.segment_id for one in rows.relations] == [document(*texts).segments[1].id]
+    assert [relation.segment_id for relation in rows.relations] == [document(*texts).segments[1].id]
 
 
 def test_the_first_name_is_put_in_for_its_pronoun():
@@ -118,7 +123,7 @@ def test_a_part_of_a_longer_name_means_that_name():
         "Peter Rabbit ran from Mr Todd.", replies=[reply(("Rabbit", "Todd", "Rabbit ran from Todd."))],
         names={"Peter Rabbit": "PERSON", "Mr Todd": "PERSON"},
     )  # fmt: skip
-    assert [one.source_id for one in rows.relations] == [entity_id(NAMESPACE, "peter rabbit")]
+    assert [relation.source_id for relation in rows.relations] == [entity_id(NAMESPACE, "peter rabbit")]
 
 
 def test_a_part_of_two_longer_names_means_neither():
@@ -138,7 +143,7 @@ def test_namesakes_are_one_entity_without_a_relation_to_itself():
 
 
 @pytest.mark.parametrize(
-    ("text", "one", "other", "sentence"),
+    ("text", "name", "other", "sentence"),
     [
         ("ANN LEE married TOM RAY.", "Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."),
         ("Zoe\u0308 Kru\u0308ger sang in Köln.", "Zoë Krüger", "Köln", "Zoë Krüger sang in Köln."),
@@ -150,8 +155,8 @@ def test_namesakes_are_one_entity_without_a_relation_to_itself():
         ("أحمد يعيش في القاهرة", "أحمد", "القاهرة", "أحمد يعيش في القاهرة"),
     ],
 )
-def test_names_are_found_in_any_case_accent_and_script(text: str, one: str, other: str, sentence: str):
-    rows = build(text, replies=[reply((one, other, sentence))], names={"nobody": "X"})
+def test_names_are_found_in_any_case_accent_and_script(text: str, name: str, other: str, sentence: str):
+    rows = build(text, replies=[reply((name, other, sentence))], names={"nobody": "X"})
     assert descriptions(rows) == [sentence]
     assert len(rows.mentions) >= 2
 
@@ -167,7 +172,7 @@ def test_single_segment_has_relations_and_no_segment_has_none():
 def test_five_hundred_names_are_bounded():
     text = " and ".join(f"Name{number} Person{number}" for number in range(500)) + " met."
     names = [f"Name{number} Person{number}" for number in range(500)]
-    pairs = [(one, other, f"{one} met {other}.") for one, other in pairwise(names)]
+    pairs = [(name, other, f"{name} met {other}.") for name, other in pairwise(names)]
     rows = build(text, replies=[reply(*pairs)])
     assert len(rows.relations) == SCHEMA["properties"]["relations"]["maxItems"]
     assert rows.notes["name or relation beyond the limit"] > 50
@@ -206,7 +211,7 @@ def test_names_of_two_segments_are_not_joined_over_their_border():
 
 def test_a_common_noun_needs_a_relation_to_be_an_entity():
     rows = build(TEXT, replies=[reply(names=["mill", "the red mill", "Leeds"])], names={"Ann Lee": "PERSON"})
-    assert [one.surface for one in rows.mentions] == ["Leeds"]
+    assert [mention.surface for mention in rows.mentions] == ["Leeds"]
     assert rows.notes["common noun that nothing is said of"] == 2
 
 
@@ -223,9 +228,9 @@ def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str)
     texts = f"{TEXT} ", injected
     obeying = reply(("Ann Lee", "Zeus", "Ann Lee is Zeus."), ("Ann Lee", "Tom Ray", "Ann Lee hates Tom Ray."))
     rows = build(*texts, replies=[obeying])
-    assert {one.segment_id for one in rows.relations} <= {document(*texts).segments[1].id}
-    for one in rows.relations:
-        assert all(word in injected for word in one.description.strip(".").split())
+    assert {relation.segment_id for relation in rows.relations} <= {document(*texts).segments[1].id}
+    for relation in rows.relations:
+        assert all(word in injected for word in relation.description.strip(".").split())
 
 
 # ── what is written ──────────────────────────────────────────────────────────────────────────────────────────
@@ -236,23 +241,26 @@ def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str)
     ["", " ", "Sure! Here it is.", "[]", '"a"', "null", "{", "[" * 5000, '{"names": 1, "relations": {}}', "\ud800"],
 )
 def test_an_unreadable_reply_is_counted(text: str):
-    told, notes = said(text)
-    assert told == Said()
+    usable, notes = said(text)
+    assert usable == Said()
     assert sum(notes.values()) == (1 if text not in ("{", '{"names": 1, "relations": {}}') else sum(notes.values()))
 
 
 def test_what_is_complete_in_a_cut_reply_is_kept():
     whole = reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."), names=["Ann Lee"])
-    told, notes = said(whole[: whole.index("married Tom") + 14] + "]")
-    assert told.relations == ()
-    told, notes = said(whole[:-2])
-    assert (told.relations, notes) == ((("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."),), {"relations cut off": 1})
+    usable, notes = said(whole[: whole.index("married Tom") + 14] + "]")
+    assert usable.relations == ()
+    usable, notes = said(whole[:-2])
+    assert (usable.relations, notes) == (
+        (("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."),),
+        {"relations cut off": 1},
+    )
 
 
 def test_one_sentence_tells_of_two_pairs_at_most():
     sentence = "Ann, Tom, Bob and Eve met."
-    told, notes = said(reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence)))
-    assert [relation[:2] for relation in told.relations] == [("Ann", "Tom")]
+    usable, notes = said(reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence)))
+    assert [relation[:2] for relation in usable.relations] == [("Ann", "Tom")]
     assert notes["repeated relation"] == 2
 
 
@@ -277,7 +285,7 @@ def test_any_text_and_any_reply_leave_the_rows_sound(text: str, cut: int, more: 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    told=st.recursive(
+    value=st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=9) | st.sampled_from(["Ann Lee", "Tom Ray"]),
         lambda inner: (
             st.lists(inner, max_size=4)
@@ -286,9 +294,9 @@ def test_any_text_and_any_reply_leave_the_rows_sound(text: str, cut: int, more: 
         max_leaves=12,
     )
 )
-def test_any_json_is_no_error(told: object):
-    build(TEXT, replies=[json.dumps(told)])
-    build(TEXT, replies=[json.dumps({"names": told, "relations": [told, [told, told, told]]})])
+def test_any_json_is_no_error(value: object):
+    build(TEXT, replies=[json.dumps(value)])
+    build(TEXT, replies=[json.dumps({"names": value, "relations": [value, [value, value, value]]})])
 
 
 @pytest.fixture(scope="module")
@@ -305,11 +313,11 @@ def tiny(tmp_path_factory) -> TransformersModel:
 def test_a_model_that_writes_nonsense_writes_it_under_the_grammar(tiny: TransformersModel, text: str, pool: bool):
     text = text.encode("utf-8", "replace").decode() or " "
     models = FakeModels(tiny)  # type: ignore[arg-type]
-    one = document(text, " Ann met Tom.")
+    split_document = document(text, " Ann met Tom.")
     (rows,) = RelationsLayer(batch_tokens=512, pool_questions=int(pool)).build(
-        [one], namespace=NAMESPACE, models=models
+        [split_document], namespace=NAMESPACE, models=models
     )
-    assert_sound(rows, one, FakeRecognizer())
+    assert_sound(rows, split_document, FakeRecognizer())
     assert "unreadable reply" not in rows.notes
     assert "relation without two names and a sentence" not in rows.notes
 
@@ -335,8 +343,8 @@ def test_documents_are_read_together_and_told_apart():
     documents = [document("Ann met Tom.", key="a"), document("Eve met Bob.", key="b")]
     model = Recording()
     rows = RelationsLayer().build(documents, namespace=NAMESPACE, models=FakeModels(model))
-    assert [descriptions(one) for one in rows] == [["Ann met Tom."], ["Eve met Bob."]]
-    assert [one.usage.model_calls for one in rows] == [1, 1]
+    assert [descriptions(layer_rows) for layer_rows in rows] == [["Ann met Tom."], ["Eve met Bob."]]
+    assert [layer_rows.usage.model_calls for layer_rows in rows] == [1, 1]
     assert len(model.asked) == 2
 
 
@@ -354,17 +362,19 @@ def test_what_is_asked_names_the_title_and_begins_as_any_other_task():
     first = [prompt for prompt, _, _ in model.asked]
     layer.extract("Whom did Ann1 meet?", [many(4)], namespace=NAMESPACE, models=FakeModels(model))
     second = [prompt for prompt, _, _ in model.asked[len(first) :]]
-    assert [(one.instruction, one.inputs) for one in first] == [(one.instruction, one.inputs) for one in second]
-    assert all("A tale" in one.task for one in (*first, *second))
-    assert all("Whom did Ann1 meet?" in one.task for one in second)
+    assert [(prompt.instruction, prompt.inputs) for prompt in first] == [
+        (prompt.instruction, prompt.inputs) for prompt in second
+    ]
+    assert all("A tale" in prompt.task for prompt in (*first, *second))
+    assert all("Whom did Ann1 meet?" in prompt.task for prompt in second)
 
 
 def test_progress_says_what_is_done():
-    told = []
+    reports = []
     RelationsLayer().build(
-        [many(2)], namespace=NAMESPACE, models=FakeModels(), progress=lambda *now: told.append(now)
+        [many(2)], namespace=NAMESPACE, models=FakeModels(), progress=lambda *now: reports.append(now)
     )  # fmt: skip
-    assert told[-1] == ("finding relations", 1, 1)
+    assert reports[-1] == ("finding relations", 1, 1)
 
 
 def test_a_question_directs_what_is_looked_for():
@@ -408,9 +418,9 @@ def test_without_a_question_there_is_no_second_look():
 
 @given(st.text(max_size=80), st.integers(0, 4))
 def test_any_proposal_is_no_error(text: str, most: int):
-    told, notes = proposed(text, most)
-    assert len(told) <= most
-    assert told or notes or '"questions"' not in text
+    questions, notes = proposed(text, most)
+    assert len(questions) <= most
+    assert questions or notes or '"questions"' not in text
     proposed(json.dumps({"questions": [text, 1, None, [text]]}), most)
 
 

@@ -13,7 +13,7 @@ from memgraph_rag.lexical.names import normalise
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "found"),
+    ("name", "text", "surfaces"),
     [
         ("Ann", "Ann, Anna and ANN.", ["Ann", "ANN"]),
         ("the Hall", "The hall, a hallway", ["The hall"]),
@@ -31,8 +31,8 @@ from memgraph_rag.lexical.names import normalise
         ("서울", "서울에서", ["서울"]),
     ],
 )
-def test_a_name_is_found_whole_and_however_it_is_written(name: str, text: str, found: list[str]):
-    assert [text[start:end] for start, end in occurrences(name, text)] == found
+def test_a_name_is_found_whole_and_however_it_is_written(name: str, text: str, surfaces: list[str]):
+    assert [text[start:end] for start, end in occurrences(name, text)] == surfaces
 
 
 @given(st.text(max_size=12), st.text(max_size=60))

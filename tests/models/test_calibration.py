@@ -85,15 +85,15 @@ def test_it_ranks_where_the_mean_of_all_heads_does_not(fitted) -> None:
     assert fitted.measured["attention_recall"].mean > 0.9
     assert fitted.measured["plain_auc"].mean < 0.7
     assert fitted.measured["auc_gain"].low > 0
-    for name, one in fitted.measured.items():
-        assert one.low <= one.mean <= one.high, name
+    for name, measure in fitted.measured.items():
+        assert measure.low <= measure.mean <= measure.high, name
 
 
 def test_what_is_told_was_measured_on_other_questions() -> None:
     """With noise, the best of many heads looks good on the questions that chose it, and nowhere else."""
-    told = fit(readings(lift=1.0), heads=1, seed=0).measured["attention_auc"]
-    assert told.low < 0.5 < told.high + 0.05
-    assert max(0.0, 2 * told.low - 1) == 0
+    auc = fit(readings(lift=1.0), heads=1, seed=0).measured["attention_auc"]
+    assert auc.low < 0.5 < auc.high + 0.05
+    assert max(0.0, 2 * auc.low - 1) == 0
 
 
 def test_a_head_that_sees_nothing_is_not_chosen() -> None:
@@ -106,7 +106,7 @@ def test_a_head_that_sees_nothing_is_not_chosen() -> None:
 
 
 def test_the_threshold_parts_enough_from_too_little() -> None:
-    clear = [replace(one, p_yes=Verdicts(0.8, 0.6, 0.9, 0.1)) for one in readings()]
+    clear = [replace(reading, p_yes=Verdicts(0.8, 0.6, 0.9, 0.1)) for reading in readings()]
     fitted = fit(clear, heads=1, seed=0)
     assert 0.6 < fitted.yes_threshold < 0.8
     assert fitted.measured["yes_auc"].mean == 1
@@ -124,7 +124,7 @@ def test_a_yes_that_says_nothing_keeps_the_papers_threshold(yes: float) -> None:
 
 def test_questions_whose_answer_was_cut_are_not_asked() -> None:
     some = readings()
-    cut = [replace(one, p_yes=None) for one in readings(20, seed=8)]
+    cut = [replace(reading, p_yes=None) for reading in readings(20, seed=8)]
     assert fit([*some, *cut], heads=1, seed=0).measured["yes_auc"].mean > 0.5
     with pytest.raises(ModelError, match="larger --cut"):
         fit([*some[:9], *cut], heads=1, seed=0)
@@ -136,7 +136,7 @@ def test_too_few_questions_are_refused() -> None:
 
 
 def test_no_attention_is_refused() -> None:
-    blind = [replace(one, attention=np.zeros_like(one.attention)) for one in readings(10)]
+    blind = [replace(reading, attention=np.zeros_like(reading.attention)) for reading in readings(10)]
     with pytest.raises(ModelError, match="cannot be calibrated"):
         fit(blind, heads=1, seed=0)
 
@@ -190,10 +190,10 @@ def test_a_session_uses_the_calibration(tiny, folder, passes) -> None:
 
 
 def test_reading_by_head_is_reading(tiny) -> None:
-    with tiny.open_session(QUESTION) as one, tiny.open_session(QUESTION) as other:
-        by_head, depths = one.read_by_head(TEXTS)
+    with tiny.open_session(QUESTION) as session, tiny.open_session(QUESTION) as other:
+        by_head, depths = session.read_by_head(TEXTS)
         np.testing.assert_allclose(by_head.mean(axis=(1, 2)), other.append(TEXTS), rtol=1e-5)
-        assert one.tokens_left == other.tokens_left
+        assert session.tokens_left == other.tokens_left
         lengths = [len(tiny.tokens.nodes([text])[0]) for text in TEXTS]
         assert np.diff(depths) == pytest.approx([(a + b) / 2 for a, b in pairwise(lengths)], abs=2)
         assert 0 < depths[0] - lengths[0] / 2 < 40
@@ -201,14 +201,14 @@ def test_reading_by_head_is_reading(tiny) -> None:
 
 def test_a_model_is_calibrated_from_questions(tiny, tmp_path) -> None:
     asked = [LabelledQuestion(f"{QUESTION} {number}", (TEXTS[1],), (TEXTS[0], TEXTS[2]), True) for number in range(10)]
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     plan = Plan(heads=5, candidates=3)
     made = calibrate(
-        tiny, asked, plan, fingerprint="0123456789ab", data=["rabbits"], progress=lambda *now: told.append(now)
+        tiny, asked, plan, fingerprint="0123456789ab", data=["rabbits"], progress=lambda *now: reports.append(now)
     )
     assert (made.model, made.layers, made.heads_per_layer, len(made.heads)) == ("tiny", 3, 4, 5)
     assert (made.made.questions, made.made.asked, made.made.data) == (10, 10, ("rabbits",))
-    assert told[-1] == ("reading questions", 10, 10)
+    assert reports[-1] == ("reading questions", 10, 10)
     write_calibration(made, tmp_path / "a" / "b.json")
     assert read_calibration(tmp_path / "a" / "b.json", fingerprint="0123456789ab") == made
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.json"]
@@ -230,17 +230,17 @@ def test_a_question_comes_with_what_answers_it_and_the_nearest_others() -> None:
     labelled = labelled_set()
     embedder = FakeEmbedder()
     chosen = choose_questions(labelled, Plan(candidates=6), no_cut, embedder)
-    assert {one.text for one in chosen} == {f"What is word{n}?" for n in range(1, 5)}
-    for one in chosen:
-        assert one.gold[1] == "Title 0: word0 "
-        assert len(one.others) == 4
-        assert not set(one.gold) & set(one.others)
+    assert {question.text for question in chosen} == {f"What is word{n}?" for n in range(1, 5)}
+    for question in chosen:
+        assert question.gold[1] == "Title 0: word0 "
+        assert len(question.others) == 4
+        assert not set(question.gold) & set(question.others)
         every = {
-            text: float(embedder.embed([one.text])[0] @ embedder.embed([text])[0])
+            text: float(embedder.embed([question.text])[0] @ embedder.embed([text])[0])
             for text in labelled.documents.values()
         }
-        assert min(every[text] for text in one.others) >= max(
-            every[text] for text in every.keys() - {*one.others, *one.gold}
+        assert min(every[text] for text in question.others) >= max(
+            every[text] for text in every.keys() - {*question.others, *question.gold}
         )
     assert choose_questions(labelled, Plan(candidates=6), no_cut, embedder) == chosen
 
@@ -251,13 +251,13 @@ def test_questions_whose_answer_is_whole_come_first() -> None:
     def cut(text: str) -> tuple[str, bool]:
         return text[:40], len(text) <= 40
 
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     chosen = choose_questions(
-        labelled, Plan(limit=5, candidates=6), cut, FakeEmbedder(), progress=lambda *now: told.append(now)
+        labelled, Plan(limit=5, candidates=6), cut, FakeEmbedder(), progress=lambda *now: reports.append(now)
     )
-    assert [one.is_whole for one in chosen] == [True, True, True, True, False]
-    assert all(len(text) <= 40 for one in chosen for text in (*one.gold, *one.others))
-    assert told == [("embedding words", 12, 12)]
+    assert [question.is_whole for question in chosen] == [True, True, True, True, False]
+    assert all(len(text) <= 40 for question in chosen for text in (*question.gold, *question.others))
+    assert reports == [("embedding words", 12, 12)]
 
 
 def test_texts_are_cut_at_tokens(tiny) -> None:
@@ -346,9 +346,9 @@ def test_other_weights_have_another_fingerprint(folder, tmp_path, monkeypatch) -
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_packaged_models_come_calibrated(name: str, tmp_path) -> None:
-    found = find_calibration(name, str(tmp_path), cache_dir=tmp_path)
-    assert found is not None
-    calibration, path = found
+    calibration_and_path = find_calibration(name, str(tmp_path), cache_dir=tmp_path)
+    assert calibration_and_path is not None
+    calibration, path = calibration_and_path
     assert path.parent == catalogue._SHIPPED
     assert calibration.model == name
     assert calibration.made.data == ("musique_tune", "hotpotqa_tune")

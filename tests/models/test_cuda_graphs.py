@@ -170,22 +170,22 @@ def test_a_step_lives_no_longer_than_its_cache(fast, monkeypatch):
 
 def test_a_capture_is_warmed_up_beside_and_then_runs_nothing(monkeypatch):
     """With doubles of torch's streams and graphs: that its calls are made, and in which order."""
-    told: list[str] = []
+    events: list[str] = []
 
     class Stream:
         def __init__(self, name: object) -> None:
             self.name = name
 
         def wait_stream(self, other: Stream) -> None:
-            told.append(f"{self.name} waits for {other.name}")
+            events.append(f"{self.name} waits for {other.name}")
 
     class Graph:
         def replay(self) -> None:
-            told.append("replay")
+            events.append("replay")
 
     @contextmanager
     def within(*_: object, stream: Stream | None = None, **more: object) -> Iterator[None]:
-        told.append("capture" if stream else "beside")
+        events.append("capture" if stream else "beside")
         assert not stream or more.keys() <= inspect.signature(graph).parameters.keys()
         yield
 
@@ -194,9 +194,9 @@ def test_a_capture_is_warmed_up_beside_and_then_runs_nothing(monkeypatch):
         monkeypatch.setattr(torch.cuda, name, double)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda _: Stream("current"))
     outputs = torch.zeros(1), torch.zeros(1)
-    replay = capture_on_gpu(lambda: told.append("run") or outputs, torch.device("cuda"))
+    replay = capture_on_gpu(lambda: events.append("run") or outputs, torch.device("cuda"))
     assert replay() is replay() is outputs
-    assert told == ["cuda waits for current", "beside", "run", "run", "capture", "run", "replay", "replay"]
+    assert events == ["cuda waits for current", "beside", "run", "run", "capture", "run", "replay", "replay"]
 
 
 def test_few_shapes():
@@ -252,12 +252,12 @@ def filled(config, lengths: list[int]) -> RowCache:
     """A cache of rows of these lengths."""
     past = RowCache(rows=0)
     for length in lengths:
-        one = RowCache()
+        row = RowCache()
         for layer in range(config.num_hidden_layers):
             states = torch.zeros(1, config.num_key_value_heads, length, config.head_dim, dtype=torch.bfloat16)
-            one.update(states, states, layer)
-        one.advance(length)
-        past.add_row(one)
+            row.update(states, states, layer)
+        row.advance(length)
+        past.add_row(row)
     return past
 
 
@@ -265,12 +265,12 @@ def test_attention_of_two_steps_is_two_tensors(fast):
     """What one cache's step gives is not overwritten by another's."""
     decoding = GraphedDecoding(Taped())
     spans = Spans([[(0, 2)]], length=2, device=torch.device("cpu"))
-    told = []
+    steps = []
     for text in ("one", "another one"):
         past = RowCache()
         fast.forward([fast.tokens.encode(text).ids], past)
-        told.append((past, *decoding(fast.network, [5], past, spans)))
-    (_, logits, mass), (_, others, of_others) = told
+        steps.append((past, *decoding(fast.network, [5], past, spans)))
+    (_, logits, mass), (_, others, of_others) = steps
     assert not torch.equal(logits, others)
     np.testing.assert_array_less(0, mass[..., :1].numpy())
     assert mass.data_ptr() != of_others.data_ptr()

@@ -59,19 +59,19 @@ def check(text: str) -> None:
 def test_many_prompts_at_different_places_of_the_schema(fast, twin, most):
     prompts = [*PROMPTS, *reversed(PROMPTS)]
     assert_same_generations(fast, twin, prompts, most, schema=SCHEMA)
-    for one in fast.generate(prompts, max_tokens=most, schema=SCHEMA):
-        if one.finish == "end":
-            check(one.text)
+    for generation in fast.generate(prompts, max_tokens=most, schema=SCHEMA):
+        if generation.finish == "end":
+            check(generation.text)
         else:
-            assert one.finish == "length"
-            assert one.text.startswith("{")
+            assert generation.finish == "length"
+            assert generation.text.startswith("{")
 
 
 def test_most_replies_come_to_their_end(fast):
     written = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
-    assert [one.finish for one in written] == ["end"] * len(PROMPTS)
-    for one in written:
-        check(one.text)
+    assert [generation.finish for generation in written] == ["end"] * len(PROMPTS)
+    for generation in written:
+        check(generation.text)
 
 
 @pytest.mark.parametrize("guess", ["none", "wrong", "right", "none that may come"])
@@ -79,19 +79,21 @@ def test_guesses_change_nothing(fast, guess, monkeypatch):
     monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
     expected = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
     monkeypatch.undo()
-    known = {one.text: fast.tokens.encode(one.text).ids for one in expected}
+    known = {generation.text: fast.tokens.encode(generation.text).ids for generation in expected}
 
     def guessed(row, most: int) -> list[int]:
         if guess == "right":
             text = fast.tokens.decode(row.written)
-            rest = next((one.text[len(text) :] for one in expected if one.text.startswith(text)), "")
+            rest = next(
+                (generation.text[len(text) :] for generation in expected if generation.text.startswith(text)), ""
+            )
             return fast.tokens.encode(rest).ids[:most]
         return {"none": [], "wrong": next(iter(known.values()))[:most], "none that may come": [0] * most}[guess]
 
     monkeypatch.setattr(language_model._Row, "_repeated", guessed)
-    for one, other in zip(fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA), expected, strict=True):
-        assert (one.text, one.finish) == (other.text, other.finish)
-        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4, atol=1e-7)
+    for generation, other in zip(fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA), expected, strict=True):
+        assert (generation.text, generation.finish) == (other.text, other.finish)
+        np.testing.assert_allclose(generation.attention, other.attention, rtol=1e-4, atol=1e-7)
 
 
 def test_what_can_come_only_one_way_is_guessed(fast, monkeypatch):
@@ -104,13 +106,13 @@ def test_what_can_come_only_one_way_is_guessed(fast, monkeypatch):
 
     monkeypatch.setattr(fast, "forward", counted)
     constant = {"type": "object", "properties": {"a": {"const": "always the same words"}}, "required": ["a"]}
-    (one,) = fast.generate(PROMPTS[:1], max_tokens=99, schema={**constant, "additionalProperties": False})
-    assert one.text == '{"a": "always the same words"}'
-    assert len(passes) < len(one.offsets) / 2
+    (generation,) = fast.generate(PROMPTS[:1], max_tokens=99, schema={**constant, "additionalProperties": False})
+    assert generation.text == '{"a": "always the same words"}'
+    assert len(passes) < len(generation.offsets) / 2
 
 
 def test_stop_is_asked_at_each_end_of_a_list(fast, twin):
-    told = []
+    results = []
     for model in (fast, twin):
         asked: list[str] = []
 
@@ -118,10 +120,10 @@ def test_stop_is_asked_at_each_end_of_a_list(fast, twin):
             asked.append(text)
             return len(asked) == 2
 
-        (one,) = model.generate(PROMPTS[:1], max_tokens=LONG, schema=SCHEMA, stop=stop)
-        told.append((one.text, one.finish, asked))
-    assert told[0] == told[1]
-    assert told[0][1] == "stopped"
+        (generation,) = model.generate(PROMPTS[:1], max_tokens=LONG, schema=SCHEMA, stop=stop)
+        results.append((generation.text, generation.finish, asked))
+    assert results[0] == results[1]
+    assert results[0][1] == "stopped"
 
 
 def test_rows_with_a_schema_do_not_change_the_engine_without(fast, twin):
@@ -187,8 +189,8 @@ def test_a_guess_is_cut_where_it_may_not_go_on(form, tokens):
 
 def test_two_forms_of_one_schema_are_two(tokens):
     grammars = Grammars(tokens, tokens.size)
-    one, other = grammars.form(SCHEMA), grammars.form(SCHEMA)
-    write(one, tokens, '{"names": ["')
+    schema_form, other = grammars.form(SCHEMA), grammars.form(SCHEMA)
+    write(schema_form, tokens, '{"names": ["')
     assert write(other, tokens, "{") == 1
 
 

@@ -26,12 +26,12 @@ def generation(text: str = "One.") -> Generation:
     )
 
 
-def same(one: Generation, other: Generation) -> bool:
+def same(reply: Generation, other: Generation) -> bool:
     return (
-        replace(one, offsets=None, attention=None) == replace(other, offsets=None, attention=None)
-        and np.array_equal(one.offsets, other.offsets)
-        and np.array_equal(one.attention, other.attention)
-        and one.attention.dtype == other.attention.dtype
+        replace(reply, offsets=None, attention=None) == replace(other, offsets=None, attention=None)
+        and np.array_equal(reply.offsets, other.offsets)
+        and np.array_equal(reply.attention, other.attention)
+        and reply.attention.dtype == other.attention.dtype
     )
 
 
@@ -41,19 +41,19 @@ def test_what_others_keep_is_neither_found_nor_cleared(tmp_path):
     theirs.keep("a", generation("Theirs."))
     assert mine.find("b") is None
     mine.clear()
-    found = theirs.find("a")
+    kept = theirs.find("a")
     assert mine.find("a") is None
-    assert found is not None
-    assert found.text == "Theirs."
+    assert kept is not None
+    assert kept.text == "Theirs."
 
 
 def test_journal_is_found_by_another_process_and_gone_when_settled(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation("Ünique 🐇\nline"))
     later = Journal(tmp_path / "journal")
     assert later.find("b") is None
-    found = later.find("a")
-    assert found is not None
-    assert same(found, generation("Ünique 🐇\nline"))
+    kept = later.find("a")
+    assert kept is not None
+    assert same(kept, generation("Ünique 🐇\nline"))
     later.settle()
     assert Journal(tmp_path / "journal").find("a") is None
     assert list((tmp_path / "journal").iterdir()) == []
@@ -154,10 +154,10 @@ def test_a_build_that_was_cut_off_goes_on_where_it_was(small_weights, small, tmp
     counts: list[int] = []
     written = again.generate(PROMPTS, max_tokens=MOST, progress=lambda _, done, __: counts.append(done))
     assert counts == [2, 3, 4]
-    for one, other in zip(written, expected, strict=True):
-        assert one.text == other.text
-        np.testing.assert_allclose(one.attention, other.attention, rtol=1e-4)
+    for reply, other in zip(written, expected, strict=True):
+        assert reply.text == other.text
+        np.testing.assert_allclose(reply.attention, other.attention, rtol=1e-4)
 
     finished = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
     monkeypatch.setattr(finished, "_load", lambda: pytest.fail("all is known: no weights are needed"))
-    assert [one.text for one in finished.generate(PROMPTS, max_tokens=MOST)] == [one.text for one in expected]
+    assert [reply.text for reply in finished.generate(PROMPTS, max_tokens=MOST)] == [reply.text for reply in expected]

@@ -81,9 +81,9 @@ def test_rows_come_and_go_without_touching_one_another(steps):
     expected: list[torch.Tensor] = []
     for seed, (what, amount) in enumerate(steps):
         if what == "add":
-            one = RowCache()
-            _append(one, amount, seed)
-            cache.add_row(one)
+            row_cache = RowCache()
+            _append(row_cache, amount, seed)
+            cache.add_row(row_cache)
             expected.append(_states(amount, seed=seed)[0][0])
         elif what == "append" and expected:
             _append(cache, amount, seed)

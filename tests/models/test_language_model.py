@@ -126,9 +126,9 @@ def test_a_guess_is_what_came_after_the_last_two_tokens_before(ids, written, mos
     row = _Row(0, PROMPTS[0], ids, [])
     for token in written:
         row.write(token)
-    told = [*ids, *written]
-    places = [place for place in range(2, len(told)) if told[place - 2 : place] == told[-2:]]
-    expected = told[places[-1] : places[-1] + most] if places and len(told) >= 2 else []
+    token_ids = [*ids, *written]
+    places = [place for place in range(2, len(token_ids)) if token_ids[place - 2 : place] == token_ids[-2:]]
+    expected = token_ids[places[-1] : places[-1] + most] if places and len(token_ids) >= 2 else []
     assert row.guess(most) == expected
 
 

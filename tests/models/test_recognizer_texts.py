@@ -31,14 +31,14 @@ def test_long_texts_are_cut_at_white_space() -> None:
 
 def test_spans_are_cleaned() -> None:
     text = '  "Ann Lee"  \n\nBob in 1999 *Oslo*'
-    found = [
+    spans = [
         Named(0, 18, "PERSON"),
         Named(15, 18, "PERSON"),
         Named(22, 26, "DATE"),
         Named(26, 99, "GPE"),
         Named(0, 2, "ORG"),
     ]
-    assert [(text[one.start : one.end], one.kind) for one in cleaned(text, found)] == [
+    assert [(text[span.start : span.end], span.kind) for span in cleaned(text, spans)] == [
         ("Ann Lee", "PERSON"),
         ("Bob", "PERSON"),
         ("Oslo", "GPE"),
@@ -63,7 +63,7 @@ def test_spans_are_cleaned() -> None:
     ],
 )
 def test_a_cell_border_and_an_amount_end_a_name(text: str, names: list[str]) -> None:
-    assert [text[one.start : one.end] for one in cleaned(text, [Named(0, len(text), "ORG")])] == names
+    assert [text[span.start : span.end] for span in cleaned(text, [Named(0, len(text), "ORG")])] == names
 
 
 def test_a_currency_beside_a_number_is_no_name() -> None:

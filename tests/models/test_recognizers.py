@@ -140,9 +140,9 @@ def told(recognizer: EntityRecognizer, text: str) -> list[tuple[str, str]]:
     return [(text[named.start : named.end], named.kind) for named in recognizer.recognize([text])[0]]
 
 
-def assert_sound(text: str, found: list[Named]) -> None:
+def assert_sound(text: str, names: list[Named]) -> None:
     last = 0
-    for named in found:
+    for named in names:
         assert last <= named.start < named.end <= len(text)
         surface = text[named.start : named.end]
         assert surface.strip(" \n\t\"'“”’") == surface
@@ -165,10 +165,10 @@ TEXTS = [
 
 
 def test_names_are_found_where_they_stand(recognizer: EntityRecognizer) -> None:
-    found = recognizer.recognize(TEXTS)
-    for text, of_text in zip(TEXTS, found, strict=True):
+    names = recognizer.recognize(TEXTS)
+    for text, of_text in zip(TEXTS, names, strict=True):
         assert_sound(text, of_text)
-    surfaces = [{text[named.start : named.end] for named in of} for text, of in zip(TEXTS, found, strict=True)]
+    surfaces = [{text[named.start : named.end] for named in of} for text, of in zip(TEXTS, names, strict=True)]
     assert {"Ann Lee", "Paris"} <= surfaces[0]
     assert {"Boris Katz", "Tom Brown", "New York", "Ida Young"} <= surfaces[3]
     assert "Oslo" in surfaces[6]
@@ -195,8 +195,8 @@ ODD = (
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd[:4]))
 def test_odd_text_harms_neither_itself_nor_its_neighbours(recognizer: EntityRecognizer, odd: str) -> None:
-    before, found, after = recognizer.recognize([TEXTS[0], odd, TEXTS[0]])
-    assert_sound(odd, found)
+    before, names, after = recognizer.recognize([TEXTS[0], odd, TEXTS[0]])
+    assert_sound(odd, names)
     assert before == after == recognizer.recognize([TEXTS[0]])[0] != []
 
 
@@ -220,17 +220,17 @@ def test_reduced_spacy_pipeline_finds_the_same_names_as_the_whole(spacy: SpacyRe
     whole = library.load(PACKAGE)
     assert {"tagger", "parser", "ner"} <= set(whole.pipe_names)
     for text in TEXTS:
-        expected = [Named(one.start_char, one.end_char, one.label_) for one in whole(readable(text)).ents]
+        expected = [Named(entity.start_char, entity.end_char, entity.label_) for entity in whole(readable(text)).ents]
         assert spacy.recognize([text])[0] == cleaned(text, expected)
     assert spacy._loaded().component_names == ["ner"]
 
 
 def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> None:
     text = TEXTS[0] + " " * 1_200_000 + TEXTS[0]
-    (found,) = spacy.recognize([text])
-    half = len(found) // 2
+    (names,) = spacy.recognize([text])
+    half = len(names) // 2
     offset = len(text) - len(TEXTS[0])
-    assert [Named(one.start + offset, one.end + offset, one.kind) for one in found[:half]] == found[half:] != []
+    assert [Named(named.start + offset, named.end + offset, named.kind) for named in names[:half]] == names[half:] != []
 
 
 def test_spacy_does_not_remember_the_words_of_texts(spacy: SpacyRecognizer) -> None:
@@ -243,14 +243,14 @@ def test_spacy_does_not_remember_the_words_of_texts(spacy: SpacyRecognizer) -> N
 def test_many_texts_are_read_in_a_process_of_its_own_and_alike() -> None:
     spacy = SpacyRecognizer(PACKAGE, version="1")
     many = [text + odd for text in TEXTS for odd in ("", "\ud800", "\x00\n", " Ann Lee 日本 “Oslo”")] * 40
-    found = spacy.recognize(many)
+    names = spacy.recognize(many)
     assert spacy._pipeline is None  # nothing was loaded here
     assert spacy._process is not None
-    assert found == spacy.recognize_here(many)
+    assert names == spacy.recognize_here(many)
     spacy._process._child.kill()
-    assert spacy.recognize(many) == found  # and it is done here from then on
+    assert spacy.recognize(many) == names  # and it is done here from then on
     assert spacy._process is None
-    assert spacy.recognize(many) == found
+    assert spacy.recognize(many) == names
 
 
 def test_the_process_for_names_ends_with_its_owner() -> None:
@@ -352,7 +352,7 @@ def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
         }
     }
     (tmp_path / "resources.json").write_text(json.dumps(resources), "utf-8")
-    found = []
+    installed_names = []
     for file in (
         "ner/middle", "tokenize/main", "mwt/main", "forward_charlm/small", "pretrain/vectors",
         "ner/other", "ner/large", "ner/middle_quick", "tokenize/quick",
@@ -361,10 +361,14 @@ def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         recognizer = stanza_model.installed("de", folder=tmp_path)
-        found.append(recognizer.name if recognizer else None)
-    assert found == [None] * 4 + ["stanza/de/middle-abcdef01"] * 5
+        installed_names.append(recognizer.name if recognizer else None)
+    assert installed_names == [None] * 4 + ["stanza/de/middle-abcdef01"] * 5
     names = [stanza_model.installed("de", package, folder=tmp_path) for package in ("other", "large", "absent")]
-    assert [one.name if one else None for one in names] == ["stanza/de/other-99999999", "stanza/de/large-local", None]
+    assert [installed.name if installed else None for installed in names] == [
+        "stanza/de/other-99999999",
+        "stanza/de/large-local",
+        None,
+    ]
     assert stanza_model.installed("xx", folder=tmp_path) is None
     assert stanza_model.installed("de", folder=tmp_path / "absent") is None
     with pytest.raises(ModelError, match="Expected a stanza model that finds names"):

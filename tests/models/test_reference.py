@@ -42,7 +42,7 @@ def test_an_output_longer_than_the_sliding_window(fast, twin):
 
 def test_stop_is_asked_the_same_and_obeyed(fast, twin):
     prompts = [Prompt(f"Write {count} lines.", PROMPTS[0].inputs[:count]) for count in (1, 2, 3)]
-    told = []
+    results = []
     for model in (fast, twin):
         asked = [], [], []
 
@@ -50,17 +50,25 @@ def test_stop_is_asked_the_same_and_obeyed(fast, twin):
             asked[len(prompt.inputs) - 1].append(text)
             return text.count("\n") > 1
 
-        told.append(([(one.text, one.finish) for one in model.generate(prompts, max_tokens=80, stop=stop)], asked))
-    assert told[0] == told[1]
+        results.append(
+            (
+                [
+                    (generation.text, generation.finish)
+                    for generation in model.generate(prompts, max_tokens=80, stop=stop)
+                ],
+                asked,
+            )
+        )
+    assert results[0] == results[1]
 
 
 def test_stop_is_asked_at_all_and_one_line_is_enough(fast, twin):
     (free,) = twin.generate(PROMPTS[:1], max_tokens=60)
     assert "\n" in free.text[:-1], "the checkpoints are made to write line ends"
     for model in (fast, twin):
-        (one,) = model.generate(PROMPTS[:1], max_tokens=60, stop=lambda *_: True)
-        assert one.finish == "stopped"
-        assert one.text == free.text[: free.text.index("\n") + 1]
+        (generation,) = model.generate(PROMPTS[:1], max_tokens=60, stop=lambda *_: True)
+        assert generation.finish == "stopped"
+        assert generation.text == free.text[: free.text.index("\n") + 1]
 
 
 @pytest.mark.parametrize("place", [0, 3])
@@ -69,8 +77,8 @@ def test_an_end_is_an_end_wherever_it_comes(fast, twin, place, monkeypatch):
     ends = frozenset({written[place]})
     for model in (fast, twin):
         monkeypatch.setattr(model.tokens, "ends", ends)
-    (one,) = twin.generate(PROMPTS[:1], max_tokens=8)
-    assert one.finish == "end"
+    (generation,) = twin.generate(PROMPTS[:1], max_tokens=8)
+    assert generation.finish == "end"
     assert_same_generations(fast, twin, PROMPTS, 8)
 
 
@@ -99,18 +107,18 @@ def test_nodes_one_by_one_or_together(fast, twin, passes):
 
 @pytest.mark.parametrize("kept", [0, 1, 3])
 def test_nodes_read_ahead_and_those_taken_back(fast, twin, kept):
-    with fast.open_session(QUESTION) as one, twin.open_session(QUESTION) as other:
-        for session in (one, other):
+    with fast.open_session(QUESTION) as fast_session, twin.open_session(QUESTION) as other:
+        for session in (fast_session, other):
             session.append(NODES[2:])
-        attention, p_yes = one.read_ahead(NODES)
-        one.take_back(len(NODES) - kept)
+        attention, p_yes = fast_session.read_ahead(NODES)
+        fast_session.take_back(len(NODES) - kept)
         for place, node in enumerate(NODES[:kept]):
             np.testing.assert_allclose(attention[place], other.append([node])[0], rtol=1e-4)
             assert p_yes[place] == pytest.approx(other.probability_of_yes(), rel=1e-4)
-        assert one.tokens_left == other.tokens_left
-        assert one.probability_of_yes() == pytest.approx(other.probability_of_yes(), rel=1e-4)
-        np.testing.assert_allclose(one.append(NODES[1:2]), other.append(NODES[1:2]), rtol=1e-4)
-        assert "".join(one.answer(max_tokens=6)) == "".join(other.answer(max_tokens=6))
+        assert fast_session.tokens_left == other.tokens_left
+        assert fast_session.probability_of_yes() == pytest.approx(other.probability_of_yes(), rel=1e-4)
+        np.testing.assert_allclose(fast_session.append(NODES[1:2]), other.append(NODES[1:2]), rtol=1e-4)
+        assert "".join(fast_session.answer(max_tokens=6)) == "".join(other.answer(max_tokens=6))
 
 
 def test_the_answer_is_the_same_and_leaves_no_trace(fast, twin):
@@ -130,24 +138,24 @@ def test_how_little_a_text_was_to_be_expected(fast, twin, after):
     with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
         session.append([NODES[0]])
         left = session.tokens_left
-        (offsets, losses), (expected, of_twin) = (one.surprise(NODES[1], after=after) for one in (session, plain))
+        (offsets, losses), (expected, of_twin) = (reader.surprise(NODES[1], after=after) for reader in (session, plain))
         assert session.tokens_left == left, "it is apart from what was read"
         np.testing.assert_array_equal(offsets, expected)
         np.testing.assert_allclose(losses, of_twin, rtol=2e-4, atol=2e-4)
         assert (losses[0] == 0) == (not after)
         assert (losses[1:] > 0).all()
         assert session.surprise("")[0].shape == plain.surprise("")[0].shape == (0, 2)
-        for one in (session, plain):
+        for reader in (session, plain):
             with pytest.raises(WindowExceeded, match="at once"):
-                one.surprise("word " * 9_000)
+                reader.surprise("word " * 9_000)
 
 
 def test_an_answer_without_a_node(fast, twin):
-    told = []
+    answers = []
     for model in (fast, twin):
         with model.open_session(QUESTION) as session:
-            told.append(("".join(session.answer(max_tokens=MOST)), session.usage.prompt_tokens))
-    assert told[0] == told[1]
+            answers.append(("".join(session.answer(max_tokens=MOST)), session.usage.prompt_tokens))
+    assert answers[0] == answers[1]
 
 
 def test_an_abandoned_answer_leaves_no_trace(fast, twin):
@@ -166,11 +174,11 @@ def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
         for nodes in (NODES[:2], NODES[2:]):
             session.append(nodes)
             plain.append(nodes)
-            told = [
-                one.reply("What is still missing?", max_tokens=MOST, temperature=temperature, seed=seed)
-                for one in (session, plain, session)
+            replies = [
+                reader.reply("What is still missing?", max_tokens=MOST, temperature=temperature, seed=seed)
+                for reader in (session, plain, session)
             ]
-            assert told[0] == told[1] == told[2]
+            assert replies[0] == replies[1] == replies[2]
             assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-4)
             assert session.tokens_left == plain.tokens_left
         np.testing.assert_allclose(session.append(NODES[:1]), plain.append(NODES[:1]), rtol=1e-4, atol=1e-8)
@@ -180,8 +188,8 @@ def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
 def test_another_seed_says_something_else(fast):
     with fast.open_session(QUESTION) as session:
         session.append(NODES)
-        told = {session.reply("Say more.", max_tokens=MOST, temperature=1.5, seed=seed) for seed in range(6)}
-    assert len(told) > 1
+        replies = {session.reply("Say more.", max_tokens=MOST, temperature=1.5, seed=seed) for seed in range(6)}
+    assert len(replies) > 1
 
 
 def test_a_request_that_does_not_fit_is_refused(checkpoint):
@@ -197,10 +205,10 @@ def test_a_request_that_does_not_fit_is_refused(checkpoint):
 
 
 def test_two_sessions_do_not_see_one_another(fast, twin):
-    with fast.open_session(QUESTION) as one, fast.open_session("Who ran?") as other:
-        one.append(NODES[:1])
+    with fast.open_session(QUESTION) as session, fast.open_session("Who ran?") as other:
+        session.append(NODES[:1])
         other.append(NODES[1:])
-        read = one.append(NODES[2:])
+        read = session.append(NODES[2:])
     with twin.open_session(QUESTION) as plain:
         plain.append(NODES[:1])
         np.testing.assert_allclose(read, plain.append(NODES[2:]), rtol=1e-4, atol=1e-8)
@@ -243,9 +251,9 @@ def test_both_refuse_the_same_with_the_same_words(checkpoint):
 
 def test_progress_is_told_by_both(fast, twin):
     for model in (fast, twin):
-        told: list[tuple[str, int, int]] = []
-        model.generate(PROMPTS[1:], max_tokens=2, progress=lambda *told_now, told=told: told.append(told_now))
-        assert told == [("summarising", done, 2) for done in (0, 1, 2)]
+        reports: list[tuple[str, int, int]] = []
+        model.generate(PROMPTS[1:], max_tokens=2, progress=lambda *report, reports=reports: reports.append(report))
+        assert reports == [("summarising", done, 2) for done in (0, 1, 2)]
 
 
 @pytest.mark.parametrize("architecture", NOT_MEASURABLE)

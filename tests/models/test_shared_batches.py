@@ -26,8 +26,8 @@ def read(session: ReadingSession, first: int) -> list[object]:
     """Everything that one session says, of nodes in an order of its own."""
     nodes = NODES[first:] + NODES[:first]
     attention, p_yes = session.read_ahead(nodes[:2])
-    told: list[object] = [attention, p_yes, session.append(nodes[2:]), session.probability_of_yes()]
-    return [*told, "".join(session.answer(max_tokens=8)), session.tokens_left, session.usage.prompt_tokens]
+    values: list[object] = [attention, p_yes, session.append(nodes[2:]), session.probability_of_yes()]
+    return [*values, "".join(session.answer(max_tokens=8)), session.tokens_left, session.usage.prompt_tokens]
 
 
 def test_what_is_read_together_is_what_is_read_alone(fast, twin, monkeypatch):
@@ -44,16 +44,16 @@ def test_what_is_read_together_is_what_is_read_alone(fast, twin, monkeypatch):
         with fast._passes.turn:  # let go when all wait, so that at least the first pass is shared
             working = [pool.submit(read, session, first) for first, session in enumerate(sessions)]
             wait_for(fast._passes, len(sessions), working)
-        told = [future.result() for future in working]
+        readings = [future.result() for future in working]
     assert batches[0] == len(QUESTIONS)
-    for told_of_one, question, first in zip(told, QUESTIONS, range(len(QUESTIONS)), strict=True):
+    for reading, question, first in zip(readings, QUESTIONS, range(len(QUESTIONS)), strict=True):
         with twin.open_session(question) as plain:
             expected = read(plain, first)
-        for one, other in zip(told_of_one, expected, strict=True):
-            if isinstance(one, str):
-                assert one == other
+        for value, other in zip(reading, expected, strict=True):
+            if isinstance(value, str):
+                assert value == other
             else:
-                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-8)
+                np.testing.assert_allclose(value, other, rtol=1e-4, atol=1e-8)
 
 
 def wait_for(shared: SharedPasses, count: int, working: Sequence[Future]) -> None:
@@ -76,8 +76,8 @@ def shared_by(run: Callable[[Sequence[Pass]], Sequence[torch.Tensor]], *passes: 
     with ThreadPoolExecutor(len(passes)) as pool:
         with shared.turn:
             working = []
-            for number, one in enumerate(passes, 1):
-                working.append(pool.submit(shared, one))
+            for number, pass_ in enumerate(passes, 1):
+                working.append(pool.submit(shared, pass_))
                 wait_for(shared, number, [])
         wait(working, timeout=20)
     assert shared._gathered == []
@@ -86,9 +86,9 @@ def shared_by(run: Callable[[Sequence[Pass]], Sequence[torch.Tensor]], *passes: 
 
 def test_one_that_fails_does_not_harm_the_others():
     def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
-        if any(len(one.ids) == 2 for one in passes):
+        if any(len(pass_.ids) == 2 for pass_ in passes):
             raise ValueError("two")
-        return [torch.tensor(len(one.ids)) for one in passes]
+        return [torch.tensor(len(pass_.ids)) for pass_ in passes]
 
     first, second, third = shared_by(run, wanted(1), wanted(2), wanted(3))
     assert (int(first.result()), int(third.result())) == (1, 3)
@@ -100,17 +100,17 @@ def test_an_interruption_leaves_the_others_to_be_run():
     calls: list[list[int]] = []
 
     def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
-        calls.append([len(one.ids) for one in passes])
+        calls.append([len(pass_.ids) for pass_ in passes])
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return [torch.tensor(len(one.ids)) for one in passes]
+        return [torch.tensor(len(pass_.ids)) for pass_ in passes]
 
     ended = shared_by(run, wanted(1), wanted(2), wanted(3))
     errors = [future.exception() for future in ended]
     assert sum(isinstance(error, KeyboardInterrupt) for error in errors) == 1
-    told = [int(future.result()) for future, error in zip(ended, errors, strict=True) if error is None]
+    results = [int(future.result()) for future, error in zip(ended, errors, strict=True) if error is None]
     interrupted = next(place for place, error in enumerate(errors, 1) if error is not None)
-    assert told == [number for number in (1, 2, 3) if number != interrupted]
+    assert results == [number for number in (1, 2, 3) if number != interrupted]
     assert calls[0] == [1, 2, 3]
 
 
@@ -118,7 +118,7 @@ def test_not_more_are_run_as_one_than_pays():
     sizes: list[int] = []
 
     def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
-        sizes.append(sum(len(one.ids) for one in passes))
+        sizes.append(sum(len(pass_.ids) for pass_ in passes))
         return [torch.tensor(0) for _ in passes]
 
     for future in shared_by(run, wanted(1500), wanted(400), wanted(3000), wanted(10), wanted(2000)):

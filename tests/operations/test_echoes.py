@@ -29,7 +29,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def found(memory: Memory, query: str = QUESTION) -> set[str]:
     """The documents that any way of searching or reading comes to."""
     modes: Any = ("graph", "hybrid", "keywords", "vector")
-    keys = {one.document_key for mode in modes for one in memory.search(query, mode=mode, k=99)}
+    keys = {evidence.document_key for mode in modes for evidence in memory.search(query, mode=mode, k=99)}
     documents = {record.id: record.key for record in memory.documents()}
     for strategy in STRATEGIES:
         answer = memory.ask(query, strategy=strategy)
@@ -150,10 +150,10 @@ def test_in_a_conversation_the_assistants_turn_is_an_echo(memory: Memory) -> Non
     receipt = memory.add([*said, asked], key="chat")
 
     segments = memory._store.segments_of(receipt.document_id)
-    assert [one.echo for one in segments if one.speaker == "user"] == [False] * sum(
-        one.speaker == "user" for one in segments
+    assert [segment.echo for segment in segments if segment.speaker == "user"] == [False] * sum(
+        segment.speaker == "user" for segment in segments
     )
-    assert all(one.echo for one in segments if one.speaker == "assistant")
+    assert all(segment.echo for segment in segments if segment.speaker == "assistant")
     assert 0 < receipt.echoes < receipt.counts["Segment"]
     assert memory.add([*said, asked, asked], key="chat").echoes == receipt.echoes, "as it grows"
 
@@ -170,7 +170,12 @@ def test_what_a_user_said_stays_theirs_as_the_conversation_grows(tmp_path: Path)
         assert "old barn" in answer.text
         turns.append({"role": "assistant", "content": answer.text.removeprefix("user: ")})
         receipt = memory.add(turns, key="chat")
-        assert [one.echo for one in memory._store.segments_of(receipt.document_id)] == [False, False, False, True]
+        assert [segment.echo for segment in memory._store.segments_of(receipt.document_id)] == [
+            False,
+            False,
+            False,
+            True,
+        ]
 
 
 def test_a_caller_may_say_what_it_is(memory: Memory) -> None:
@@ -184,8 +189,8 @@ def test_many_are_marked_together(memory: Memory) -> None:
     from memgraph_rag import Document
 
     answer = memory.ask(QUESTION).text
-    told = list(memory.add_many([Document(answer, "a"), Document(RIVER[::-1], "b"), Document(answer.upper(), "c")]))
-    assert [one.echoes > 0 for one in told] == [True, False, True]  # type: ignore[union-attr]
+    receipts = list(memory.add_many([Document(answer, "a"), Document(RIVER[::-1], "b"), Document(answer.upper(), "c")]))
+    assert [receipt.echoes > 0 for receipt in receipts] == [True, False, True]  # type: ignore[union-attr]
 
 
 def test_no_answer_is_remembered_where_there_is_none(tmp_path: Path) -> None:
@@ -199,8 +204,8 @@ def test_of_an_answer_only_hashes_are_kept(memory: Memory, tmp_path: Path) -> No
     assert memory._store.has_answers()
     memory.purge()
     files = [path.read_bytes() for path in tmp_path.iterdir() if path.is_file()]
-    assert not any(b"liked to carve" in one or b"work of Ann" in one for one in files)
-    assert any(b"old barn" in one for one in files), "else this could find nothing"
+    assert not any(b"liked to carve" in content or b"work of Ann" in content for content in files)
+    assert any(b"old barn" in content for content in files), "else this could find nothing"
 
 
 def test_an_answer_is_told_where_it_cannot_be_remembered(

@@ -94,8 +94,8 @@ class Keeping:
 def assert_vectors(graph: DocumentGraph, names: dict[str, str]) -> None:
     """One for each description, and one for the normal form of each end, in the order of ``ends``."""
     embedder = FakeEmbedder()
-    told = embedder.embed([relation.description for relation in graph.relations])
-    np.testing.assert_array_equal(graph.relation_embeddings, told)
+    vectors = embedder.embed([relation.description for relation in graph.relations])
+    np.testing.assert_array_equal(graph.relation_embeddings, vectors)
     np.testing.assert_array_equal(graph.end_embeddings, embedder.embed([names[end] for end in graph.ends]))
     assert {names[end] for end in graph.ends} == NAMES
 

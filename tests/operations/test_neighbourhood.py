@@ -29,46 +29,46 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def names(found: Neighbourhood) -> set[str]:
-    return {thing.name for thing in found.things.values() if isinstance(thing, Entity)}
+def names(neighbourhood: Neighbourhood) -> set[str]:
+    return {thing.name for thing in neighbourhood.things.values() if isinstance(thing, Entity)}
 
 
-def kinds(found: Neighbourhood) -> set[str]:
-    return {tie.kind for tie in found.ties}
+def kinds(neighbourhood: Neighbourhood) -> set[str]:
+    return {tie.kind for tie in neighbourhood.ties}
 
 
-def assert_whole(found: Neighbourhood) -> None:
+def assert_whole(neighbourhood: Neighbourhood) -> None:
     """Both ends of each tie are there, and each mention stands where it says."""
-    assert next(iter(found.things)) == found.centre.id
-    assert {end for tie in found.ties for end in (tie.source_id, tie.target_id)} <= found.things.keys()
-    segments = {segment.id: segment for segment in found.passages}
-    for one in found.mentions:
-        segment = segments[one.segment_id]
-        assert segment.text[one.start - segment.start : one.end - segment.start] == one.surface
+    assert next(iter(neighbourhood.things)) == neighbourhood.centre.id
+    assert {end for tie in neighbourhood.ties for end in (tie.source_id, tie.target_id)} <= neighbourhood.things.keys()
+    segments = {segment.id: segment for segment in neighbourhood.passages}
+    for mention in neighbourhood.mentions:
+        segment = segments[mention.segment_id]
+        assert segment.text[mention.start - segment.start : mention.end - segment.start] == mention.surface
 
 
 def test_a_document_with_its_points_segments_names_and_relations(memory: Memory) -> None:
-    found = memory.around("met.txt")
+    neighbourhood = memory.around("met.txt")
 
-    assert_whole(found)
-    assert found == memory.around(found.centre.id)
-    assert "".join(segment.text for segment in found.passages) == MET
-    assert {"Ann", "Tom", "Tom Miller"} <= names(found)
-    assert kinds(found) == {"HAS_SEGMENT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO"}
-    assert found.left_out == {}
-    assert {segment.document_id for segment in found.passages} == {found.centre.id}
+    assert_whole(neighbourhood)
+    assert neighbourhood == memory.around(neighbourhood.centre.id)
+    assert "".join(segment.text for segment in neighbourhood.passages) == MET
+    assert {"Ann", "Tom", "Tom Miller"} <= names(neighbourhood)
+    assert kinds(neighbourhood) == {"HAS_SEGMENT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO"}
+    assert neighbourhood.left_out == {}
+    assert {segment.document_id for segment in neighbourhood.passages} == {neighbourhood.centre.id}
 
 
 def test_an_entity_with_what_names_it_and_what_it_is_related_to(memory: Memory) -> None:
-    found = memory.around("ann")
+    neighbourhood = memory.around("ann")
 
-    assert isinstance(found.centre, Entity)
-    assert_whole(found)
-    assert "Tom" in names(found)
-    assert {"MENTIONS", "RELATES_TO", "HAS_SEGMENT", "TITLED"} <= kinds(found)
-    assert {one.entity_id for one in found.mentions} == {found.centre.id}
-    assert all("Ann" in segment.text for segment in found.passages)
-    assert found == memory.around("Ann", kind="entity") == memory.around(found.centre.id)
+    assert isinstance(neighbourhood.centre, Entity)
+    assert_whole(neighbourhood)
+    assert "Tom" in names(neighbourhood)
+    assert {"MENTIONS", "RELATES_TO", "HAS_SEGMENT", "TITLED"} <= kinds(neighbourhood)
+    assert {mention.entity_id for mention in neighbourhood.mentions} == {neighbourhood.centre.id}
+    assert all("Ann" in segment.text for segment in neighbourhood.passages)
+    assert neighbourhood == memory.around("Ann", kind="entity") == memory.around(neighbourhood.centre.id)
 
 
 def test_a_question_with_what_was_read_in_order(memory: Memory) -> None:
@@ -78,14 +78,14 @@ def test_a_question_with_what_was_read_in_order(memory: Memory) -> None:
     assert kept == memory.question(f"  {QUESTION}\n") == memory.question(kept.id) == memory.questions()[0]
     assert kept.answer == answer
 
-    found = memory.around(QUESTION)
+    neighbourhood = memory.around(QUESTION)
 
-    assert found.centre == kept
-    assert_whole(found)
-    read = sorted((tie.order, tie.target_id) for tie in found.ties if tie.kind == "READ")
+    assert neighbourhood.centre == kept
+    assert_whole(neighbourhood)
+    read = sorted((tie.order, tie.target_id) for tie in neighbourhood.ties if tie.kind == "READ")
     assert [node_id for _, node_id in read] == [step.node.id for step in answer.trace]
-    assert any(isinstance(thing, InformationPoint) for thing in found.things.values())
-    assert {citation.segment_id for citation in answer.citations} <= {segment.id for segment in found.passages}
+    assert any(isinstance(thing, InformationPoint) for thing in neighbourhood.things.values())
+    assert {citation.segment_id for citation in answer.citations} <= {segment.id for segment in neighbourhood.passages}
 
 
 def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Memory) -> None:
@@ -101,10 +101,10 @@ def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Mem
     assert (kept.answer.text, kept.answer.citations) == (answer.text, answer.citations)
     assert (kept.is_stale, kept.standing_citations, kept.nodes_read) == (True, (), len(answer.trace))
     assert [(change.document_key, change.action) for change in kept.changes] == [("met.txt", Action.REPLACED)]
-    found = memory.around(QUESTION)
-    assert_whole(found)
+    neighbourhood = memory.around(QUESTION)
+    assert_whole(neighbourhood)
     river = memory.documents()[1]
-    assert {segment.document_id for segment in found.passages} == {river.id}
+    assert {segment.document_id for segment in neighbourhood.passages} == {river.id}
     assert memory.examine() == []
 
     memory.ask(QUESTION, keep_trace=True)
@@ -169,7 +169,7 @@ def test_the_trace_of_each_strategy_is_kept_whole_or_refused(memory: Memory, str
         return
     answer = memory.ask(QUESTION, strategy=strategy, keep_trace=True)
     assert [question.answer for question in memory.questions()] == [answer]
-    said = {step.node.document_id for step in answer.trace} | {one.document_id for one in answer.citations}
+    said = {step.node.document_id for step in answer.trace} | {citation.document_id for citation in answer.citations}
     for document_id in said:
         memory.forget(document_id)
         assert memory.questions() == []
@@ -178,8 +178,8 @@ def test_the_trace_of_each_strategy_is_kept_whole_or_refused(memory: Memory, str
 def test_nothing_to_read_is_kept_too(tmp_path: Path) -> None:
     with Memory(tmp_path / "empty.lbug", **options()) as memory:
         memory.ask(QUESTION, keep_trace=True)
-        found = memory.around(QUESTION)
-        assert (len(found.things), found.ties, found.passages) == (1, (), ())
+        neighbourhood = memory.around(QUESTION)
+        assert (len(neighbourhood.things), neighbourhood.ties, neighbourhood.passages) == (1, (), ())
 
 
 @pytest.mark.parametrize(
@@ -190,17 +190,17 @@ def test_nothing_to_read_is_kept_too(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_there_tells_what_is_near(memory: Memory, name: str, near: list[str]) -> None:
-    with pytest.raises(DocumentNotFound, match="Expected the key or id of a document") as told:
+    with pytest.raises(DocumentNotFound, match="Expected the key or id of a document") as raised:
         memory.around(name)
-    assert [one for one in told.value.near if one in near] == near
-    assert all(repr(one) in str(told.value) for one in near)
+    assert [suggestion for suggestion in raised.value.near if suggestion in near] == near
+    assert all(repr(suggestion) in str(raised.value) for suggestion in near)
 
 
 def test_a_part_of_a_name_finds_the_one_that_has_it_or_lists_them(memory: Memory) -> None:
     assert memory.around("tom mil").centre == memory.around("Tom Miller").centre
-    with pytest.raises(DocumentNotFound, match="Several names hold it") as told:
+    with pytest.raises(DocumentNotFound, match="Several names hold it") as raised:
         memory.around("mill")
-    assert {"Tom Miller", "Miller"} <= set(told.value.near)
+    assert {"Tom Miller", "Miller"} <= set(raised.value.near)
 
 
 def test_a_name_of_several_kinds_is_the_documents_unless_said(memory: Memory) -> None:
@@ -219,14 +219,14 @@ def test_wrong_arguments_are_refused(memory: Memory, wrong: dict[str, Any]) -> N
 
 def test_what_is_large_is_bounded_and_says_so(memory: Memory) -> None:
     memory.add(LONG, key="long")
-    found = memory.around("long", most=3)
+    neighbourhood = memory.around("long", most=3)
 
-    assert_whole(found)
-    held = memory._store.counts(found.centre.id)
-    assert found.left_out["segments"] == held["Segment"] - 3
-    assert found.left_out["points"] > 0
-    assert sum(isinstance(thing, Segment) for thing in found.things.values()) == 3
-    assert "".join(segment.text for segment in found.passages) == LONG
+    assert_whole(neighbourhood)
+    held = memory._store.counts(neighbourhood.centre.id)
+    assert neighbourhood.left_out["segments"] == held["Segment"] - 3
+    assert neighbourhood.left_out["points"] > 0
+    assert sum(isinstance(thing, Segment) for thing in neighbourhood.things.values()) == 3
+    assert "".join(segment.text for segment in neighbourhood.passages) == LONG
     memory.ask(QUESTION, strategy="full_context", keep_trace=True)
     asked = memory.around(QUESTION, most=3)
     assert_whole(asked)
@@ -242,12 +242,12 @@ def test_an_entity_in_10_000_segments(tmp_path: Path) -> None:
         memory.add(Document(text, "many"))
         assert memory.stats()["counts"]["Segment"] >= 9_000
 
-        found = memory.around("Alice")
+        neighbourhood = memory.around("Alice")
         whole = memory.around("many")
 
-    assert_whole(found)
-    assert len(found.things) <= 3 * 40 + 3
-    assert found.left_out["mentions"] == 10_000 - 40
+    assert_whole(neighbourhood)
+    assert len(neighbourhood.things) <= 3 * 40 + 3
+    assert neighbourhood.left_out["mentions"] == 10_000 - 40
     assert_whole(whole)
     assert len(whole.things) <= 3 * 40 + 1
     assert sum(len(segment.text) for segment in whole.passages) <= _MOST_CHARACTERS

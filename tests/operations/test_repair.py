@@ -38,11 +38,11 @@ def harm(memory: Memory, text: str) -> None:
 def embeddings(memory: Memory) -> dict[str, Any]:
     """Those of everything that has one, by id."""
     file: Any = memory._store._file  # type: ignore[attr-defined]
-    found: dict[str, Any] = {}
+    vectors: dict[str, Any] = {}
     for pattern in ("(n:Segment)", "(n:InformationPoint)", "(n:Entity)", "(:Entity)-[n:RELATES_TO]->(:Entity)"):
         for row in file.read(f"MATCH {pattern} RETURN n.id AS id, n.embedding AS embedding", {}):
-            found[row["id"]] = row["embedding"]
-    return found
+            vectors[row["id"]] = row["embedding"]
+    return vectors
 
 
 def test_a_whole_memory_is_whole(memory: Memory) -> None:
@@ -60,10 +60,10 @@ def test_lost_embeddings_are_made_again_as_they_were(memory: Memory) -> None:
     assert sum(damage.number for damage in mended) == sum(vector is not None for vector in before.values())
     after = embeddings(memory)
     assert after.keys() == before.keys()
-    for one, vector in before.items():
-        assert (vector is None) == (after[one] is None)
+    for element_id, vector in before.items():
+        assert (vector is None) == (after[element_id] is None)
         if vector is not None:
-            np.testing.assert_allclose(after[one], vector, atol=1e-6)
+            np.testing.assert_allclose(after[element_id], vector, atol=1e-6)
     assert memory.examine() == []
     assert graph_of(memory)["counts"] == graph["counts"]
     assert memory.search("red fox")
@@ -90,7 +90,7 @@ def test_a_search_sees_what_was_mended(memory: Memory) -> None:
     harm(memory, "MATCH (d:Document {key: 'fox'}) DETACH DELETE d")
     assert memory.examine()
     memory.repair()
-    assert {one.document_key for one in memory.search("red fox", k=99)} == {"chat"}
+    assert {evidence.document_key for evidence in memory.search("red fox", k=99)} == {"chat"}
 
 
 def test_what_cannot_be_mended_says_what_to_do(memory: Memory) -> None:
@@ -216,15 +216,15 @@ def test_forgetting_leaves_no_vector_of_an_unfinished_try(memory: Memory, tmp_pa
 def test_a_cache_that_cannot_be_used_is_named(memory: Memory, tmp_path: Path) -> None:
     before, other = graph_of(memory), FakeEmbedder(24, name="other")
     (tmp_path / "file").touch()
-    told = rf"{tmp_path}.*MEMGRAPH_RAG_CACHE_DIR"
+    message = rf"{tmp_path}.*MEMGRAPH_RAG_CACHE_DIR"
     with (
         Memory(memory._store, cache_dir=tmp_path / "file", **options()) as opened,
-        pytest.raises(SettingsError, match=told),
+        pytest.raises(SettingsError, match=message),
     ):
         opened.reembed(other)
     kept = reembed._Kept(other, tmp_path / "cache")
     (tmp_path / "cache").rmdir()
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         kept.embed([FOX])
     assert graph_of(memory) == before
 
@@ -243,13 +243,13 @@ def test_all_namespaces_get_the_new_embeddings(memory: Memory, tmp_path: Path) -
 
 
 def test_searches_go_on_while_it_is_embedded_anew(memory: Memory) -> None:
-    found: list[int] = []
+    counts: list[int] = []
 
     class Searching(FakeEmbedder):
         def embed(self, texts: Sequence[str]) -> Matrix:
-            if threading.current_thread() is threading.main_thread() and len(found) < 3:
-                found.append(len(memory.search("red fox", k=3)))
+            if threading.current_thread() is threading.main_thread() and len(counts) < 3:
+                counts.append(len(memory.search("red fox", k=3)))
             return super().embed(texts)
 
     memory.reembed(Searching(24, name="other"))
-    assert found == [3, 3, 3]
+    assert counts == [3, 3, 3]

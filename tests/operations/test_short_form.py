@@ -25,9 +25,11 @@ def shortened(sentence: str, *replies: str) -> tuple[str, int]:
     ("reply", "phrase"),
     [
         ("in the old barn", "in the old barn"),
+        ("a barn", "a barn"),
         (' "The old barn." ', "The old barn"),
         ("\n\nthe old barn\nBecause she looked there.", "the old barn"),
         ("", "Ann found the red fox in the old barn"),
+        ("Yes.", "Yes"),
         ("It was in the old barn, as the information above says twice.", "Ann found the red fox in the old barn"),
     ],
 )

@@ -46,8 +46,11 @@ def test_a_file_is_one_document_however_its_path_is_written(
 ) -> None:
     paths = spellings(monkeypatch)
     paths = [paths[first], *paths]
-    told = list(memory.add_many(paths)) if at_once else [memory.add(path) for path in paths]
-    assert [one.action for one in told if isinstance(one, Receipt)] == [Action.ADDED, *[Action.UNCHANGED] * 5]
+    outcomes = list(memory.add_many(paths)) if at_once else [memory.add(path) for path in paths]
+    assert [outcome.action for outcome in outcomes if isinstance(outcome, Receipt)] == [
+        Action.ADDED,
+        *[Action.UNCHANGED] * 5,
+    ]
     assert len(keys(memory)) == 1
     Path("notes/garden.md").write_text(RIVER, "utf-8")
     assert memory.add(paths[-1]).action is Action.REPLACED
@@ -192,11 +195,11 @@ def test_what_came_before_an_error_of_the_sources_is_stored_and_told(memory: Mem
         yield from (f"Text {number} of the fox." for number in range(before))
         raise error
 
-    told = []
+    outcomes = []
     with pytest.raises(OSError, match="disk gone") as raised:
-        told.extend(outcome for outcome in memory.add_many(sources()))
+        outcomes.extend(outcome for outcome in memory.add_many(sources()))
     assert raised.value is error
-    assert len(told) == len(keys(memory)) == before
+    assert len(outcomes) == len(keys(memory)) == before
 
 
 def test_outcomes_are_told_before_the_error_is_raised(memory: Memory) -> None:
@@ -258,11 +261,14 @@ def test_a_folder_is_its_files_without_the_memory_itself(memory: Memory) -> None
     Path("notes/a").mkdir()
     Path("notes/a/river.csv").write_text("day,rain\n1,9\n", "utf-8")
     Path("notes/.draft.md").write_text(FOX, "utf-8")
-    told = list(memory.add_many(Path()))
-    assert [one.key for one in told if isinstance(one, Receipt)] == ["notes/garden.md", "notes/a/river.csv"]
+    outcomes = list(memory.add_many(Path()))
+    assert [outcome.key for outcome in outcomes if isinstance(outcome, Receipt)] == [
+        "notes/garden.md",
+        "notes/a/river.csv",
+    ]
     folder = memory.folder(Path())
     again = list(memory.add_many(folder))
-    assert [one.action for one in again if isinstance(one, Receipt)] == [Action.UNCHANGED] * 2
+    assert [outcome.action for outcome in again if isinstance(outcome, Receipt)] == [Action.UNCHANGED] * 2
     reasons = {path.name: reason for path, reason in folder.left_out.items()}
     assert reasons.pop(".draft.md") == "hidden"
     assert "store.lbug" in reasons

@@ -54,16 +54,16 @@ def test_each_call_is_one_record_without_a_text(memory: Memory, caplog: pytest.L
     with caplog.at_level(logging.INFO, "memgraph_rag"):
         use(memory)
 
-    told = [record for record in caplog.records if hasattr(record, "event")]
-    assert [record.event for record in told] == EVENTS  # type: ignore[attr-defined]
-    facts = [record.facts for record in told]  # type: ignore[attr-defined]
+    records = [record for record in caplog.records if hasattr(record, "event")]
+    assert [record.event for record in records] == EVENTS  # type: ignore[attr-defined]
+    facts = [record.facts for record in records]  # type: ignore[attr-defined]
     assert facts[0]["action"] == "added"
     assert facts[0]["count.Segment"] >= 1
     assert facts[2] == {"error": "DocumentError"}
     assert facts[5]["found"] == 2
     assert facts[6]["citations"] >= 1
     assert (facts[7]["error"], facts[8]["error"]) == ("GeneratorExit", "DocumentNotFound")
-    shown = "\n".join(repr(vars(record)) for record in told)
+    shown = "\n".join(repr(vars(record)) for record in records)
     assert [word for word in WORDS if word in shown] == []
 
 

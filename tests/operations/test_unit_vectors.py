@@ -46,7 +46,9 @@ def test_an_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: flo
         with Memory(tmp_path / f"{name}.lbug", **options(embedder=embedder), layers=("entities",)) as memory:
             memory.add("Ann found a red fox in the barn.", key="fox")
             memory.add("It rained for nine days.", key="rain")
-            scores.append([(one.document_key, one.score) for one in memory.search("red fox", mode="vector")])
+            scores.append(
+                [(evidence.document_key, evidence.score) for evidence in memory.search("red fox", mode="vector")]
+            )
             assert memory.examine() == []
             memory.export_to(tmp_path / f"{name}.jsonl")
     assert [key for key, _ in scores[0]] == [key for key, _ in scores[1]]

@@ -82,7 +82,7 @@ def test_a_document_without_entities_is_left_alone(tmp_path):
 @pytest.mark.parametrize("error", [DocumentNotFound, StoreError])
 def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, caplog, error):
     ids = [memory.add(TEXT, key=key).document_id for key in ("a", "b")]
-    segments = [segment for one in ids for segment in memory._store.segments_of(one)]
+    segments = [segment for document_id in ids for segment in memory._store.segments_of(document_id)]
     learn, store = learning(memory, REPLY, REPLY)
 
     def refusing(graph: DocumentGraph) -> None:
@@ -91,10 +91,10 @@ def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, cap
         store.graphs.append(graph)
 
     store.learn = refusing
-    told = learn("Where did Ann marry?", segments)
+    relations = learn("Where did Ann marry?", segments)
 
     (graph,) = store.graphs
-    assert (graph.document.key, graph.relations) == ("b", tuple(told))
+    assert (graph.document.key, graph.relations) == ("b", tuple(relations))
     assert [(record.levelname, error.__name__ in record.message) for record in caplog.records] == [("WARNING", True)]
 
 

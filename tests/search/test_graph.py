@@ -50,7 +50,7 @@ class Shelf:
                     speaker=speakers[index] if speakers else "",
                     time=f"2024-05-{index + 1:02}T10:00:00+00:00",
                     embedding=EMBEDDER.embed([text])[0],
-                    entities=entity_ids(text[one.start : one.end] for one in named),
+                    entities=entity_ids(text[name.start : name.end] for name in named),
                     titles=entity_ids([title]) if title else (),
                 )
             )
@@ -64,9 +64,9 @@ class Shelf:
         return self.writes
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        found = [one for version, rows in self.written.values() if version > since for one in rows]
-        self.rows_read += len(found)
-        return sorted(found, key=lambda one: (one.document_id, one.index))
+        segments = [segment for version, rows in self.written.values() if version > since for segment in rows]
+        self.rows_read += len(segments)
+        return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
     def count_documents(self) -> int:
         return len(self.written)
@@ -106,9 +106,9 @@ def films() -> Shelf:
 
 
 def test_a_name_leads_from_what_the_question_names_to_what_it_asks_for() -> None:
-    found = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?")
-    assert {one.id for one in found[:2]} == {"film-0", "director-0"}
-    film, director = sorted(found[:2], key=lambda one: one.id, reverse=True)
+    hits = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?")
+    assert {hit.id for hit in hits[:2]} == {"film-0", "director-0"}
+    film, director = sorted(hits[:2], key=lambda hit: hit.id, reverse=True)
     (title, *_) = film.carried
     assert (title.entity, title.named) == (make_id("tests", "entity", "red harbour"), True)
     (by, *_) = director.carried
@@ -127,7 +127,7 @@ def test_what_is_typed_without_accents_is_found() -> None:
 @pytest.mark.parametrize("question", ["Where is Fledhusen?", "where is fledhusen?"])
 def test_a_misspelt_name_finds_the_nearest_that_is_known(question: str) -> None:
     def with_its_words(**limits: object) -> list[str]:
-        return [one.id for one in find(search_of(shelf), question, **limits) if "keywords" in one.ranks]
+        return [hit.id for hit in find(search_of(shelf), question, **limits) if "keywords" in hit.ranks]
 
     shelf = films()
     shelf.put("town", ["Fledhusum is a village by the sea."])
@@ -185,19 +185,19 @@ def test_chat_with_machine_answers_from_the_side_asked_for(question: str, first:
 
 def test_long_turn_takes_one_place() -> None:
     search = search_of(chat())
-    found = find(search, "How many foxes have I counted?", k=12)
+    hits = find(search, "How many foxes have I counted?", k=12)
     turn_of = dict(zip(search.index.view().ids, search.index.said.turns.tolist(), strict=True))
-    assert len({turn_of[one.id] for one in found[:4]}) == 4, "each of the four turns once"
-    assert len({one.id for one in found}) == 12, "then the rest of them"
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-    assert sum(one.score for one in found) == pytest.approx(1)
-    assert found[:4] == find(search, "How many foxes have I counted?", k=4)
-    assert [one.ranks["turns"] for one in found] == list(range(1, 13))
+    assert len({turn_of[hit.id] for hit in hits[:4]}) == 4, "each of the four turns once"
+    assert len({hit.id for hit in hits}) == 12, "then the rest of them"
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert sum(hit.score for hit in hits) == pytest.approx(1)
+    assert hits[:4] == find(search, "How many foxes have I counted?", k=4)
+    assert [hit.ranks["turns"] for hit in hits] == list(range(1, 13))
 
 
 def test_scores_are_shares_that_fall() -> None:
-    found = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?", k=32)
-    scores = [one.score for one in found]
+    hits = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?", k=32)
+    scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert sum(scores) == pytest.approx(1)
 
@@ -217,7 +217,7 @@ def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
     search = search_of(shelf)
     search.index.refresh()
     seeds = search._seeds(search.names("Who made My Cousin from Lund?"), search.index.view())
-    assert [search.index.entity_id(one) for one in seeds] == [make_id("tests", "entity", "my cousin from lund")]
+    assert [search.index.entity_id(seed) for seed in seeds] == [make_id("tests", "entity", "my cousin from lund")]
 
 
 def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> None:
@@ -229,8 +229,8 @@ def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> N
     )
     shelf.put("noise", ["Ann: I like tea.", "Ben: So do I, Ann."], speakers=["Ann", "Ben"])
     search = search_of(shelf)
-    found = find(search, "When did Ben go to Oslo?")
-    assert {one.id for one in found[:2]} == {"chat-0", "chat-1"}
+    hits = find(search, "When did Ben go to Oslo?")
+    assert {hit.id for hit in hits[:2]} == {"chat-0", "chat-1"}
     assert search.index.view().incidence.nnz == 0
 
 
@@ -247,16 +247,16 @@ def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> N
     ids=["unknown", "stop words", "operators", "another script", "50 names", "10,000 words"],
 )
 def test_any_question_gets_an_order(question: str) -> None:
-    found = find(search_of(films()), question, k=5)
-    assert len(found) == 5
-    assert all(np.isfinite(one.score) for one in found)
+    hits = find(search_of(films()), question, k=5)
+    assert len(hits) == 5
+    assert all(np.isfinite(hit.score) for hit in hits)
 
 
 def test_small_memories() -> None:
     shelf = Shelf()
     assert find(search_of(shelf), "Who?") == []
     shelf.put("one", ["nothing with a name in it"])
-    assert [one.id for one in find(search_of(shelf), "Who?")] == ["one-0"]
+    assert [hit.id for hit in find(search_of(shelf), "Who?")] == ["one-0"]
 
 
 # ── the order ────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,15 +286,15 @@ def test_the_order_does_not_depend_on_how_the_index_came_about(seed: int) -> Non
         if document not in lived.written:
             lived.put(document, texts[document], title=document.upper())
     for question in ("Who saw Bob?", "What of D3?", "there"):
-        expected = [(one.id, one.ranks) for one in find(search_of(plain), question)]
-        assert [(one.id, one.ranks) for one in find(search, question)] == expected
+        expected = [(hit.id, hit.ranks) for hit in find(search_of(plain), question)]
+        assert [(hit.id, hit.ranks) for hit in find(search, question)] == expected
 
 
 def test_equal_segments_are_ordered_by_id() -> None:
     shelf = Shelf()
     for document in ("c", "a", "b"):
         shelf.put(document, ["Ada saw Bob."])
-    assert [one.id for one in find(search_of(shelf), "Who saw Bob?")] == ["a-0", "b-0", "c-0"]
+    assert [hit.id for hit in find(search_of(shelf), "Who saw Bob?")] == ["a-0", "b-0", "c-0"]
 
 
 def test_some_documents_are_searched_as_if_there_were_no_others() -> None:
@@ -305,7 +305,7 @@ def test_some_documents_are_searched_as_if_there_were_no_others() -> None:
     alone.writes = shelf.writes
     question = "Where did the mother of the maker of Red Harbour teach?"
     limited = find(search_of(shelf), question, documents=[*kept, "unknown"])
-    assert [(one.id, one.score) for one in limited] == [(one.id, one.score) for one in find(search_of(alone), question)]
+    assert [(hit.id, hit.score) for hit in limited] == [(hit.id, hit.score) for hit in find(search_of(alone), question)]
 
 
 def test_times_limit_what_is_found() -> None:
@@ -313,8 +313,8 @@ def test_times_limit_what_is_found() -> None:
     shelf.put("diary", [f"Entry {number} of Ada." for number in range(6)])
     since, until = (datetime(2024, 5, day, 10, tzinfo=timezone.utc) for day in (2, 4))
     search = search_of(shelf)
-    assert {one.id for one in find(search, "Ada", since=since, until=until)} == {"diary-1", "diary-2"}
-    assert {one.id for one in find(search, "Ada", since=until)} == {"diary-3", "diary-4", "diary-5"}
+    assert {hit.id for hit in find(search, "Ada", since=since, until=until)} == {"diary-1", "diary-2"}
+    assert {hit.id for hit in find(search, "Ada", since=until)} == {"diary-3", "diary-4", "diary-5"}
 
 
 # ── the index ────────────────────────────────────────────────────────────────────────────────────────────
@@ -329,7 +329,7 @@ def test_only_what_was_written_since_is_read_again() -> None:
     assert shelf.rows_read == 32
     shelf.put("film", ["Red Harbour was lost."])
     shelf.take("other0")
-    assert "other0-0" not in {one.id for one in find(search, "Tale 0", k=100)}
+    assert "other0-0" not in {hit.id for hit in find(search, "Tale 0", k=100)}
     assert shelf.rows_read == 33
 
 
@@ -340,7 +340,7 @@ def test_what_was_forgotten_is_let_go_of() -> None:
     before = search.index.nbytes
     for number in range(30):
         shelf.take(f"other{number}")
-    assert {one.id for one in find(search, "Otto")} == {"film-0", "director-0"}
+    assert {hit.id for hit in find(search, "Otto")} == {"film-0", "director-0"}
     assert search.index.nbytes < before / 4
 
 
@@ -425,10 +425,10 @@ def test_the_head_of_the_order_does_not_depend_on_k() -> None:
         shelf.put(f"d{number:03}", [f"Entry {number} of Ada and Person{number % 9}."])
     search = search_of(shelf)
     everything = find(search, "What of Ada and Person3?", k=1000)
-    assert len({one.id for one in everything}) == len(everything) == 450
+    assert len({hit.id for hit in everything}) == len(everything) == 450
     for k in (1, 2, 20, 210):
         assert find(search, "What of Ada and Person3?", k=k) == everything[:k]
-    assert [one.score for one in everything] == sorted((one.score for one in everything), reverse=True)
+    assert [hit.score for hit in everything] == sorted((hit.score for hit in everything), reverse=True)
 
 
 def races() -> Shelf:

@@ -8,7 +8,7 @@ from memgraph_rag.search.name_coverage import asked_about, held, meant
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "asked"),
     [
         ("When did Tom call?", "When did Tom call?"),
         ("Who is the CEO of Acme in the USA?", "Who is the   of Acme in the  ?"),
@@ -22,8 +22,8 @@ from memgraph_rag.search.name_coverage import asked_about, held, meant
         ("", ""),
     ],
 )
-def test_names_count_in_english_without_choices_and_abbreviations(question: str, told: str) -> None:
-    assert asked_about(question) == told
+def test_names_count_in_english_without_choices_and_abbreviations(question: str, asked: str) -> None:
+    assert asked_about(question) == asked
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_its_words_must_stand_in_the_same_text() -> None:
 def test_a_document_as_a_question_does_not_take_long() -> None:
     names = [f"somebody{number} elsewhere{number}" for number in range(10_000)]
     texts = [" ".join(f"someone{row}{number}" for number in range(200)) for row in range(256)]
-    told = held(names, texts)
-    assert list(told) == names[:32]
-    assert not any(told.values())
+    is_held = held(names, texts)
+    assert list(is_held) == names[:32]
+    assert not any(is_held.values())
 
 
 @pytest.mark.parametrize(

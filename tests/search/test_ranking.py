@@ -95,7 +95,11 @@ def talk(*speakers: str, with_machine: bool = False) -> tuple[View, Said]:
         np.arange(3), ids, np.eye(3, dtype=np.float32), before, after, none * -3, sparse.csr_matrix((3, 0))
     )  # fmt: skip
     asks = np.array([True, False, False])
-    return view, Said(speakers, np.arange(3), np.array([3, 6, 1]), asks, np.full(3, with_machine))
+    names = ("", *dict.fromkeys(speakers))
+    said_by = np.array([names.index(speaker) for speaker in speakers])
+    said = Said(names, said_by, np.arange(3), np.array([3, 6, 1]), asks, np.full(3, with_machine))
+    assert said.names_of(np.arange(3)) == list(speakers)
+    return view, said
 
 
 COSINES, BM25 = np.array([0.1, 0.2, 0.6]), np.array([0.0, 3.0, 0.0])

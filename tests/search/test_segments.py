@@ -23,47 +23,47 @@ SEARCH = SegmentSearch(GRAPH, OneVector(), FakeRecognizer())
 
 
 def test_vector_search_ranks_segments_by_cosine_and_ties_by_id() -> None:
-    found = SEARCH.find("fox", k=10, mode="vector")
-    assert [(evidence.segment.id, evidence.score) for evidence in found] == [
+    results = SEARCH.find("fox", k=10, mode="vector")
+    assert [(evidence.segment.id, evidence.score) for evidence in results] == [
         ("s2", 0.9),
         ("s3", 0.5),
         ("s4", 0.5),
         ("s1", 0.1),
     ]
-    assert [dict(evidence.why) for evidence in found] == [{"vector": rank} for rank in (1, 2, 3, 4)]
-    assert [evidence.document_key for evidence in found] == ["d.txt", "e.txt", "e.txt", "d.txt"]
+    assert [dict(evidence.why) for evidence in results] == [{"vector": rank} for rank in (1, 2, 3, 4)]
+    assert [evidence.document_key for evidence in results] == ["d.txt", "e.txt", "e.txt", "d.txt"]
 
 
 def test_keyword_search_returns_what_matches_only() -> None:
-    found = SEARCH.find("fox", k=10, mode="keywords")
-    assert [(evidence.segment.id, evidence.score) for evidence in found] == [("s3", 7.5), ("s1", 2.0)]
-    assert [dict(evidence.why) for evidence in found] == [{"keywords": 1}, {"keywords": 2}]
+    results = SEARCH.find("fox", k=10, mode="keywords")
+    assert [(evidence.segment.id, evidence.score) for evidence in results] == [("s3", 7.5), ("s1", 2.0)]
+    assert [dict(evidence.why) for evidence in results] == [{"keywords": 1}, {"keywords": 2}]
 
 
 def test_hybrid_search_fuses_the_ranks_of_both_and_says_so() -> None:
-    found = SEARCH.find("fox", k=10, mode="hybrid")
+    results = SEARCH.find("fox", k=10, mode="hybrid")
     expected = {"s3": 1 / 11 + 1 / 12, "s1": 1 / 12 + 1 / 14, "s2": 1 / 11, "s4": 1 / 13}
-    assert {evidence.segment.id: evidence.score for evidence in found} == pytest.approx(expected)
-    assert [evidence.segment.id for evidence in found] == ["s3", "s1", "s2", "s4"]
-    assert dict(found[0].why) == {"keywords": 1, "vector": 2}
-    assert dict(found[3].why) == {"vector": 3}
+    assert {evidence.segment.id: evidence.score for evidence in results} == pytest.approx(expected)
+    assert [evidence.segment.id for evidence in results] == ["s3", "s1", "s2", "s4"]
+    assert dict(results[0].why) == {"keywords": 1, "vector": 2}
+    assert dict(results[3].why) == {"vector": 3}
 
 
 def test_evidence_says_how_near_it_is_where_the_embedder_is_calibrated() -> None:
-    assert {one.relevance for one in SEARCH.find("fox", k=10, mode="vector")} == {None}
+    assert {evidence.relevance for evidence in SEARCH.find("fox", k=10, mode="vector")} == {None}
     embedder = OneVector()
     embedder.relevance_curve = RelevanceCurve(half=0.5, slope=10.0)
     search = SegmentSearch(GRAPH, embedder, FakeRecognizer())
     expected = {"s2": 1 / (1 + math.exp(-4)), "s3": 0.5, "s4": 0.5, "s1": 1 / (1 + math.exp(4))}
     for mode in ("vector", "hybrid"):
-        found = search.find("fox", k=10, mode=mode)
-        assert {one.segment.id: one.relevance for one in found} == pytest.approx(expected)
-    assert {one.relevance for one in search.find("fox", k=10, mode="keywords")} == {None}
+        results = search.find("fox", k=10, mode=mode)
+        assert {evidence.segment.id: evidence.relevance for evidence in results} == pytest.approx(expected)
+    assert {evidence.relevance for evidence in search.find("fox", k=10, mode="keywords")} == {None}
 
 
 def test_evidence_says_its_text() -> None:
-    found = SEARCH.find("fox", k=9, mode="vector")
-    assert [one.text for one in found] == [one.segment.text for one in found] != []
+    results = SEARCH.find("fox", k=9, mode="vector")
+    assert [evidence.text for evidence in results] == [evidence.segment.text for evidence in results] != []
 
 
 def test_path_names_entities_of_the_question_or_joining_segments(tmp_path) -> None:
@@ -71,13 +71,13 @@ def test_path_names_entities_of_the_question_or_joining_segments(tmp_path) -> No
         memory.add("Red Harbour is a film by Otto Brandt about sailors.", key="film")
         memory.add("Otto Brandt grew up in Lund.", key="director")
         memory.add("Nobody slept in Oslo.", key="oslo")
-        found = {one.document_key: one for one in memory.search("Who made Red Harbour?")}
-        assert [(one.entity, one.named) for one in found["film"].path] == [
+        by_key = {evidence.document_key: evidence for evidence in memory.search("Who made Red Harbour?")}
+        assert [(link.entity, link.named) for link in by_key["film"].path] == [
             ("Red Harbour", True),
             ("Otto Brandt", False),
         ]
-        assert [(one.entity, one.source_key) for one in found["director"].path] == [("Otto Brandt", "film")]
-        assert found["oslo"].path == ()  # it alone names Oslo
+        assert [(link.entity, link.source_key) for link in by_key["director"].path] == [("Otto Brandt", "film")]
+        assert by_key["oslo"].path == ()  # it alone names Oslo
         (alone,) = memory.search("Who made Red Harbour?", documents=["director"])
         assert alone.path == ()
 

@@ -78,8 +78,8 @@ def test_an_assistant_may_say_what_its_user_did() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), max_size=30))
 def test_nobody_says_anything_instead_of_himself(said) -> None:
-    speakers, shares = [one for one, _ in said], np.array([share for _, share in said])
-    found = said_instead("a", speakers, shares)
-    assert found in (None, "b", "c")
-    if found is None and "a" not in speakers:
+    speakers, shares = [speaker for speaker, _ in said], np.array([share for _, share in said])
+    replacement = said_instead("a", speakers, shares)
+    assert replacement in (None, "b", "c")
+    if replacement is None and "a" not in speakers:
         assert not speakers, f"at {ANOTHER} or more whoever says all of it says it"

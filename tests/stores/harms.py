@@ -35,13 +35,15 @@ class World:
     @property
     def vectors(self) -> Mapping[str, Vector]:
         """Every embedding that was written, by id."""
-        found: dict[str, Vector] = {}
+        embeddings: dict[str, Vector] = {}
         for graph in (self.first, self.second):
-            found |= dict(zip((one.id for one in graph.segments), graph.segment_embeddings, strict=True))
-            found |= dict(zip((one.id for one in graph.points), graph.point_embeddings, strict=True))
-            found |= dict(zip((one.id for one in graph.relations), graph.relation_embeddings, strict=True))
-            found |= dict(zip(graph.ends, graph.end_embeddings, strict=True))
-        return found
+            embeddings |= dict(zip((segment.id for segment in graph.segments), graph.segment_embeddings, strict=True))
+            embeddings |= dict(zip((point.id for point in graph.points), graph.point_embeddings, strict=True))
+            embeddings |= dict(
+                zip((relation.id for relation in graph.relations), graph.relation_embeddings, strict=True)
+            )
+            embeddings |= dict(zip(graph.ends, graph.end_embeddings, strict=True))
+        return embeddings
 
     def harm(self, text: str, **parameters: Any) -> None:
         """Run a statement past the store."""
@@ -82,7 +84,7 @@ def world(make_store: MakeStore, place: dict[str, Any]) -> World:
 
 def named(flaws: Flaws) -> dict[str, tuple[str, ...]]:
     """What is wrong."""
-    return {one.name: getattr(flaws, one.name) for one in fields(flaws) if getattr(flaws, one.name)}
+    return {field.name: getattr(flaws, field.name) for field in fields(flaws) if getattr(flaws, field.name)}
 
 
 SET_NULL = "MATCH (n:{label} {{id: $id}}) SET n.embedding = NULL"

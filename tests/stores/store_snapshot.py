@@ -33,7 +33,7 @@ def is_as_written_once(
     store: GraphStore, place: dict[str, Any], expected: Mapping[str, DocumentGraph], order: str
 ) -> None:
     """That the store holds what writing each of these graphs once makes, in this order of keys; then empty it."""
-    found = whole_graph(store, place)
+    stored = whole_graph(store, place)
 
     for graph in expected.values():
         store.forget(graph.document.id)
@@ -44,7 +44,7 @@ def is_as_written_once(
     wanted = whole_graph(store, place)
     for graph in expected.values():
         store.forget(graph.document.id)
-    assert found == wanted
+    assert stored == wanted
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -58,9 +58,9 @@ def test_a_saved_query_finds_something(query: Path, filled: tuple[Any, str]) -> 
         closing(GraphDatabase.driver(server.uri, auth=(server.user, server.password))) as driver,
         driver.session(default_access_mode=READ_ACCESS) as session,
     ):
-        found = [dict(record) for record in session.run(text, {name: known[name] for name in params_of(query)})]
+        rows = [dict(record) for record in session.run(text, {name: known[name] for name in params_of(query)})]
         elsewhere = session.run(text, {**dict.fromkeys(params_of(query), "none"), "name": "Ann"}).data()
-    assert found
+    assert rows
     assert elsewhere == []
 
 

@@ -60,13 +60,13 @@ def test_harm_is_found_and_undone(world: World, kind: str) -> None:
 
 def test_all_of_it_at_once(world: World) -> None:
     before = world.graph()
-    told: dict[str, set[str]] = {}
+    flawed_ids: dict[str, set[str]] = {}
     for harm in HARMS.values():
         text, parameters, expected = harm(world)
         world.harm(text, **parameters)
         for name, ids in expected.items():
-            told.setdefault(name, set()).update(ids)
-    assert {name: set(ids) for name, ids in named(world.store.flaws()).items()} == told
+            flawed_ids.setdefault(name, set()).update(ids)
+    assert {name: set(ids) for name, ids in named(world.store.flaws()).items()} == flawed_ids
     world.store.mend(world.vectors)
     assert not world.store.flaws()
     assert world.graph() == before
@@ -86,7 +86,7 @@ def test_a_question_of_which_a_read_is_gone_goes(world: World) -> None:
 
     assert named(world.store.flaws()) == {"torn_questions": (torn.id,)}
     world.store.mend({})
-    assert [one.id for one in world.store.questions()] == [whole.id]
+    assert [question.id for question in world.store.questions()] == [whole.id]
     assert not world.store.flaws()
 
 
@@ -119,9 +119,9 @@ def test_points_that_repair_removes_make_their_readers_stale(world: World) -> No
 
 def test_a_document_that_is_gone_takes_along_what_it_left(world: World) -> None:
     world.harm("MATCH (d:Document {id: $id}) DETACH DELETE d", id=world.second.document.id)
-    found = named(world.store.flaws())
-    assert set(found["lost_segments"]) == {one.id for one in world.second.segments}
-    assert found["lost_points"] == (world.second.points[0].id,)
+    flaws = named(world.store.flaws())
+    assert set(flaws["lost_segments"]) == {segment.id for segment in world.second.segments}
+    assert flaws["lost_points"] == (world.second.points[0].id,)
 
     world.store.mend({})
     mended = world.graph()
@@ -148,9 +148,9 @@ def test_points_that_sum_up_nothing_go_and_are_built_again(world: World) -> None
 
 def test_a_document_without_one_of_its_segments_stays_found(world: World) -> None:
     world.harm("MATCH (s:Segment {id: $id}) DETACH DELETE s", id=world.first.segments[1].id)
-    found = named(world.store.flaws())
-    assert found["incomplete"] == (world.first.document.id,)
-    assert "lost_relations" in found
+    flaws = named(world.store.flaws())
+    assert flaws["incomplete"] == (world.first.document.id,)
+    assert "lost_relations" in flaws
 
     world.store.mend(world.vectors)
 
@@ -169,8 +169,8 @@ def test_without_vectors_what_has_none_stays_found(world: World) -> None:
 def test_a_segment_without_embedding_is_found_by_words_only(world: World) -> None:
     store, gone = world.store, world.first.segments[1]
     everywhere, vector = [world.first.document.id, world.second.document.id], world.first.segment_embeddings[1]
-    there = {one.id for graph in (world.first, world.second) for one in graph.segments} - {gone.id}
-    points = {one.id for graph in (world.first, world.second) for one in graph.points} - {world.first.points[1].id}
+    there = {segment.id for graph in (world.first, world.second) for segment in graph.segments} - {gone.id}
+    points = {point.id for graph in (world.first, world.second) for point in graph.points} - {world.first.points[1].id}
     world.harm(SET_NULL.format(label="Segment"), id=gone.id)
     world.harm(SET_NULL.format(label="InformationPoint"), id=world.first.points[1].id)
 
@@ -181,15 +181,17 @@ def test_a_segment_without_embedding_is_found_by_words_only(world: World) -> Non
     naming = [hit.node_id for hit in store.segments_naming([bob], vector=vector, k=1)]
     assert naming == [world.first.segments[0].id]
     assert gone.id in {hit.node_id for hit in store.matching("Carol", k=9)}
-    indexed = {one.id: one.embedding for one in store.indexed_segments(since=-1)}
+    indexed = {segment.id: segment.embedding for segment in store.indexed_segments(since=-1)}
     assert indexed.keys() == there | {gone.id}
-    for one, embedding in indexed.items():
-        np.testing.assert_allclose(embedding, world.vectors[one] if one in there else np.zeros(DIMENSION), atol=1e-6)
+    for segment_id, embedding in indexed.items():
+        np.testing.assert_allclose(
+            embedding, world.vectors[segment_id] if segment_id in there else np.zeros(DIMENSION), atol=1e-6
+        )
 
 
 def test_a_relation_without_embedding_is_found_without_a_vector_only(world: World) -> None:
     store, (gone, *others) = world.store, world.first.relations
-    there = {one.id for one in (*others, *world.second.relations)}
+    there = {edge.id for edge in (*others, *world.second.relations)}
     ends, vector = [*world.first.ends, *world.second.ends], world.first.relation_embeddings[0]
     everywhere = [world.first.document.id, world.second.document.id]
     text = "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = NULL"
@@ -198,11 +200,11 @@ def test_a_relation_without_embedding_is_found_without_a_vector_only(world: Worl
     for documents in (None, everywhere):
         near = store.expand(ends, vector=vector, k=99, documents=documents)
         listed = store.expand(ends, vector=None, k=99, documents=documents)
-        for found, expected in ((near, there), (listed, there | {gone.id})):
-            assert {one.relation.id for one in found} == expected
+        for neighbours, expected in ((near, there), (listed, there | {gone.id})):
+            assert {neighbour.relation.id for neighbour in neighbours} == expected
 
 
-@pytest.mark.parametrize("kind", [one for one in HARMS if "embedding" in one])
+@pytest.mark.parametrize("kind", [harm for harm in HARMS if "embedding" in harm])
 def test_a_document_without_an_embedding_is_not_given(world: World, kind: str) -> None:
     text, parameters, _ = HARMS[kind](world)
     world.harm(text, **parameters)
@@ -284,16 +286,19 @@ class Lonely(dict[str, Any]):
 
 def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
     """A namespace of two documents, each of one segment of its id, and of entities a and b."""
-    entities = {one: {"id": one, "normal": one, "surfaces": f'[["{one}", "NAME", 1]]'} for one in "ab"}
+    entities = {entity: {"id": entity, "normal": entity, "surfaces": f'[["{entity}", "NAME", 1]]'} for entity in "ab"}
     return integrity._Survey(
-        documents={one: {"id": one, "segments": 1} for one in ("first", "second")},
-        segments={one: {"id": one, "document_id": one, "index": 0} for one in ("first", "second")},
+        documents={document_id: {"id": document_id, "segments": 1} for document_id in ("first", "second")},
+        segments={
+            document_id: {"id": document_id, "document_id": document_id, "index": 0}
+            for document_id in ("first", "second")
+        },
         owned=frozenset({("first", "first"), ("second", "second")}),
         next=Counter(),
         points=[],
         annotations=[],
         entities=entities,
-        writings={one: Counter({(one, "NAME"): 1}) for one in "ab"},
+        writings={entity: Counter({(entity, "NAME"): 1}) for entity in "ab"},
         relations=relations,
         similar=[],
         questions=[],
@@ -301,20 +306,20 @@ def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
     )
 
 
-def relation(one: str, document_id: str, segment_id: str) -> Lonely:
+def relation(relation_id: str, document_id: str, segment_id: str) -> Lonely:
     ends = {"source_id": "a", "target_id": "b"}
-    return Lonely(id=one, document_id=document_id, segment_id=segment_id, **ends)
+    return Lonely(id=relation_id, document_id=document_id, segment_id=segment_id, **ends)
 
 
 def test_relations_are_looked_through_once() -> None:
     survey = survey_of([
-        *(relation(f"{one}", "first", "first") for one in range(9)),
+        *(relation(f"{number}", "first", "first") for number in range(9)),
         relation("lost-1", "first", "gone"),
         relation("lost-2", "second", "gone"),
         relation("lost-3", "gone", "gone"),
     ])  # fmt: skip
-    found = integrity._flaws(survey)
-    assert named(found) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
+    flaws = integrity._flaws(survey)
+    assert named(flaws) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
 
     deleted: dict[str, list[str]] = {}
 
@@ -322,7 +327,7 @@ def test_relations_are_looked_through_once() -> None:
         deleted[parameters["document_id"]] = parameters["relation_ids"]
         return []
 
-    integrity._delete_relations(run, survey, found)
+    integrity._delete_relations(run, survey, flaws)
     assert deleted == {"first": ["lost-1"], "second": ["lost-2"], "gone": ["lost-3"]}
 
 

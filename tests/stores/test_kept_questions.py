@@ -26,7 +26,7 @@ def test_what_becomes_stale_while_it_is_read_is_read_again(store: GraphStore, mo
 
     monkeypatch.setattr(store, "_run", replaced_meanwhile)
 
-    assert [(one.text, one.is_stale) for one in store.questions()] == [(newer.text, False), (question.text, True)]
+    assert [(kept.text, kept.is_stale) for kept in store.questions()] == [(newer.text, False), (question.text, True)]
 
 
 def test_a_keep_that_fails_leaves_what_was_there(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ def test_a_checkpoint_that_was_killed_is_completed(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "told"),
+    ("name", "kind", "message"),
     [
         ("~nosuchuser/notes.lbug", SettingsError, "nosuchuser"),
         ("half-\ud800.lbug", SettingsError, "half-"),
@@ -196,11 +196,11 @@ def test_a_checkpoint_that_was_killed_is_completed(path: Path) -> None:
     ],
 )
 def test_a_path_that_cannot_be(
-    name: str, kind: type[MemgraphRagError], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: type[MemgraphRagError], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a-file").touch()
-    with pytest.raises(kind, match=told):
+    with pytest.raises(kind, match=message):
         open_store(name, namespace="n")
 
 

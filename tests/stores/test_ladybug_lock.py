@@ -121,10 +121,10 @@ def test_the_lock_file_is_the_owners_and_goes_with_the_last_holder(store: Ladybu
     assert stat.S_IMODE(lock.stat().st_mode) == 0o600
     assert lock.read_text() == f"{os.getpid()}\n"
     store.close()
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
     first = opened(path, read_only=True)
     first.close()
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_what_a_killed_process_left_locks_nobody_out(path: Path) -> None:
@@ -173,14 +173,14 @@ def test_a_store_on_a_read_only_medium_can_be_read(store: LadybugStore, path: Pa
         with closing(opened(medium / "notes.lbug", read_only=True)) as reader:
             assert len(reader.documents()) == 1
             assert run_python(OPEN, medium / "notes.lbug", "read") == "open alice.txt\n"
-        assert [one.name for one in medium.iterdir()] == ["notes.lbug"]
+        assert [file.name for file in medium.iterdir()] == ["notes.lbug"]
 
 
 def test_the_files_of_an_open_store_are_known_as_its_own(store: LadybugStore, path: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(path)
     (tmp_path / "other.txt").write_text("mine")
     own = [path, lock_file(path), Path(f"{path}.wal"), Path(f"{path}.shadow"), tmp_path / "link"]
-    assert [open_place(one) for one in own] == [os.path.realpath(path)] * len(own)
+    assert [open_place(file) for file in own] == [os.path.realpath(path)] * len(own)
     assert open_place(tmp_path / "other.txt") is None
     assert open_place(tmp_path / "nowhere") is None
     assert open_place("half-\ud800\0") is None
@@ -299,7 +299,7 @@ def test_a_file_that_was_only_read_is_the_same_byte_for_byte(store: LadybugStore
     assert path.stat().st_mtime_ns == at
     with closing(opened(path)) as again:
         again.write(make_graph("n", "other"))
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_a_reader_and_a_writer_of_one_process(store: LadybugStore, path: Path) -> None:

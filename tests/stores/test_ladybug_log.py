@@ -88,11 +88,11 @@ class Stopped:
         return file
 
 
-def run_python(program: str, *arguments: object, told: str = "") -> subprocess.CompletedProcess[str]:
+def run_python(program: str, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
-        input=told, capture_output=True, text=True, env=environment, timeout=300,
+        input=stdin, capture_output=True, text=True, env=environment, timeout=300,
     )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_log_cut_near_any_record_opens_with_acknowledged_writes(stopped: Stopped
     near |= {1, 24, 25, *chance.sample(range(len(log)), 3)}
     sizes = sorted(size for size in near if 0 < size <= len(log))
 
-    done = run_python(OPEN_EACH, tmp_path, stopped.file, told=json.dumps(sizes))
+    done = run_python(OPEN_EACH, tmp_path, stopped.file, stdin=json.dumps(sizes))
 
     assert done.returncode == 0, done.stderr[-2000:]
     opened_logs = [json.loads(line) for line in done.stdout.splitlines()]

@@ -73,18 +73,20 @@ def test_an_old_store_is_brought_up_with_what_it_holds(
     assert store.schema["version"] > OLD["neo4j"]
     assert store.document_ids() == [old_store["document_id"]]
     assert store.documents()[0].recognizer == store.recognizer() == ""
-    assert [(one.speaker, one.time) for one in store.segments_of(old_store["document_id"])] == [("", "")]
-    found = store.indexed_segments(since=-1)
-    assert [(one.id, one.speaker, one.time, one.entities, one.titles) for one in found] == [
+    assert [(segment.speaker, segment.time) for segment in store.segments_of(old_store["document_id"])] == [("", "")]
+    segments = store.indexed_segments(since=-1)
+    assert [(segment.id, segment.speaker, segment.time, segment.entities, segment.titles) for segment in segments] == [
         (old_store["segment_id"], "", "2026-01-01T00:00:00+00:00", (), ())
     ]
     assert store.indexed_segments(since=0) == []
-    assert [one.text_sha256 for one in store.fingerprints([old_store["document_id"]])] == [""], "not known"
+    assert [fingerprint.text_sha256 for fingerprint in store.fingerprints([old_store["document_id"]])] == [""], (
+        "not known"
+    )
     assert store.matching_fingerprints(text_hashes=["", text_hash("Some text")]) == []
     graph = make_graph(old_store["namespace"], title="Alice")
     assert store.write(graph).action is Action.ADDED
     assert store.entities([entity_id(old_store["namespace"], "alice")])[0].kinds == ("NAME", "title")
-    assert {one.document_id for one in store.indexed_segments(since=0)} == {graph.document.id}
+    assert {segment.document_id for segment in store.indexed_segments(since=0)} == {graph.document.id}
     if engine == "ladybug":
         file = open_file(str(place["address"]))
         rows = file.read("MATCH (d:Document {id: $id}) RETURN d.version AS version", {"id": old_store["document_id"]})
@@ -288,14 +290,14 @@ def test_relations_come_to_say_their_ends(engine: str, make_store: MakeStore, pl
 
     ends = run_cypher(place, ENDS, namespace=namespace)
     assert {(row["id"], row["source_id"], row["target_id"]) for row in ends} == {
-        (one.id, one.source_id, one.target_id) for one in graph.relations
+        (relation.id, relation.source_id, relation.target_id) for relation in graph.relations
     }
     steps = [step for step in queries.migrations(dialect).values() if step.made == "relation_embedding"]
     properties = [steps[0].indexed] if dialect == "neo4j_2026" else []  # Neo4j 5 keeps none
     indexes = run_cypher(place, "SHOW VECTOR INDEXES YIELD name, properties, state WHERE name = 'relation_embedding'")
     assert [(row["properties"], row["state"]) for row in indexes] == [(listed, "ONLINE") for listed in properties]
-    found = store.expand([entity_id(namespace, "bob")], vector=graph.relation_embeddings[0], k=1)
-    assert [one.relation for one in found] == [graph.relations[0]]
+    neighbours = store.expand([entity_id(namespace, "bob")], vector=graph.relation_embeddings[0], k=1)
+    assert [neighbour.relation for neighbour in neighbours] == [graph.relations[0]]
 
 
 ENDS = """

@@ -236,13 +236,13 @@ def test_what_is_told_of_a_start_works(home: str | None, tmp_path: Path, monkeyp
     running = RunningServer(tmp_path, 99, NEWEST, 1234, 5678, password="generated", was_running=False)
     monkeypatch.setattr(neo4j_server, "start", lambda *_, **__: running)
     option = [] if home is None else ["--home", str(tmp_path / home)]
-    told = CliRunner().invoke(app, ["neo4j", "start", *option]).stdout
-    stops = told.partition("Stop it:")[2].split("memgraph-rag ")[1]
+    output = CliRunner().invoke(app, ["neo4j", "start", *option]).stdout
+    stops = output.partition("Stop it:")[2].split("memgraph-rag ")[1]
     stopped: list[Path | None] = []
     monkeypatch.setattr(neo4j_server, "stop", lambda folder: bool(stopped.append(folder)))
     assert CliRunner().invoke(app, shlex.split(stops)).exit_code == 0
     assert stopped == [tmp_path / home if home else None]
-    assert ("neo4j_password" in told) is (home is not None)
+    assert ("neo4j_password" in output) is (home is not None)
 
 
 def test_a_short_password_is_refused_before_anything_starts(tmp_path: Path) -> None:

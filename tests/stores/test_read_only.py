@@ -182,10 +182,10 @@ def test_who_reads_is_told_who_writes(
 ) -> None:
     store = make_store()
     store.write(make_graph(store.namespace))
-    told = start(place["address"], store.namespace, "read").told
-    assert told.startswith("StoreLocked")
+    message = start(place["address"], store.namespace, "read").told
+    assert message.startswith("StoreLocked")
     if sys.platform == "linux":
-        assert f"process {os.getpid()} has it open" in told
+        assert f"process {os.getpid()} has it open" in message
     store.close()
     writer = start(place["address"], store.namespace, "write")
     with pytest.raises(StoreLocked, match=f"process {writer.running.pid} has it"):

@@ -26,17 +26,17 @@ NEW = "another"
 def vectors(texts: list[str], dimension: int) -> Matrix:
     """Of each text one that only it and its length say."""
     rows = [np.random.default_rng([*text.encode(), dimension]).normal(size=dimension) for text in texts]
-    found = np.array(rows, np.float32).reshape(len(texts), dimension)
-    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+    matrix = np.array(rows, np.float32).reshape(len(texts), dimension)
+    return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
 
 
 def again(graph: DocumentGraph, dimension: int) -> DocumentGraph:
     """The document as the other embedder embeds it."""
     return replace(
         graph,
-        segment_embeddings=vectors([one.text for one in graph.segments], dimension),
-        point_embeddings=vectors([one.text for one in graph.points], dimension),
-        relation_embeddings=vectors([one.description for one in graph.relations], dimension),
+        segment_embeddings=vectors([segment.text for segment in graph.segments], dimension),
+        point_embeddings=vectors([point.text for point in graph.points], dimension),
+        relation_embeddings=vectors([relation.description for relation in graph.relations], dimension),
         end_embeddings=vectors(list(graph.ends), dimension),
     )
 
@@ -80,27 +80,27 @@ def test_the_graph_is_as_if_the_other_embedder_had_built_it(
     stores: list[GraphStore], make_store: MakeStore, place: dict[str, Any], dimension: int
 ) -> None:
     store = stores[0]
-    versions = [one.version() for one in stores]
+    versions = [each_store.version() for each_store in stores]
     store.remember([Answered(store.namespace, ("x",))])
 
     store.reembed(embedder=NEW, dimension=dimension, again=lambda graph: again(graph, dimension))
 
-    for one, version in zip(stores, versions, strict=True):
+    for each_store, version in zip(stores, versions, strict=True):
         with pytest.raises(SchemaMismatch, match="embedded anew"):
-            one.nearest(vectors(["x"], DIMENSION)[0], k=1)
+            each_store.nearest(vectors(["x"], DIMENSION)[0], k=1)
         with pytest.raises(SchemaMismatch):
-            one.version()
+            each_store.version()
         with pytest.raises(SchemaMismatch):
-            one.write(documents(one.namespace)[0])
+            each_store.write(documents(each_store.namespace)[0])
         with pytest.raises(SchemaMismatch, match=NEW):
-            one.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-        one.migrate(embedder=NEW, dimension=dimension)
-        assert one.schema["dimension"] == dimension
-        assert one.version() > version, "so that indexes in memory look again"
-        assert len(one.indexed_segments(since=version)) == 5
-        assert not one.flaws()
+            each_store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+        each_store.migrate(embedder=NEW, dimension=dimension)
+        assert each_store.schema["dimension"] == dimension
+        assert each_store.version() > version, "so that indexes in memory look again"
+        assert len(each_store.indexed_segments(since=version)) == 5
+        assert not each_store.flaws()
     assert store.answered([store.namespace]) == {store.namespace: ("x",)}
-    found = [whole_graph(one, place) for one in stores]
+    graphs = [whole_graph(each_store, place) for each_store in stores]
     wanted = again(documents(store.namespace)[0], dimension)
     for vector, segment in zip(wanted.segment_embeddings, wanted.segments, strict=True):
         (hit,) = store.nearest(vector, k=1)
@@ -108,29 +108,29 @@ def test_the_graph_is_as_if_the_other_embedder_had_built_it(
     nearest = store.expand(list(wanted.ends), vector=wanted.relation_embeddings[0], k=1)
     assert nearest[0].relation == wanted.relations[0]
 
-    for one in stores:
-        for document in one.documents():
-            one.forget(document.id)
-        one.write_many([again(graph, dimension) for graph in documents(one.namespace)])
-    assert [whole_graph(one, place) for one in stores] == found
+    for each_store in stores:
+        for document in each_store.documents():
+            each_store.forget(document.id)
+        each_store.write_many([again(graph, dimension) for graph in documents(each_store.namespace)])
+    assert [whole_graph(each_store, place) for each_store in stores] == graphs
 
 
 def test_until_it_is_done_everything_is_as_it_was(stores: list[GraphStore], place: dict[str, Any]) -> None:
     store = stores[0]
-    before = [whole_graph(one, place) for one in stores]
-    told = []
+    before = [whole_graph(each_store, place) for each_store in stores]
+    keys = []
 
     def cut_off(graph: DocumentGraph) -> DocumentGraph:
-        if len(told) == 3:
+        if len(keys) == 3:
             raise KeyboardInterrupt
-        told.append(graph.document.key)
+        keys.append(graph.document.key)
         assert store.nearest(graph.segment_embeddings[0], k=1)
         return again(graph, 5)
 
     with pytest.raises(KeyboardInterrupt):
         store.reembed(embedder=NEW, dimension=5, again=cut_off)
 
-    assert [whole_graph(one, place) for one in stores] == before
+    assert [whole_graph(each_store, place) for each_store in stores] == before
     assert store.schema["embedder"] == EMBEDDER
     assert store.nearest(vectors(["x"], DIMENSION)[0], k=1)
     store.write(make_graph(store.namespace, "third"))

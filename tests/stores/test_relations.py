@@ -91,8 +91,8 @@ def test_layers_leave_each_others_mentions(store: GraphStore, place: dict[str, A
 
 def test_relations_go_whose_ends_are_mentioned_no_more(store: GraphStore, place: dict[str, Any]) -> None:
     graph = related(store.namespace, "a")
-    fewer = replace(graph, mentions=tuple(one for one in graph.mentions if one.normal != "bob"))
-    kept = [place for place, one in enumerate(graph.relations) if "Bob" not in one.description]
+    fewer = replace(graph, mentions=tuple(mention for mention in graph.mentions if mention.normal != "bob"))
+    kept = [place for place, relation in enumerate(graph.relations) if "Bob" not in relation.description]
     fewer = replace(
         fewer,
         relations=tuple(graph.relations[place] for place in kept),
@@ -206,7 +206,7 @@ def test_what_has_no_edge_is_not_taken_for_torn(store: GraphStore, caplog: pytes
     graph = make_graph(store.namespace, "b", ("nobody left.", "Zoe left."))
     store.write(graph)
 
-    named = store.entities_of([one.id for one in graph.segments])
+    named = store.entities_of([segment.id for segment in graph.segments])
 
     assert list(named.values()) == [[], ids(store, "zoe")]
     assert store.similar(ids(store, "zoe")) == []
@@ -261,20 +261,20 @@ def as_graph(namespace: str, turn: Turn) -> DocumentGraph:
     graph = make_graph(namespace, turn.key, (SENTENCE,), seed=1)
     wanted = {WORDS[place].casefold() for pair in turn.pairs for place in pair}
     kind = OPEN_KIND if turn.are_open else "NAME"
-    mentions = tuple(replace(one, kind=kind) for one in graph.mentions if one.normal in wanted)
+    mentions = tuple(replace(mention, kind=kind) for mention in graph.mentions if mention.normal in wanted)
     record = replace(graph.document, recognizer="same", layers=("entities", "relations"))
-    pairs = [(WORDS[one], WORDS[two]) for one, two in turn.pairs]
+    pairs = [(WORDS[source], WORDS[target]) for source, target in turn.pairs]
     return make_relations(namespace, replace(graph, mentions=mentions, document=record), pairs=pairs, vectors=NAMES)
 
 
-def joined(one: DocumentGraph, other: DocumentGraph) -> DocumentGraph:
+def joined(graph: DocumentGraph, other: DocumentGraph) -> DocumentGraph:
     """The first with the relations and mentions that only the second has."""
-    new = [place for place, relation in enumerate(other.relations) if relation not in one.relations]
-    rows = [matrix for matrix in (one.relation_embeddings, other.relation_embeddings[new]) if len(matrix)]
+    new = [place for place, relation in enumerate(other.relations) if relation not in graph.relations]
+    rows = [matrix for matrix in (graph.relation_embeddings, other.relation_embeddings[new]) if len(matrix)]
     both = replace(
-        one,
-        mentions=tuple(dict.fromkeys((*one.mentions, *other.mentions))),
-        relations=(*one.relations, *(other.relations[place] for place in new)),
+        graph,
+        mentions=tuple(dict.fromkeys((*graph.mentions, *other.mentions))),
+        relations=(*graph.relations, *(other.relations[place] for place in new)),
         relation_embeddings=np.concatenate(rows) if rows else np.zeros((0, 0), np.float32),
     )
     return replace(both, end_embeddings=name_vectors(both, NAMES))
@@ -282,10 +282,12 @@ def joined(one: DocumentGraph, other: DocumentGraph) -> DocumentGraph:
 
 def kept(graph: DocumentGraph, *, are_open: bool) -> DocumentGraph:
     """What of a document stays where one layer is built again: no relation whose ends are not mentioned any more."""
-    mentions = tuple(one for one in graph.mentions if (one.kind == OPEN_KIND) != are_open)
-    named = {one.entity_id for one in mentions}
+    mentions = tuple(mention for mention in graph.mentions if (mention.kind == OPEN_KIND) != are_open)
+    named = {mention.entity_id for mention in mentions}
     places = [
-        place for place, one in enumerate(graph.relations) if {one.source_id, one.target_id} <= named and not are_open
+        place
+        for place, relation in enumerate(graph.relations)
+        if {relation.source_id, relation.target_id} <= named and not are_open
     ]
     left = replace(
         graph,
@@ -300,7 +302,7 @@ def laid_over(held: DocumentGraph, graph: DocumentGraph) -> DocumentGraph:
     """What a document is after ``graph`` was laid over it: relations come with it, so that layer is given."""
     if graph.relations:
         held = kept(held, are_open=True)
-    if any(one.kind != OPEN_KIND for one in graph.mentions):
+    if any(mention.kind != OPEN_KIND for mention in graph.mentions):
         held = kept(held, are_open=False)
     return joined(held, graph)
 

@@ -30,14 +30,14 @@ class Session(FakeSession):
 
 
 def walk(
-    strategy: LongLLMLingua, found: Sequence[Segment], budget: Budget | None = None
+    strategy: LongLLMLingua, segments: Sequence[Segment], budget: Budget | None = None
 ) -> tuple[list[Step], list[str]]:
     session = Session(QUESTION, window=FakeLanguageModel().window)
     passes = strategy.read(
         QUESTION,
         ReadingContext(
-            graph=HandMadeGraph(list(found)),
-            search=HandMadeSearch(found),
+            graph=HandMadeGraph(list(segments)),
+            search=HandMadeSearch(segments),
             session=session,
             embedder=OneVector(),
             budget=budget or Budget(),

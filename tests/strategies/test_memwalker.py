@@ -121,7 +121,7 @@ def test_whatever_is_said_each_node_is_read_at_most_once(
     pairs: list[tuple[int, int]], numbers: list[int], shown: int
 ) -> None:
     edges = [Summarizes(NODES[a].id, NODES[b].id, 0.5) for a, b in pairs if NODES[a].level > NODES[b].level]
-    read = ids(walk(HandMadeSession(replies=[str(one) for one in numbers]), MemWalker(shown=shown), edges=edges))
+    read = ids(walk(HandMadeSession(replies=[str(number) for number in numbers]), MemWalker(shown=shown), edges=edges))
     assert len(read) == len(set(read))
     assert {"left", "right"} <= set(read), "there is always a way"
 

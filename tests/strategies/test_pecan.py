@@ -90,7 +90,7 @@ def plain_walk(
 
     S = list(start)  # noqa: N806 - the paper's name
     scores = [0.0] * len(S)
-    told: list[tuple[str, float, float, float | None, StopReason | None]] = []
+    rows: list[tuple[str, float, float, float | None, StopReason | None]] = []
     new = len(S)
     probes = 0
     while S:
@@ -118,13 +118,13 @@ def plain_walk(
         for name, of_node in zip(S[-new:], scores[-new:], strict=True):
             last = name == S[-1]
             attended = world.attention.get(name, 0.0)
-            told.append((name, of_node, attended, probed if last else None, stop if last else None))
+            rows.append((name, of_node, attended, probed if last else None, stop if last else None))
         if stop is not None:
             break
         S.append(following)
         scores.append(score[following])
         new = 1
-    return told
+    return rows
 
 
 sixteenths = st.integers(0, 16).map(lambda number: number / 16)  # sums of these are exact, so ties are ties
@@ -398,15 +398,15 @@ def test_what_was_forgotten_gives_way_to_the_next_best(
 ) -> None:
     """One top-level point is read; the segments under it fall from the first to the last."""
     segments = [segment(f"s{number}", "d", index=number) for number in range(6)]
-    cosines = {one.id: 1 - number / 10 for number, one in enumerate(segments)}
+    cosines = {passage.id: 1 - number / 10 for number, passage in enumerate(segments)}
     top = point("p", "d")
-    world = World([*segments, top], [Summarizes("p", one.id, 1 / 6) for one in segments], {"p": 1.0, **cosines})
+    world = World([*segments, top], [Summarizes("p", passage.id, 1 / 6) for passage in segments], {"p": 1.0, **cosines})
     nodes = HandMadeGraph.nodes
     monkeypatch.setattr(
-        HandMadeGraph, "nodes", lambda graph, asked: [one for one in nodes(graph, asked) if one.id not in gone]
+        HandMadeGraph, "nodes", lambda graph, asked: [node for node in nodes(graph, asked) if node.id not in gone]
     )
 
     steps = world.walk(Pecan(ahead=ahead))
 
-    assert ids(steps) == ["p", *(one.id for one in segments if one.id not in gone)]
+    assert ids(steps) == ["p", *(passage.id for passage in segments if passage.id not in gone)]
     assert steps[-1].stop is StopReason.EXHAUSTED

@@ -60,7 +60,7 @@ def read(
     )
     for of_pass in passes:
         steps += of_pass
-        dropped = {one for step in steps for one in step.dropped}
+        dropped = {node_id for step in steps for node_id in step.dropped}
         assert session.read == [step.node.id for step in steps if step.node.id not in dropped], "told, and no more"
         if budget and budget.max_nodes is not None and len(steps) >= budget.max_nodes:
             break
@@ -76,7 +76,7 @@ def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
     # The question names Ann: what names her is read first, then the way from Ann over Ben and Cay to Dan.
     steps = read(Qrmem(start_tokens=14), graph=graph, session=HandMadeSession(yes=[0.1, 0.1, 0.1, 0.9]))
     assert ids(steps) == ["s0", "s1", "s2", "s3"]
-    assert [step.via for step in steps] == ["", *(one.description for one in WAY[:3])]
+    assert [step.via for step in steps] == ["", *(edge.description for edge in WAY[:3])]
     assert [step.score for step in steps] == [0.0, 0.9, 0.8, 0.7]
     assert [step.sources for step in steps[1:]] == [{"relation": 0.9}, {"relation": 0.8}, {"relation": 0.7}]
     assert [step.stop for step in steps] == [None] * 3 + [StopReason.ANSWERABLE]
@@ -210,7 +210,7 @@ def test_working_set_is_searched_for_relations_within_the_limit() -> None:
     asked: list[tuple[str, list[str]]] = []
 
     def extract(question: str, segments: Sequence[Segment]) -> list[Relation]:
-        asked.append((question, [one.id for one in segments]))
+        asked.append((question, [passage.id for passage in segments]))
         graph.relations.append(new)
         return [new]
 
@@ -242,7 +242,7 @@ def test_graph_expansion_reads_results_of_one_query_of_relations() -> None:
     search = HandMadeSearch(shelf(6), named=["Ann"])
     steps = read(GraphExpansion(k=2, threshold=0.6), session=session, search=search)
     ((request, _, _),) = session.requests
-    assert [one.description in request for one in WAY] == [True, True, True, False]
+    assert [edge.description in request for edge in WAY] == [True, True, True, False]
     assert search.queries == [f"{QUESTION} Where do Cay and Dan live?"]
     assert ids(steps) == ["s0", "s1"]
     assert [step.p_yes for step in steps] == [None, None]
@@ -268,7 +268,9 @@ def graphs(draw: st.DrawFn) -> HandMadeGraph:
         shelf(6),
         relations=relations,
         mentions={f"s{place}": draw(st.lists(names, max_size=2)) for place in range(6)},
-        similarity={one: draw(cosine) for one in (*(edge.id for edge in relations), *(f"s{i}" for i in range(6)))},
+        similarity={
+            element_id: draw(cosine) for element_id in (*(edge.id for edge in relations), *(f"s{i}" for i in range(6)))
+        },
     )
 
 

@@ -48,21 +48,23 @@ def test_weights_are_the_sum_over_all_paths(reading: tuple[list[Step], HandMadeG
     trace, graph = reading
     expected: dict[str, float] = {}
     in_order = [taken for taken in trace if taken.score]
-    in_order += sorted((taken for taken in trace if not taken.score), key=lambda one: one.attention, reverse=True)
+    in_order += sorted(
+        (taken for taken in trace if not taken.score), key=lambda unscored: unscored.attention, reverse=True
+    )
     for place, taken in enumerate(in_order, 1):
         for end, product in paths_down(taken.node, graph):
             expected[end] = expected.get(end, 0.0) + product / place**0.5
-    found = segments_under(trace, graph)
-    assert {node.id: weight for node, weight in found} == pytest.approx(expected)
-    weights = [weight for _, weight in found]
+    weighted = segments_under(trace, graph)
+    assert {node.id: weight for node, weight in weighted} == pytest.approx(expected)
+    weights = [weight for _, weight in weighted]
     assert weights == sorted(weights, reverse=True)
 
 
 def test_a_segment_read_itself_and_under_a_point_gets_both() -> None:
     s0, s1, p0 = segment("s0"), segment("s1", index=1), point("p0")
     graph = HandMadeGraph([s0, s1, p0], [Summarizes("p0", "s0", 0.75), Summarizes("p0", "s1", 0.25)])
-    found = segments_under([step(p0, 0.2), step(s1, 0.6)], graph)
-    assert [(node.id, weight) for node, weight in found] == [
+    weighted = segments_under([step(p0, 0.2), step(s1, 0.6)], graph)
+    assert [(node.id, weight) for node, weight in weighted] == [
         ("s1", pytest.approx(1 + 0.25 / 2**0.5)),
         ("s0", pytest.approx(0.75 / 2**0.5)),
     ]
@@ -70,9 +72,9 @@ def test_a_segment_read_itself_and_under_a_point_gets_both() -> None:
 
 def test_chosen_segments_come_first_in_the_order_of_reading() -> None:
     nodes = [segment(f"s{number}", f"d{number}") for number in range(5)]
-    told = [(0.1, 0.0), (0.2, 0.9), (0.9, 0.4), (0.3, 0.0), (0.0, 1.5)]
-    trace = [step(node, attention, score) for node, (attention, score) in zip(nodes, told, strict=True)]
-    assert [one.id for one, _ in segments_under(trace, HandMadeGraph(nodes))] == ["s1", "s2", "s4", "s3", "s0"]
+    marks = [(0.1, 0.0), (0.2, 0.9), (0.9, 0.4), (0.3, 0.0), (0.0, 1.5)]
+    trace = [step(node, attention, score) for node, (attention, score) in zip(nodes, marks, strict=True)]
+    assert [node.id for node, _ in segments_under(trace, HandMadeGraph(nodes))] == ["s1", "s2", "s4", "s3", "s0"]
 
 
 def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:

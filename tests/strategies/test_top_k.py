@@ -14,13 +14,13 @@ from memgraph_rag.types import Budget, Step, StopReason
 FOUND = [segment(f"s{i}", f"d{i % 2}") for i in (4, 2, 3, 0, 1, 5)]
 
 
-def read(strategy: TopK, *, found=FOUND, window: int = 1_000_000, documents=None) -> list[Step]:
+def read(strategy: TopK, *, segments=FOUND, window: int = 1_000_000, documents=None) -> list[Step]:
     session = HandMadeSession({"s4": 0.5, "s2": 0.25}, window=window)
     passes = strategy.read(
         "Where is the fox?",
         ReadingContext(
-            graph=HandMadeGraph(found),
-            search=HandMadeSearch(found),
+            graph=HandMadeGraph(segments),
+            search=HandMadeSearch(segments),
             session=session,
             embedder=OneVector(),
             budget=Budget(),
@@ -51,7 +51,7 @@ def test_it_stops_before_the_node_that_does_not_fit() -> None:
 
 def test_nothing_is_read_where_nothing_fits_or_nothing_is_found() -> None:
     assert read(TopK(), window=13) == []
-    assert read(TopK(), found=[]) == []
+    assert read(TopK(), segments=[]) == []
 
 
 def test_documents_are_handed_to_the_search() -> None:

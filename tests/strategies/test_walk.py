@@ -22,10 +22,10 @@ COST = 14  # of a node of ten tokens, with its bullet
 
 @dataclass
 class World:
-    """A graph, what search finds in it, and all numbers; ``found`` are ids."""
+    """A graph, what search finds in it, and all numbers; ``entry`` are ids."""
 
     nodes: list[Node]
-    found: list[str]
+    entry: list[str]
     edges: list[Summarizes] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     mentions: dict[str, list[str]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class World:
     replies: Sequence[str] = ()
     window: int = 1_000_000
     calibration: Known | None = field(default_factory=Known)
-    told: dict[str, list[str]] = field(default_factory=dict)
+    answers: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.graph = HandMadeGraph(
@@ -52,12 +52,12 @@ class World:
 
     def passes(self, walk: Walk, *, budget: Budget | None = None, documents=None) -> list[tuple[Step, ...]]:
         segments = {node.id: node for node in self.nodes if isinstance(node, Segment)}
-        told = {text: [segments[name] for name in found] for text, found in self.told.items()}
+        answers = {text: [segments[name] for name in names] for text, names in self.answers.items()}
         passes = walk.read(
             QUESTION,
             ReadingContext(
                 graph=self.graph,
-                search=HandMadeSearch([segments[name] for name in self.found], told=told),
+                search=HandMadeSearch([segments[name] for name in self.entry], answers=answers),
                 session=self.session,
                 embedder=OneVector(),
                 budget=budget or Budget(),
@@ -94,17 +94,17 @@ def plain_scores(world: World, weights: Weights, read: Sequence[str]) -> dict[st
     }
     largest = max(attended.values(), default=0.0) or 1.0
     trust = world.calibration.attention_weight if world.calibration else 1.0
-    scope = {nodes[name].document_id for name in world.found}
+    scope = {nodes[name].document_id for name in world.entry}
     inside = [name for name, node in nodes.items() if node.document_id in scope]
     nearest = max((max(world.similarity.get(name, 0.0), 0.0) for name in inside), default=0.0) or 1.0
     named_by = {
         name: {*world.mentions.get(name, ())}
-        | {end for one in world.relations if one.segment_id == name for end in (one.source_id, one.target_id)}
+        | {end for link in world.relations if link.segment_id == name for end in (link.source_id, link.target_id)}
         for name in nodes
     }
     scores = {}
     for name in nodes:
-        entry = 10 / (10 + world.found.index(name)) if name in world.found else 0.0
+        entry = 10 / (10 + world.entry.index(name)) if name in world.entry else 0.0
         down = sum(
             attended[edge.source_id] * edge.weight
             for edge in world.edges
@@ -112,15 +112,15 @@ def plain_scores(world: World, weights: Weights, read: Sequence[str]) -> dict[st
         )
         over = max(
             (
-                attended[other] * world.similarity.get(one.id, 0.0)
-                for one in world.relations
-                if one.segment_id == name
+                attended[other] * world.similarity.get(link.id, 0.0)
+                for link in world.relations
+                if link.segment_id == name
                 for other in attended
-                if nodes[other].level == 0 and named_by[other] & {one.source_id, one.target_id}
+                if nodes[other].level == 0 and named_by[other] & {link.source_id, link.target_id}
             ),
             default=0.0,
         )
-        cosine = max(world.similarity.get(name, 0.0), 0.0) if name in inside and name not in world.found else 0.0
+        cosine = max(world.similarity.get(name, 0.0), 0.0) if name in inside and name not in world.entry else 0.0
         reached = any(edge.target_id == name and edge.source_id in attended for edge in world.edges)
         if name in read or not (entry or over or reached or (weights.similarity and name in inside)):
             continue
@@ -145,13 +145,13 @@ def worlds(draw: st.DrawFn) -> World:
         below = [segment(f"s{document}{i}", f"d{document}", index=i) for i in range(draw(st.integers(1, 3)))]
         points = [point(f"p{document}{i}", f"d{document}", index=i) for i in range(draw(st.integers(0, 2)))]
         nodes += [*below, *points]
-        for one in points:
+        for parent in points:
             reached = draw(st.lists(st.sampled_from([node.id for node in below]), unique=True, min_size=1))
-            edges += [Summarizes(one.id, target, 1 / len(reached)) for target in reached]
+            edges += [Summarizes(parent.id, target, 1 / len(reached)) for target in reached]
     segments = [node.id for node in nodes if node.level == 0]
     names = ["Ann", "Ben", "Cay", "Dan"]
     relations = {
-        (one := relation(source, target, where)).id: one
+        (link := relation(source, target, where)).id: link
         for source, target, where in draw(
             st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names), st.sampled_from(segments)), max_size=6)
         )
@@ -162,7 +162,7 @@ def worlds(draw: st.DrawFn) -> World:
         draw(st.lists(st.sampled_from(segments), unique=True, min_size=1)),
         edges,
         list(relations.values()),
-        {one: draw(st.lists(st.sampled_from(names), unique=True, max_size=2)) for one in segments},
+        {segment_id: draw(st.lists(st.sampled_from(names), unique=True, max_size=2)) for segment_id in segments},
         dict(
             zip(everything, draw(st.lists(sixteenths, min_size=len(everything), max_size=len(everything))), strict=True)
         ),
@@ -194,7 +194,7 @@ def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World,
 @given(worlds(), st.integers(1, 4), st.integers(0, 5))
 def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, start_nodes: int, more: int) -> None:
     steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, more_tokens=more * COST))
-    assert ids(steps) == world.found[: start_nodes + more]
+    assert ids(steps) == world.entry[: start_nodes + more]
 
 
 @settings(deadline=None)
@@ -216,11 +216,11 @@ def test_attention_without_ranking_reads_in_the_order_of_entry() -> None:
         nodes,
         [f"s{number:02}" for number in range(12)],
         relations=relations,
-        similarity=dict.fromkeys((one.id for one in relations), 1.0),
+        similarity=dict.fromkeys((link.id for link in relations), 1.0),
         attention=dict.fromkeys((node.id for node in nodes), 1.0),
         calibration=Known(attention_weight=0.0),
     )
-    assert ids(world.walk()) == world.found
+    assert ids(world.walk()) == world.entry
 
 
 def test_a_relation_leads_to_a_segment_that_search_did_not_find() -> None:
@@ -260,40 +260,42 @@ def test_attention_to_a_point_is_passed_down_to_what_it_summarises() -> None:
 
 
 def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:
-    found = [f"s{number:02}" for number in range(9)]
+    hits = [f"s{number:02}" for number in range(9)]
     for yes, read in (([0.9], 5), ([0.1, 0.9], 6), ([0.1, 0.2, 0.51], 7)):
-        steps = World(shelf(9), found, yes=yes).walk(Walk(reasons=0))
+        steps = World(shelf(9), hits, yes=yes).walk(Walk(reasons=0))
         assert len(steps) == read
         assert [step.p_yes for step in steps] == [None] * 4 + yes
         assert [step.stop for step in steps] == [None] * (read - 1) + [StopReason.ANSWERABLE]
 
 
 def test_why_it_ended_is_said() -> None:
-    found = [f"s{number:02}" for number in range(9)]
-    assert World(shelf(9), found).walk()[-1].stop is StopReason.EXHAUSTED
-    assert World(shelf(9), found).walk(Walk(more_tokens=2 * COST))[-1].stop is StopReason.MAX_TOKENS
-    assert World(shelf(9), found, window=14 * 7 + 13).walk()[-1].stop is StopReason.WINDOW
+    hits = [f"s{number:02}" for number in range(9)]
+    assert World(shelf(9), hits).walk()[-1].stop is StopReason.EXHAUSTED
+    assert World(shelf(9), hits).walk(Walk(more_tokens=2 * COST))[-1].stop is StopReason.MAX_TOKENS
+    assert World(shelf(9), hits, window=14 * 7 + 13).walk()[-1].stop is StopReason.WINDOW
     assert World(shelf(9), []).walk() == []
-    assert World(shelf(9), found, window=13).walk() == []
+    assert World(shelf(9), hits, window=13).walk() == []
 
 
 def test_sure_no_asks_for_the_next_search_whose_common_hits_lead() -> None:
-    found = ["s00", "s01", "s02", "s03"]
-    told = {"Where Ben lives.": ["s07", "s03"]}
-    world = World(shelf(8), found, yes=[0.1, 0.1], replies=["Where Ben lives."], told=told)
+    hits = ["s00", "s01", "s02", "s03"]
+    answers = {"Where Ben lives.": ["s07", "s03"]}
+    world = World(shelf(8), hits, yes=[0.1, 0.1], replies=["Where Ben lives."], answers=answers)
     steps = world.walk(Walk(start_nodes=2, reasons=1))
     assert [step.reason for step in steps] == ["", "Where Ben lives.", "", "", ""]
     assert ids(steps) == ["s00", "s01", "s03", "s07", "s02"]
     assert steps[2].sources == pytest.approx({"entry": 10 / 13 + 10 / 11})
     assert [temperature for _, temperature, _ in world.session.requests] == [0.0]
-    unsure = World(shelf(8), ["s00", "s01", "s02"], yes=[0.45] * 9, replies=["Where Ben lives."], told=told)
+    unsure = World(shelf(8), ["s00", "s01", "s02"], yes=[0.45] * 9, replies=["Where Ben lives."], answers=answers)
     assert ids(unsure.walk()) == ["s00", "s01", "s02"]
     assert unsure.session.requests == []
 
 
 def test_after_the_next_search_points_of_its_documents_are_compared() -> None:
     nodes = [segment("s0", "d0"), segment("s1", "d1"), point("p0", "d0"), point("p1", "d1")]
-    world = World(nodes, ["s0"], similarity={"p0": 0.8, "p1": 0.4}, yes=[0.1], replies=["Ben."], told={"Ben.": ["s1"]})
+    world = World(
+        nodes, ["s0"], similarity={"p0": 0.8, "p1": 0.4}, yes=[0.1], replies=["Ben."], answers={"Ben.": ["s1"]}
+    )
     steps = world.walk(Walk(start_nodes=1))
     assert ids(steps) == ["s0", "s1", "p0", "p1"]
     assert [step.sources for step in steps[2:]] == [pytest.approx({"similarity": worth}) for worth in (0.75, 0.375)]
@@ -313,7 +315,7 @@ def test_unusable_reply_is_asked_again_at_another_temperature() -> None:
 def test_a_circle_of_relations_ends() -> None:
     relations = [relation("Ann", "Ben", "s00"), relation("Ben", "Cay", "s01"), relation("Cay", "Ann", "s02")]
     world = World(
-        shelf(3), ["s00"], relations=relations, similarity=dict.fromkeys((one.id for one in relations), 1.0),
+        shelf(3), ["s00"], relations=relations, similarity=dict.fromkeys((link.id for link in relations), 1.0),
         attention={"s00": 1.0, "s01": 1.0, "s02": 1.0},
     )  # fmt: skip
     steps = world.walk(Walk(start_nodes=1))
@@ -325,7 +327,7 @@ def test_entity_in_10_000_segments_costs_a_bounded_number_of_rounds() -> None:
     nodes: list[Node] = [segment(f"s{number:05}", f"d{number:05}") for number in range(10_000)]
     relations = [relation("Ann", f"n{number}", f"s{number:05}") for number in range(10_000)]
     world = World(nodes, ["s00000"], relations=relations, attention={"s00000": 1.0},
-                  similarity=dict.fromkeys((one.id for one in relations), 0.5))  # fmt: skip
+                  similarity=dict.fromkeys((link.id for link in relations), 0.5))  # fmt: skip
     steps = world.walk(Walk(more_tokens=5 * COST + 1))
     assert len(steps) == 7
     assert steps[-1].stop is StopReason.MAX_TOKENS
@@ -352,7 +354,7 @@ def test_what_was_forgotten_gives_way_to_the_next_best(gone: list[str], monkeypa
 
 
 def test_what_was_forgotten_stays_gone_after_the_next_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(shelf(5), ["s00", "s01", "s02"], yes=[0.5, 0.1], replies=["Ben."], told={"Ben.": ["s03"]})
+    world = World(shelf(5), ["s00", "s01", "s02"], yes=[0.5, 0.1], replies=["Ben."], answers={"Ben.": ["s03"]})
     nodes, reads = world.graph.nodes, []
 
     def reading(node_ids: Sequence[str]) -> list[Node]:

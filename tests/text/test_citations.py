@@ -119,7 +119,7 @@ def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
     assert quotes.bearing("Capital France?") < 0
     assert quotes.bearing("What did Peter's mother give him?", unnamed=1.0) < 0
     assert quotes.cite("Capital France?", "Paris.") == ()
-    assert all("camomile" in one.quote for one in quotes.cite("Camomile tea?", "A dose of camomile tea."))
+    assert all("camomile" in citation.quote for citation in quotes.cite("Camomile tea?", "A dose of camomile tea."))
     assert Quotes([], **asked).bearing("Peter?") < 0
     unknown = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=WordVectors())
     assert unknown.bearing("Capital France?", unnamed=1.0) >= 0
@@ -166,4 +166,4 @@ def test_every_citation_stands_in_its_document(text: str, answer: str, size: int
     for citation in first:
         assert citation.quote == text[citation.start : citation.end] == citation.quote.strip() != ""
     ordered = sorted(first, key=lambda citation: citation.start)
-    assert all(one.end <= two.start for one, two in pairwise(ordered))
+    assert all(earlier.end <= later.start for earlier, later in pairwise(ordered))

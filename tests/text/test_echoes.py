@@ -18,13 +18,13 @@ def segment(text: str, *, document: str = "d", index: int = 0, speaker: str = ""
 
 
 def known(text: str, *read: Segment) -> dict[str, tuple[str, ...]]:
-    return {one.id: one.origins for one in answered(SPACE, text, read)}
+    return {sentence.id: sentence.origins for sentence in answered(SPACE, text, read)}
 
 
 def echoes(*texts: str, of: str = ANSWER, read: tuple[Segment, ...] = (), speaker: str = "") -> list[bool]:
     """Of the segments of one document, which are echoes of an answer."""
     segments = [segment(text, document="new", index=place, speaker=speaker) for place, text in enumerate(texts)]
-    return [one.echo for one in marked(SPACE, segments, known(of, *read))]
+    return [checked.echo for checked in marked(SPACE, segments, known(of, *read))]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_was_said_before_is_no_echo_where_it_stood() -> None:
 def test_the_whole_text_that_was_quoted_is_no_echo_under_another_key() -> None:
     source = segment(ANSWER, document="old")
     hashes = {"old": text_hash(ANSWER), "unread": text_hash("Rain fell.")}
-    whose = {one.id: one.origins for one in answered(SPACE, ANSWER, [source], hashes)}
+    whose = {sentence.id: sentence.origins for sentence in answered(SPACE, ANSWER, [source], hashes)}
     (same,) = marked(SPACE, [segment(f"{ANSWER}\n", document="new")], whose)
     (more,) = marked(SPACE, [segment(f"{ANSWER} Yes.", document="new")], whose)
     assert (same.echo, more.echo) == (False, True)
@@ -107,6 +107,6 @@ def test_what_the_document_holds_as_evidence_stays_evidence() -> None:
 
 
 def test_ids_are_of_one_namespace() -> None:
-    ids = {one.id for one in answered(SPACE, ANSWER, ())}
+    ids = {sentence.id for sentence in answered(SPACE, ANSWER, ())}
     assert ids == sentence_ids(SPACE, [segment(ANSWER)])
     assert not ids & sentence_ids("other", [segment(ANSWER)])

@@ -139,7 +139,7 @@ def test_what_is_a_str_of_some_kind_becomes_a_str():
     ):
         texts = [document.text, document.key, document.title, document.source, *document.metadata]
         texts += [*document.metadata.values(), *(turn.speaker for turn in document.turns)]
-        assert {type(one) for one in texts} == {str}
+        assert {type(value) for value in texts} == {str}
         assert document.key == "k"
 
 

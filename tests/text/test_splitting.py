@@ -51,9 +51,9 @@ def assert_holds(text: str, spans: list[Span], count: TokenCounter, limit: int) 
     for span in spans:
         assert span.end > span.start
         assert span.tokens <= limit or span.end - span.start == 1
-    for one, two in pairwise(spans):
-        if text[one.start : one.end].isspace() or text[two.start : two.end].isspace():
-            assert count([text[one.start : two.end]])[0] > limit
+    for earlier, later in pairwise(spans):
+        if text[earlier.start : earlier.end].isspace() or text[later.start : later.end].isspace():
+            assert count([text[earlier.start : later.end]])[0] > limit
 
 
 prose = st.lists(
