@@ -38,7 +38,8 @@ IMAGES = {"5.26": "neo4j:5.26-community", "2026": f"neo4j:{NEWEST}-community"}
 
 PASSWORD = "a-password-for-tests"
 
-MUCH_MEMORY = 2 * 2**30  # bytes, of one worker
+MUCH_MEMORY = 2 * 2**30  # bytes, by which a worker may grow before it gives back what it can
+KEPT = {"bytes": 0}  # when it last did
 
 
 SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -222,19 +223,24 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _no_memory_of_earlier_modules() -> Iterator[None]:
-    """Give back what models of a file of tests held: two workers with several models each outgrow 24 GiB.
+@pytest.fixture(autouse=True)
+def _no_memory_of_earlier_tests() -> None:
+    """Give back what models of earlier tests held: two workers with several models each outgrow 24 GiB.
 
     Models lie in cycles, which Python collects when many objects were made, however large the few are; and the
     allocator keeps what was freed in pieces (7.8 GB after tests/models, 1.3 GB after this).
     """
-    yield
-    statm = Path("/proc/self/statm")
-    if statm.exists() and int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MUCH_MEMORY:
+    if resident_bytes() > KEPT["bytes"] + MUCH_MEMORY:  # before a test: behind it, its own frames still hold things
         gc.collect()
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
             trim(0)
+        KEPT["bytes"] = resident_bytes()
+
+
+def resident_bytes() -> int:
+    """Memory of this process; 0 where the system does not tell."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
 
 
 @pytest.fixture(scope="session")

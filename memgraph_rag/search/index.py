@@ -114,7 +114,7 @@ class Said:
 
     def names_of(self, rows: Rows) -> list[str]:
         """Who says each row."""
-        return [self.names[speaker] for speaker in self.speakers[rows].tolist()]
+        return [self.names[int(speaker)] for speaker in self.speakers[rows]]
 
 
 class NamespaceIndex:

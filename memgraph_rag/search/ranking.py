@@ -142,7 +142,7 @@ def turn_features(
 ) -> NDArray[np.float64]:
     """(n, len(TURN_FEATURES)) figures of all segments of a view, each of which is said by somebody."""
     rows, side = view.rows, asked_side(question)
-    named = asked_for(question, {said.names[place] for place in np.unique(said.speakers[rows])})
+    named = asked_for(question, {said.names[int(place)] for place in np.unique(said.speakers[rows])})
     is_machines = np.array([is_machine(name) for name in said.names], bool)[said.speakers[rows]]
     in_chat = said.with_machine[rows]
     is_humans = in_chat & ~is_machines & (side != "both")
