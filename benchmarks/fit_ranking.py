@@ -213,7 +213,8 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
     is_talk = asked[0].figures.shape[1] == len(TURN_FEATURES)
     if is_talk:
         groups = np.unique([question.group for question in asked], return_inverse=True)[1]
-        rows["the other conversations"] = _held_out(asked, groups, strength)
+        held_out_weights = _weights(asked, groups, strength)
+        rows["the other conversations"] = _recalls(asked, held_out_weights)
     few, many = asked[0].cutoffs
     print(f"| set | weights from | R@{few} | R@{many} | R@{many} more than before |\n| --- | --- | --- | --- | --- |")
     for dataset in [*dict.fromkeys(sets), "all"]:
@@ -226,7 +227,7 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
     print()
     if is_talk:
         _tell_sides(asked, rows["the other conversations"])
-        _tell_refused(asked, strength)
+        _tell_refused(asked, held_out_weights)
     names = TURN_FEATURES if is_talk else FEATURES
     for name, weight in zip(names, fit(asked, strength), strict=True):
         print(f"{name}: {weight:.4g}")
@@ -250,10 +251,8 @@ def _tell_sides(asked: Sequence[Asked], recalls: np.ndarray) -> None:
         print(f"Evidence of {side} ({len(its)}): R@{few} {means[0]:.1f}, R@{many} {means[1]:.1f}")
 
 
-def _tell_refused(asked: Sequence[Asked], strength: float) -> None:
+def _tell_refused(asked: Sequence[Asked], weights: Sequence[np.ndarray]) -> None:
     """How many unanswerable and answerable questions are refused because another said it."""
-    conversations = np.unique([question.group for question in asked], return_inverse=True)[1]
-    weights = _weights(asked, conversations, strength)
     refused = np.array([question.is_refused(own) for question, own in zip(asked, weights, strict=True)])
     wanted = np.array([question.unanswerable for question in asked])
     caught = 100 * (wanted & refused)
@@ -271,9 +270,12 @@ def _tell_refused(asked: Sequence[Asked], strength: float) -> None:
 
 def _held_out(asked: Sequence[Asked], group: np.ndarray, strength: float) -> np.ndarray:
     """(n, 2) recalls of each question, by weights from the other groups; all groups' where there is but one."""
-    return np.array(
-        [question.recalls(own) for question, own in zip(asked, _weights(asked, group, strength), strict=True)]
-    )
+    return _recalls(asked, _weights(asked, group, strength))
+
+
+def _recalls(asked: Sequence[Asked], weights: Sequence[np.ndarray]) -> np.ndarray:
+    """(n, 2) recalls of each question by its own weights."""
+    return np.array([question.recalls(own) for question, own in zip(asked, weights, strict=True)])
 
 
 def _weights(asked: Sequence[Asked], group: np.ndarray, strength: float) -> list[np.ndarray]:

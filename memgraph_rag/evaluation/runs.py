@@ -22,6 +22,9 @@ from memgraph_rag.types import Action, Document, Failure, Receipt, Usage
 __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_REVISION = 2
+"""Raised where the same documents and settings give other outcomes: 2, turns of conversations and short forms."""
+
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks_speaker", "checks_names", "stemming")
 """Settings that an answer follows from, beside the documents as they are stored."""
 
@@ -119,7 +122,9 @@ class Run:
         content = _Content(self.memory)
         for done, question in enumerate(questions, 1):
             asked = [question.id, prompt_of(question), question.documents]
-            key = key_of(__version__, self.folder.name, asked, method, settings, content.of(question.documents))
+            key = key_of(
+                __version__, _REVISION, self.folder.name, asked, method, settings, content.of(question.documents)
+            )
             outcome = self.outcomes.find(key)
             if outcome is None:
                 outcome = give(question, Outcome(key, self.folder.name, question.id, method, ()))

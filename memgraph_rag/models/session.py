@@ -150,7 +150,7 @@ class KVSession:
         return p_yes
 
     def _says_yes(self) -> bool:
-        """The verdict of the probe: by the threshold at which reading stops, so that the two never disagree."""
+        """The verdict of the probe: by the threshold at which reading stops where a strategy sets no other."""
         threshold = UNCALIBRATED_YES if self.calibration is None else self.calibration.yes_threshold
         return self.probability_of_yes() > threshold
 

@@ -297,10 +297,8 @@ def _turns_first(view: View, turns: _Places, sums: Scores, *, count: int) -> tup
     order = np.lexsort((np.arange(len(worths)), -worths, turns))
     is_best = np.zeros(len(worths), bool)
     is_best[order[np.unique(turns[order], return_index=True)[1]]] = True
-    places = _ranked(np.where(is_best, worths, 0.0), view, positive=True, count=count)
-    rest = _ranked(np.where(is_best, 0.0, worths), view, positive=True, count=count - len(places) or 1)
-    likely = shares(sums[places[:CANDIDATES]]).tolist()
-    places = np.concatenate([places, rest])[:count]
+    places = _ranked(worths + is_best * worths.max(), view, count=count)
+    likely = shares(sums[places[is_best[places]][:CANDIDATES]]).tolist()
     return places.tolist(), [*likely, *[0.0] * (len(places) - len(likely))]
 
 

@@ -17,7 +17,7 @@ from memgraph_rag.types import Matrix, Segment
 __all__ = ["NEIGHBOUR_SHARE", "in_context", "with_neighbours"]
 
 NEIGHBOUR_SHARE = 0.3
-"""Of each neighbour's vector in that of a turn; of 0.2 to 0.5 none is better on locomo and beam (docs/decisions)."""
+"""Of each neighbour's vector in that of a turn; of 0.2 to 0.5 none is better on both locomo and beam."""
 
 _MOST_OF_A_TITLE = 300  # characters: more of it would leave no room for the segment in the embedder's window
 
