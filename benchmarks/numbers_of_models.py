@@ -162,9 +162,9 @@ class NumberedSession:
         self.usage += Usage(row["tokens"], row["written"], 1, row["seconds"])
         return row["said"]
 
-    def answer(self, *, max_tokens: int) -> Iterator[str]:
+    def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """See ``ReadingSession.answer``; not kept."""
-        yield from self._brought_up().answer(max_tokens=max_tokens)
+        yield from self._brought_up().answer(max_tokens=max_tokens, request=request)
 
     def __enter__(self) -> NumberedSession:
         return self

@@ -21,7 +21,7 @@ from memgraph_rag.contracts import (
     SearchMode,
     Strategy,
 )
-from memgraph_rag.errors import SettingsError, StrategyError
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import (
     archive,
     archive_import,
@@ -40,11 +40,11 @@ from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import DEFAULT, QUOTE_UNREAD, find_strategy
+from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
-from memgraph_rag.types import Answer, DocumentRecord, Evidence, MetadataValue, Node, Question, Step
+from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step
 from memgraph_rag.types.inspection import Damage, Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
@@ -213,6 +213,7 @@ class Memory(OpenMemory):
         question: str,
         *,
         strategy: str | Strategy | None = None,
+        style: AnswerStyle = "sentence",
         documents: Sequence[str | Path] | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
@@ -223,6 +224,8 @@ class Memory(OpenMemory):
 
         Args:
             strategy: another than this memory's own.
+            style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which saves a turn of
+                the model; "detailed" for a paragraph, with a mark ``[n]`` of its citation behind each sentence.
             documents: keys, ids or paths of files of the documents to read; all by default.
             max_seconds: reading ends with the step that reaches it; so with ``max_tokens`` read and ``max_nodes``.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
@@ -234,12 +237,13 @@ class Memory(OpenMemory):
             DocumentNotFound: a document is not in this memory, or, with ``keep_trace``, was replaced or forgotten
                 while it was read.
             StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
-            SettingsError: a budget that is none.
+            SettingsError: a budget or style that is none.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
             question,
             strategy=strategy,
+            style=style,
             documents=documents,
             max_seconds=max_seconds,
             max_tokens=max_tokens,
@@ -254,6 +258,7 @@ class Memory(OpenMemory):
         question: str,
         *,
         strategy: str | Strategy | None = None,
+        style: AnswerStyle = "sentence",
         documents: Sequence[str | Path] | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
@@ -267,18 +272,13 @@ class Memory(OpenMemory):
         self._process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        if keep_trace and chosen.name in QUOTE_UNREAD:
-            raise StrategyError(
-                f"Expected a strategy that quotes only what it reads, to keep its trace, got {chosen.name!r}: what it "
-                "says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",
-                name=chosen.name,
-            )
+        if keep_trace:
+            kept_questions.require_keepable(chosen)
         ids = self._ids(documents)
-        given = {"max_seconds": max_seconds, "max_tokens": max_tokens, "max_nodes": max_nodes}
         budget = validation.checked_budget(
-            **{name: getattr(self.settings, name) if value is None else value for name, value in given.items()}
+            self.settings, max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes
         )
-        items = self._reading.run(question, chosen, budget, ids)
+        items = self._reading.run(question, chosen, budget, ids, validation.checked_style(style))
         return telemetry.over(
             "ask",
             kept_questions.keep_answers(items, self._store, self.namespace) if keep_trace else items,

@@ -64,6 +64,7 @@ class HandMadeGraph:
         mentions: the entities that each segment names; those of its relations are named by it too.
         relations: between entities, whose names are their ids.
         kinds: of entities, by id; none where none is given.
+        titles: of documents, by id; none where none is given.
     """
 
     namespace = "tests"
@@ -78,8 +79,10 @@ class HandMadeGraph:
         mentions: Mapping[str, Sequence[str]] | None = None,
         relations: Sequence[Relation] = (),
         kinds: Mapping[str, tuple[str, ...]] | None = None,
+        titles: Mapping[str, str] | None = None,
     ) -> None:
         self._kinds = kinds or {}
+        self._titles = titles or {}
         self.relations = list(relations)
         self.calls: Counter[str] = Counter()
         self._mentions = {node_id: set(named) for node_id, named in (mentions or {}).items()}
@@ -90,9 +93,10 @@ class HandMadeGraph:
         self._words = words
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
+        self.calls["documents"] += 1
         held = sorted({node.document_id for node in self._nodes.values()})
         return [
-            DocumentRecord(held_id, f"{held_id}.txt", "", "", "", "", 0, 0, (), "", {})
+            DocumentRecord(held_id, f"{held_id}.txt", self._titles.get(held_id, ""), "", "", "", 0, 0, (), "", {})
             for held_id in held
             if ids is None or held_id in ids
         ]
@@ -136,7 +140,9 @@ class HandMadeGraph:
 
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         hits = [
-            Hit(name, self._similarity[name]) for name, node in self._nodes.items() if node.document_id in documents
+            Hit(name, self._similarity[name], node.kind)
+            for name, node in self._nodes.items()
+            if node.document_id in documents
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 

@@ -208,10 +208,11 @@ class OwnGraph:
 
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         checked(vector)
-        pairs = [(segment.id, row @ vector) for _, segment, row in self._evidence(documents)]
+        hits = [Hit(segment.id, float(row @ vector)) for _, segment, row in self._evidence(documents)]
         for graph in self._within(documents):
-            pairs += [(point.id, row @ vector) for point, row in zip(graph.points, graph.point_embeddings, strict=True)]
-        return by_score(pairs)
+            for point, row in zip(graph.points, graph.point_embeddings, strict=True):
+                hits.append(Hit(point.id, float(row @ vector), "point"))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     # ── entities and relations ───────────────────────────────────────────────────────────────────────────
 

@@ -33,7 +33,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"errors"},
     "lexical": {"types", "contracts"},
     **dict.fromkeys(ROOMS, CONTRACTS | {"lexical"}),
-    "strategies": CONTRACTS,
     "operations": {*CONTRACTS, *ROOMS, "lexical"},
     "testing": {*BASE, "contracts", "lexical"},
     "memory": {*CONTRACTS, *ROOMS, "operations"},

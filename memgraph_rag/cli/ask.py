@@ -32,6 +32,9 @@ def ask(
             "top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker."
         ),
     ] = None,
+    style: Annotated[
+        str, typer.Option(help="The answer: short (a phrase), sentence, or detailed (a paragraph with marks).")
+    ] = "sentence",
     document: Annotated[
         list[str] | None, typer.Option(help="Read only this one (key, id or path); repeatable.")
     ] = None,
@@ -52,6 +55,7 @@ def ask(
         items = memory.stream(
             question,
             strategy=strategy,
+            style=style,  # pyright: ignore[reportArgumentType]
             documents=document or None,
             max_seconds=max_seconds,
             max_tokens=max_tokens,

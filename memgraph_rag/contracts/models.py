@@ -180,8 +180,12 @@ class ReadingSession(Protocol):
         """
         ...
 
-    def answer(self, *, max_tokens: int) -> Iterator[str]:
-        """The answer in pieces, from what was read; leaves the cache as it was."""
+    def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
+        """The answer in pieces, from what was read; leaves the cache as it was.
+
+        Args:
+            request: how it is asked for, with the question in it; by default, in one short sentence.
+        """
         ...
 
     def __enter__(self) -> ReadingSession: ...
@@ -194,9 +198,10 @@ class ReadingSession(Protocol):
 class Embedder(Protocol):
     """Texts to vectors.
 
-    One may also have ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none,
-    no answer is held back and no citation left out for being about something else. And ``relevance_curve``
-    (``types.RelevanceCurve``), by which evidence says how near it is.
+    One may also have ``most_tokens``: how many tokens of a text one pass reads; segments are cut so that they fit.
+    ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none, no answer is held
+    back and no citation left out for being about something else. And ``relevance_curve`` (``types.RelevanceCurve``), by
+    which evidence says how near it is.
     """
 
     @property

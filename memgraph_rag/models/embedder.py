@@ -1,7 +1,7 @@
 """Texts to vectors, by a sentence-transformers model.
 
-It knows nothing of the graph. Invariants: rows have length 1, so that a dot product is the cosine; no number of threads
-is changed outside the workers of this module.
+It knows nothing of the graph. Invariants: rows have length 1, so that a dot product is the cosine; no text is cut, one
+that is longer than a pass is read in windows; no number of threads is changed outside the workers of this module.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
 """Measured: docs/decisions, part "Text"."""
 _RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
 """Fitted: benchmarks/fit_relevance.py; docs/decisions, part "Search"."""
+_SPECIAL_TOKENS = 2  # around a text; a model with fewer is given a little less than it takes
 _TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
 
 
@@ -54,6 +55,8 @@ class SentenceEmbedder:
         self._network: _Network | None = None
         self._halved: _Network | None = None
         self._dimension = _declared_dimension(Path(folder))
+        self.most_tokens = _declared_length(Path(folder))
+        """Tokens of a text that one pass reads, without special tokens; 0 where the model's files do not tell it."""
         self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
         self.relevance_curve = _RELEVANCE.get(self.name)
 
@@ -160,7 +163,31 @@ class _LibraryNetwork:
         return self._model.device
 
     def encode(self, texts: Sequence[str]) -> torch.Tensor:
-        return self._model.encode(list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+        """(B, D); of a text longer than a pass what its windows have in common."""
+        import torch
+
+        from memgraph_rag.models.sentence_bert import joined_windows
+
+        windows = [self._windows(text) for text in texts]
+        every = [window for of_text in windows for window, _ in of_text]
+        vectors = self._model.encode(every, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+        if len(every) == len(texts):
+            return vectors
+        tokens = torch.tensor([tokens for of_text in windows for _, tokens in of_text], device=vectors.device)
+        return joined_windows(vectors, tokens, [len(of_text) for of_text in windows])
+
+    def _windows(self, text: str) -> list[tuple[str, int]]:
+        """The parts of a text that a pass reads, with their tokens; one where it fits, or cannot be cut by tokens."""
+        most = self._model.max_seq_length
+        tokenizer = self._model.tokenizer
+        if not most or len(text) <= most or not getattr(tokenizer, "is_fast", False):
+            return [(text, 1)]
+        inside = most - tokenizer.num_special_tokens_to_add()
+        places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
+        if len(places) <= inside:
+            return [(text, 1)]
+        blocks = [places[at : at + inside] for at in range(0, len(places), inside)]
+        return [(text[block[0][0] : block[-1][1]], len(block)) for block in blocks]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(ids) for ids in self._model.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
@@ -185,6 +212,15 @@ def _encode(network: _Network, texts: Sequence[str]) -> Matrix:
     import torch
 
     return torch.nn.functional.normalize(network.encode(texts).float()).cpu().numpy()
+
+
+def _declared_length(folder: Path) -> int:
+    """Tokens of a text that one pass reads, as the model's files tell it; 0 where they do not."""
+    try:
+        limit = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
+        return max(int(limit) - _SPECIAL_TOKENS, 0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
 def _declared_dimension(folder: Path) -> int | None:

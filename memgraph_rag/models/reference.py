@@ -26,6 +26,7 @@ from typing_extensions import Self
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.models import prompts
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.loading_bars import without_loading_bars
@@ -262,9 +263,10 @@ class PlainSession:
         offsets = np.array(own.offsets, np.int64).reshape(-1, 2)
         return offsets, np.array(surprises or [0.0] * len(own.ids), np.float32)
 
-    def answer(self, *, max_tokens: int) -> Iterator[str]:
+    def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """The answer, in one piece, from what was read; the probe's own turn stands before it."""
-        turn = self._tokens.answer_turn(self._asked, says_yes=self.probability_of_yes() > UNCALIBRATED_YES)
+        request = request or prompts.answer_request(self._asked)
+        turn = self._tokens.request_turn(request, says_yes=self.probability_of_yes() > UNCALIBRATED_YES)
         started = time.perf_counter()
         max_tokens = min(max_tokens, self._model.window - len(self._ids) - len(turn))
         written, _ = self._model.write([*self._ids, *turn], max_tokens=max_tokens)

@@ -2,7 +2,9 @@
 
 Importing sentence-transformers, and the modelling code of transformers behind it, takes seconds of a search from
 the command line. It knows the model's files; what is not exactly of this kind it leaves to sentence-transformers.
-Invariant: vectors are those of sentence-transformers, up to the rounding of float32.
+Invariant: the vector of a text that fits one pass is that of sentence-transformers, up to the rounding of float32; of a
+longer one it is the mean of its windows' directions, weighted by their tokens, where sentence-transformers drops what
+comes behind the first.
 
 Letters of shapes: B texts of T tokens, D wide, H heads.
 """
@@ -15,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 from torch.nn import functional
 from typing_extensions import Self
 
-__all__ = ["SentenceBert", "is_plain_bert"]
+__all__ = ["SentenceBert", "is_plain_bert", "joined_windows"]
 
 _FILES = (
     "config.json",
@@ -30,6 +32,8 @@ _FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
+_SPECIAL = 2  # tokens around each window
+_WINDOWS = 64  # that one pass reads at most
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 
 
@@ -117,8 +121,19 @@ class SentenceBert:
     def encode(self, texts: Sequence[str]) -> Tensor:
         """(B, D); rows may have any length."""
         encodings = self._cut.encode_batch(list(texts))
-        ids = torch.tensor([encoding.ids for encoding in encodings], device=self.device)
-        is_read = torch.tensor([encoding.attention_mask for encoding in encodings], device=self.device)
+        windows = [window for encoding in encodings for window in (encoding, *encoding.overflowing)]
+        pooled = torch.cat([self._pooled(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)])
+        if len(windows) == len(encodings):
+            return pooled
+        counts = [1 + len(encoding.overflowing) for encoding in encodings]
+        lengths = [max(sum(window.attention_mask) - _SPECIAL, 1) for window in windows]
+        tokens = torch.tensor(lengths, device=self.device)
+        return joined_windows(pooled, tokens, counts)
+
+    def _pooled(self, windows: Sequence[Encoding]) -> Tensor:
+        """(W, D) means over the tokens of each window."""
+        ids = torch.tensor([window.ids for window in windows], device=self.device)
+        is_read = torch.tensor([window.attention_mask for window in windows], device=self.device)
         states = self._states(ids, is_read.bool())
         share = is_read.to(states.dtype)[:, :, None]
         return (states * share).sum(dim=1) / share.sum(dim=1)
@@ -152,6 +167,18 @@ class SentenceBert:
     def _normed(self, states: Tensor, name: str) -> Tensor:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
         return functional.layer_norm(states, weight.shape, weight, bias, self._epsilon)
+
+
+def joined_windows(vectors: Tensor, tokens: Tensor, counts: Sequence[int]) -> Tensor:
+    """(B, D): of each text the mean direction of its windows, weighted by their tokens.
+
+    Args:
+        vectors: (W, D) of the windows, text after text.
+        tokens: (W,) of each.
+        counts: windows of each of the B texts.
+    """
+    weighted = functional.normalize(vectors, dim=1) * tokens[:, None].to(vectors.dtype)
+    return torch.stack([part.sum(dim=0) for part in weighted.split(list(counts))])
 
 
 def _joined(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Tensor]:

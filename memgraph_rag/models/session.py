@@ -23,6 +23,7 @@ from typing_extensions import Self
 
 from memgraph_rag.contracts import UNCALIBRATED_YES
 from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.models import prompts
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache
 from memgraph_rag.models.sampling import Draw
@@ -226,12 +227,19 @@ class KVSession:
             self.usage += Usage(len(ids), 0, 1, time.perf_counter() - started)
         return np.array(own.offsets, np.int64).reshape(-1, 2), surprises
 
-    def answer(self, *, max_tokens: int) -> Iterator[str]:
+    def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """The answer in pieces, from what was read; leaves the cache as it was.
 
         The probe's own turn stands before it, answered as the model would: the second turn of PECAN's prompt.
+
+        Args:
+            request: how it is asked for, with the question in it; by default, in one short sentence.
+
+        Raises:
+            WindowExceeded: the request does not fit.
         """
-        yield from self._said(self._tokens.answer_turn(self._text, says_yes=self._says_yes()), max_tokens, Draw())
+        turn = self._turn(request or prompts.answer_request(self._text))
+        yield from self._said(turn, max_tokens, Draw())
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """What the model says to a request made behind what was read; leaves the cache as it was.
@@ -244,10 +252,13 @@ class KVSession:
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
         """
+        return "".join(self._said(self._turn(request), max_tokens, Draw(temperature, seed)))
+
+    def _turn(self, request: str) -> list[int]:
+        """The request as tokens, where there is room for it."""
         turn = self._tokens.request_turn(request, says_yes=self._says_yes())
-        room = self._model.window - self._cache.get_seq_length()
-        check_request(len(turn), room, self._model.window)
-        return "".join(self._said(turn, max_tokens, Draw(temperature, seed)))
+        check_request(len(turn), self._model.window - self._cache.get_seq_length(), self._model.window)
+        return turn
 
     def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
         """What the model says behind a turn, in pieces; the cache is then as it was."""

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, ReadingSession, Search, Strategy
 from memgraph_rag.errors import StoreError
+from memgraph_rag.operations.answer_style import answer_pieces, as_phrase, paragraph, short_form, without_marks
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
-from memgraph_rag.operations.short_form import short_form
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, Budget, Node, Segment, Step, StopReason, Usage
+from memgraph_rag.types import Answer, AnswerStyle, Budget, Citation, Node, Segment, Step, StopReason, Usage
 
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
 
@@ -57,7 +57,12 @@ class Reading:
         self._extract = extract
 
     def run(
-        self, question: str, strategy: Strategy, budget: Budget, documents: Sequence[str] | None
+        self,
+        question: str,
+        strategy: Strategy,
+        budget: Budget,
+        documents: Sequence[str] | None,
+        style: AnswerStyle = "sentence",
     ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer; ``documents`` are ids."""
         if not self._store.count_documents():
@@ -86,21 +91,25 @@ class Reading:
                     was_checked, refusal = True, self._rules.apply(question, self._evidence(trace), documents)
                 if stop is not None or refusal is not None:
                     break
-            text = ""
+            text, marked = "", list[Citation]()
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace)
             if refusal is None and not was_checked:
                 refusal = self._rules.apply(question, evidence, documents)
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
-                for piece in session.answer(max_tokens=self._answer_tokens):
+                if style == "detailed":
+                    pieces = paragraph(session, question, evidence.quotes, marked)
+                else:
+                    pieces = answer_pieces(session, question, style, max_tokens=self._answer_tokens)
+                for piece in pieces:
                     text += piece
                     yield piece
-            text = text.strip()
-            short = short_form(session, question, text) if text else ""
+            text = as_phrase(text) if style == "short" else text.strip()
+            short = short_form(session, question, text) if text and style != "short" else text
             if text:
-                self._remember(text, evidence.segments, trace)
-            citations = evidence.quotes.cite(question, text) if text else ()
+                self._remember(without_marks(text) if marked else text, evidence.segments, trace)
+            citations = tuple(marked) or (evidence.quotes.cite(question, text) if text else ())
             yield Answer(
                 question=question,
                 text=text or (refusal.text if refusal else self._what_was_looked_for(question, trace)),

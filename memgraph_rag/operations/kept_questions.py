@@ -6,12 +6,13 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from datetime import datetime, timezone
 
-from memgraph_rag.contracts import GraphStore, GraphWriter
-from memgraph_rag.errors import QuestionNotFound
+from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
+from memgraph_rag.errors import QuestionNotFound, StrategyError
 from memgraph_rag.operations.validation import may_name, readable
+from memgraph_rag.strategies import QUOTE_UNREAD
 from memgraph_rag.types import Answer, Question, Step, question_id
 
-__all__ = ["forget", "keep_answers", "question_ids"]
+__all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
 
 
 def question_ids(question: str, namespace: str) -> list[str]:
@@ -19,6 +20,16 @@ def question_ids(question: str, namespace: str) -> list[str]:
     if not isinstance(question, str) or not question.strip():
         return []
     return [question_id(namespace, readable(question)), *([question] if may_name(question) else [])]
+
+
+def require_keepable(strategy: Strategy) -> None:
+    """Refuse to keep the traces of a strategy that quotes what it did not read: ``StrategyError``."""
+    if strategy.name in QUOTE_UNREAD:
+        raise StrategyError(
+            f"Expected a strategy that quotes only what it reads, to keep its trace, got {strategy.name!r}: what it "
+            "says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",
+            name=strategy.name,
+        )
 
 
 def keep_answers(

@@ -12,13 +12,14 @@ from difflib import get_close_matches
 from functools import wraps
 from inspect import isfunction, signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.errors import QuestionError, SettingsError, UnknownArgument
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.settings import Settings
 from memgraph_rag.text.loading import is_storable, storable
-from memgraph_rag.types import Budget
+from memgraph_rag.types import AnswerStyle, Budget
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ __all__ = [
     "check_relevance",
     "checked_budget",
     "checked_question",
+    "checked_style",
     "checked_time",
     "may_name",
     "readable",
@@ -155,13 +157,22 @@ def readable(question: str) -> str:
     return storable(question).strip()
 
 
-def checked_budget(**limits: float | None) -> Budget:
-    """The budget of these limits, each above 0 or None."""
+def checked_budget(settings: Settings, **given: float | None) -> Budget:
+    """The budget of these limits, each above 0 or None; a limit that was not given is that of the settings."""
+    limits = {name: getattr(settings, name) if value is None else value for name, value in given.items()}
     for name, value in limits.items():
         kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
         if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
             raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
     return Budget(**limits)  # type: ignore[arg-type]
+
+
+def checked_style(style: object) -> AnswerStyle:
+    """One of the forms of an answer, or a refusal."""
+    known: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
+    if style not in known:
+        raise SettingsError(f"Expected style as one of {', '.join(map(repr, known))}, got {style!r}.", setting="style")
+    return known[known.index(style)]
 
 
 def with_known_arguments(class_: type[T]) -> type[T]:

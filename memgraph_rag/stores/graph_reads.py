@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Protocol
 
@@ -151,7 +152,8 @@ class StoredGraph(ABC):
     def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
         """The exact cosine of every segment and point of these documents, best first."""
         segments = _scored(self._run, "read/score_segments", vector, documents, NO_LIMIT)
-        points = _scored(self._run, "read/score_points", vector, documents, NO_LIMIT)
+        scored_points = _scored(self._run, "read/score_points", vector, documents, NO_LIMIT)
+        points = [replace(hit, kind="point") for hit in scored_points]
         return sorted(segments + points, key=lambda hit: (-hit.score, hit.node_id))
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:

@@ -19,7 +19,7 @@ from memgraph_rag.types import Hit, Node, Vector
 
 __all__ = ["Candidates", "Weights"]
 
-_RANK = 9  # what a place in a search is worth is 10 / (9 + rank): 1 for the first, a half for the eleventh
+_RANK = 9
 _MOST_DOCUMENTS = 8  # whose points are candidates from the beginning
 _EDGES = 16  # relations that the entities of one step contribute
 
@@ -45,7 +45,9 @@ class Candidates:
     """The unread nodes of one walk.
 
     Attention and cosine are taken relative to the largest, so that each source lies between 0 and about 1 (2 for what
-    two searches found). The place in a search holds the similarity already, so the cosine counts for what none found.
+    two searches found). The place in a search holds the similarity already, so the cosine counts for what none found:
+    in full for points, which no search ranks; for segments, which it ranked behind all that it found, at most what the
+    place behind the last is worth.
 
     Args:
         weights: of the sources.
@@ -67,6 +69,8 @@ class Candidates:
         self._falls_with_distance = falls_with_distance
         self._entry: dict[str, float] = {}
         self._similarity: dict[str, float] = {}
+        self._points: set[str] = set()
+        self._behind = 1.0  # what the place behind the last of a search is worth
         self._passed_down: dict[str, float] = {}
         self._passed_over: dict[str, float] = {}
         self._via: dict[str, str] = {}
@@ -86,7 +90,8 @@ class Candidates:
         all cosines are those to the new vector.
         """
         for rank, node in enumerate(nodes, 1):
-            self._entry[node.id] = self._entry.get(node.id, 0.0) + (_RANK + 1) / (_RANK + rank)
+            self._entry[node.id] = self._entry.get(node.id, 0.0) + _worth(rank)
+        self._behind = _worth(len(nodes) + 1)
         # Of this search only: what the one before found and was forgotten since is gone.
         self._unread |= dict.fromkeys(node.id for node in nodes if node.id not in self._read)
         documents = dict.fromkeys(node.document_id for node in nodes)
@@ -97,7 +102,9 @@ class Candidates:
 
     def _compare(self, hits: Iterable[Hit]) -> None:
         """Take these cosines in place of those that were known; what is not among them is far."""
+        hits = list(hits)
         self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
+        self._points = {hit.node_id for hit in hits if hit.kind == "point"}
         self._nearest = max(self._similarity.values(), default=0.0)
         self._unread |= dict.fromkeys(self._similarity.keys() - self._read - self._unread.keys())
 
@@ -163,14 +170,20 @@ class Candidates:
     def sources(self, node_id: str) -> dict[str, float]:
         """What each source gives a node, weighted; without those that give nothing. They sum to its score."""
         weights, attended = self._weights, self._largest or 1.0
-        similarity = 0.0 if node_id in self._entry else self._similarity.get(node_id, 0.0)
         parts = {
             "entry": weights.entry * self._entry.get(node_id, 0.0),
             "attention": weights.attention * self._passed_down.get(node_id, 0.0) / attended,
-            "similarity": weights.similarity * similarity / (self._nearest or 1.0),
+            "similarity": weights.similarity * self._nearness(node_id),
             "relation": weights.relation * self._passed_over.get(node_id, 0.0) / attended,
         }
         return {name: part for name, part in parts.items() if part}
+
+    def _nearness(self, node_id: str) -> float:
+        """The cosine of what no search found, relative to the largest."""
+        if node_id in self._entry:
+            return 0.0
+        nearness = self._similarity.get(node_id, 0.0) / (self._nearest or 1.0)
+        return nearness if node_id in self._points else self._behind * nearness
 
     def via(self, node_id: str) -> str:
         """The relation over which a node got the most; empty where it got nothing over any."""
@@ -194,3 +207,8 @@ class Candidates:
                 return nodes[0]
             most *= 2  # a whole document went: few reads, however long it was
         return None
+
+
+def _worth(rank: int) -> float:
+    """Of a place in a search: 1 for the first, a half for the eleventh."""
+    return (_RANK + 1) / (_RANK + rank)

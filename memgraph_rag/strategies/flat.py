@@ -1,29 +1,32 @@
 """Reading a fixed list of segments, one after the other: what the flat strategies share.
 
-It knows the session by its contract only. Invariant: each segment that is read was next in the list, and fits.
+It knows the session by its contract. Invariant: each segment that is read was next in the list, and fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.strategies.token_budget import fits
-from memgraph_rag.types import Segment, Step, StopReason, as_line
+from memgraph_rag.types import Segment, Step, StopReason
 
 __all__ = ["read_in_order"]
 
 
 def read_in_order(
-    scored: Iterable[tuple[Segment, float]], session: ReadingSession, *, reflection: Reflection | None = None
+    scored: Iterable[tuple[Segment, float]], context: ReadingContext, *, reflection: Reflection | None = None
 ) -> Iterator[tuple[Step, ...]]:
     """One step a segment, until the list ends, the next one does not fit the window, or ``reflection`` has enough."""
+    session, lines, before = context.session, NodeLines(context), None
     waiting = iter(scored)
     following = next(waiting, None)
     while following is not None and fits(following[0], session.tokens_left):
         (segment, score), following = following, next(waiting, None)
-        (attention,) = session.append([as_line(segment.text)]).tolist()
+        (attention,) = session.append(lines.of([segment], after=before)).tolist()
+        before = segment
         p_yes = None
         if reflection is not None:
             p_yes = session.probability_of_yes()

@@ -26,4 +26,4 @@ class FullContext:
         )
         stored = (segment for document_id in wanted for segment in context.graph.segments_of(document_id))
         segments = (segment for segment in stored if not segment.echo)
-        yield from read_in_order(((segment, 0.0) for segment in segments), context.session)
+        yield from read_in_order(((segment, 0.0) for segment in segments), context)

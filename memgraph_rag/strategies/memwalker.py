@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
+from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, fitting
@@ -53,13 +54,15 @@ class MemWalker:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a node; see ``Strategy.read``."""
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold)
+        lines, before = NodeLines(context), None
         ways = _Ways(context.graph, context.graph.top_nodes(documents_to_walk(question, context)))
         leaves_left = self._leaves
         nodes = ways.open(context.session.tokens_left)
         while nodes:
             node = self._chosen(nodes, context.session)
-            (attention,) = context.session.append([as_line(node.text)]).tolist()
+            (attention,) = context.session.append(lines.of([node], after=before)).tolist()
             ways.take(node)
+            before = node
             p_yes = None
             if isinstance(node, Segment):
                 leaves_left -= 1

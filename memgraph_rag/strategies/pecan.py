@@ -14,10 +14,11 @@ from heapq import nsmallest
 from typing import Literal
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
+from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import START_TOKENS, fitting, start_set
-from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
+from memgraph_rag.types import Budget, Node, Step, StopReason
 
 __all__ = ["Pecan"]
 
@@ -80,7 +81,8 @@ class Pecan:
         start = _start_set(top, similarity, context.session, context.budget, self._start_tokens)
         if not start:
             return
-        attention = context.session.append([as_line(node.text) for node in start]).tolist()
+        lines = NodeLines(context)
+        attention = context.session.append(lines.of(start)).tolist()
         p_yes = context.session.probability_of_yes()
         steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
@@ -93,8 +95,8 @@ class Pecan:
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
                 return
-            steps = []
-            attentions, p_yeses = context.session.read_ahead([as_line(node.text) for node in ahead])
+            last, steps = steps[-1].node, []
+            attentions, p_yeses = context.session.read_ahead(lines.of(ahead, after=last))
             for node, attended, p_yes in zip(ahead, attentions.tolist(), p_yeses.tolist(), strict=True):
                 if steps:
                     ranked = walk.ranked(1)

@@ -21,13 +21,13 @@ from typing import ClassVar, Protocol
 
 from typing_extensions import override
 
-from memgraph_rag.contracts import Extract, ReadingContext, ReadingSession
+from memgraph_rag.contracts import Extract, ReadingContext
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
 from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, NEVER, Reflection, ask
 from memgraph_rag.strategies.token_budget import START_TOKENS, is_spent, start_set
 from memgraph_rag.strategies.working_set import Hand
-from memgraph_rag.types import Budget, Segment, Step, StopReason
+from memgraph_rag.types import Segment, Step, StopReason
 
 __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
@@ -95,9 +95,7 @@ class _Navigated(ABC):
             request=self._request,
         )
         start = start_set(_first(around), context.session, context.budget, most_tokens=self._start_tokens)
-        yield from _reflecting(
-            self._guide(around, context.extract), start, context.session, context.budget, reflection, self._rounds
-        )
+        yield from _reflecting(self._guide(around, context.extract), start, context, reflection, self._rounds)
 
     @abstractmethod
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
@@ -185,7 +183,7 @@ class GraphExpansion:
             ask(context.session, _ELABORATE.format(facts="\n".join(f"* {fact}" for fact in facts))) if facts else ""
         )
         evidence_list = context.search.find(f"{question} {wanted}".strip(), k=self._k, documents=context.documents)
-        steps = read_in_order([(evidence.segment, evidence.score) for evidence in evidence_list], context.session)
+        steps = read_in_order([(evidence.segment, evidence.score) for evidence in evidence_list], context)
         for place, (step,) in enumerate(steps):
             yield (replace(step, reason=wanted) if place == 0 else step,)
 
@@ -251,15 +249,14 @@ def _first(around: _Around) -> Iterable[Segment]:
 def _reflecting(
     guide: _Guide,
     start: Sequence[Segment],
-    session: ReadingSession,
-    budget: Budget,
+    context: ReadingContext,
     reflection: Reflection,
     rounds: int,
 ) -> Iterator[tuple[Step, ...]]:
     """Algorithm 1: ask, and while that is not enough, read what the guide finds for what is missing."""
     if not start:
         return
-    hand = Hand(session)
+    hand = Hand(context)
     steps = hand.begin(start)
     left = rounds
     while True:
@@ -269,7 +266,7 @@ def _reflecting(
         if reflection.is_enough:
             yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
             return
-        if is_spent(budget, hand.count, session):
+        if is_spent(context.budget, hand.count, context.session):
             yield tuple(steps)
             return
         stop, finding, reason = StopReason.MAX_ROUNDS, None, ""

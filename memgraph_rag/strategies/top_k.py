@@ -40,4 +40,4 @@ class TopK:
         evidence_list = context.search.find(question, k=self._k, mode=self._mode, documents=context.documents)
         reflection = Reflection(context.session) if self._stop_early else None
         scored = [(evidence.segment, evidence.score) for evidence in evidence_list]
-        yield from read_in_order(scored, context.session, reflection=reflection)
+        yield from read_in_order(scored, context, reflection=reflection)

@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from memgraph_rag.contracts import ReadingContext, ReadingSession
 from memgraph_rag.strategies.candidates import Candidates, Weights
+from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
-from memgraph_rag.types import Budget, Node, Step, StopReason, as_line
+from memgraph_rag.types import Budget, Node, Step, StopReason
 
 __all__ = ["Walk"]
 
@@ -80,10 +81,11 @@ class Walk:
             candidates.enter([evidence.segment for evidence in evidence_list], context.embedder.embed([query])[0])
 
         enter(question)
+        lines = NodeLines(context)
         start = self._start(candidates, context.session, context.budget)
         if not start:
             return
-        steps = _taken(start, candidates, context.session)
+        steps = _taken(start, lines.of(start), candidates, context.session)
         tokens_left = self._more_tokens
         while True:
             p_yes = steps[-1].p_yes
@@ -99,7 +101,7 @@ class Walk:
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
             if stop is not None or best is None:
                 return
-            steps = _taken([best], candidates, context.session)
+            steps = _taken([best], lines.of([best], after=steps[-1].node), candidates, context.session)
             tokens_left -= cost(best)
 
     def _start(self, candidates: Candidates, session: ReadingSession, budget: Budget) -> list[Node]:
@@ -109,10 +111,10 @@ class Walk:
         return start_set(candidates.ranked(most), session, limit, most_tokens=self._start_tokens)
 
 
-def _taken(nodes: Sequence[Node], candidates: Candidates, session: ReadingSession) -> list[Step]:
+def _taken(nodes: Sequence[Node], lines: Sequence[str], candidates: Candidates, session: ReadingSession) -> list[Step]:
     """Nodes read in one pass; P(Yes) is on the last step."""
     known = [(candidates.sources(node.id), candidates.via(node.id)) for node in nodes]
-    attention = session.append([as_line(node.text) for node in nodes]).tolist()
+    attention = session.append(lines).tolist()
     candidates.read(nodes, attention)
     steps = [
         Step(node, sum(sources.values()), attended, sources=sources, via=via)

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.frontier import Found
+from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.token_budget import cost
-from memgraph_rag.types import Segment, Step, as_line
+from memgraph_rag.types import Segment, Step
 
 __all__ = ["Hand"]
 
@@ -22,6 +23,7 @@ __all__ = ["Hand"]
 @dataclass(frozen=True, slots=True)
 class _Added:
     segment: Segment
+    line: str
     score: float
     tokens: int
 
@@ -29,8 +31,9 @@ class _Added:
 class Hand:
     """What one session holds."""
 
-    def __init__(self, session: ReadingSession) -> None:
-        self._session = session
+    def __init__(self, context: ReadingContext) -> None:
+        self._session = context.session
+        self._lines = NodeLines(context)
         self._added: list[_Added] = []
         self.read: dict[str, None] = {}
         """The ids of all that was read, in order, with what was let go."""
@@ -42,7 +45,7 @@ class Hand:
 
     def begin(self, segments: Sequence[Segment]) -> list[Step]:
         """Read what stays, in one pass; at least one segment. P(Yes) is on the last step."""
-        attention = self._session.append([as_line(segment.text) for segment in segments]).tolist()
+        attention = self._session.append(self._lines.of(segments)).tolist()
         self.read |= dict.fromkeys(segment.id for segment in segments)
         steps = [Step(segment, 0.0, attended) for segment, attended in zip(segments, attention, strict=True)]
         return [*steps[:-1], replace(steps[-1], p_yes=self._session.probability_of_yes())]
@@ -57,8 +60,9 @@ class Hand:
         assert dropped is not None
         self._let_go(dropped)
         before = self._session.tokens_left
-        (attention,) = self._session.append([as_line(finding.segment.text)]).tolist()
-        self._added.append(_Added(finding.segment, finding.score, before - self._session.tokens_left))
+        lines = self._lines.of([finding.segment])
+        (attention,) = self._session.append(lines).tolist()
+        self._added.append(_Added(finding.segment, lines[0], finding.score, before - self._session.tokens_left))
         self.read[finding.segment.id] = None
         sources = {"relation" if finding.via else "similarity": finding.score}
         p_yes = self._session.probability_of_yes()
@@ -85,5 +89,5 @@ class Hand:
         self._session.take_back(len(self._added) - first)
         stay = [item for item in self._added[first:] if item not in dropped]
         if stay:
-            self._session.read_ahead([as_line(item.segment.text) for item in stay])
+            self._session.read_ahead([item.line for item in stay])
         self._added[first:] = stay

@@ -270,7 +270,7 @@ class FakeSession:
         self.usage += Usage(prompt_tokens=len(_tokens(after)) + len(offsets), model_calls=1)
         return np.array(offsets, np.int64).reshape(-1, 2), np.array(surprises, np.float32)
 
-    def answer(self, *, max_tokens: int) -> Iterator[str]:
+    def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:  # noqa: ARG002
         """What was scripted, else the read sentence that shares most words with the question, token by token."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         text = self._answer if self._answer is not None else self._best_sentence(self._question)

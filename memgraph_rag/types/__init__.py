@@ -8,6 +8,7 @@ from __future__ import annotations
 from memgraph_rag.types.answers import (
     Answer,
     Answered,
+    AnswerStyle,
     AnswerWarning,
     Budget,
     Carrier,
@@ -50,6 +51,7 @@ __all__ = [
     "Action",
     "Annotation",
     "Answer",
+    "AnswerStyle",
     "AnswerWarning",
     "Answered",
     "Budget",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
@@ -13,6 +14,7 @@ from memgraph_rag.types.receipts import Action
 
 __all__ = [
     "Answer",
+    "AnswerStyle",
     "AnswerWarning",
     "Answered",
     "Budget",
@@ -35,6 +37,7 @@ class Hit:
 
     node_id: str
     score: float
+    kind: Literal["segment", "point"] = "segment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +197,17 @@ class AnswerWarning:
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
 
+AnswerStyle = Literal["short", "sentence", "detailed"]
+"""The form of an answer: a phrase; a sentence; a paragraph with a mark of its citation behind each sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer: its evidence, how it was found, and reasons not to trust it.
 
     Attributes:
-        text: a sentence; of one that ``abstained``, what was looked for.
+        text: a sentence, or what another ``AnswerStyle`` gives; of one that ``abstained``, what was looked for.
+        citations: best first; of a paragraph in the order of their marks: ``[1]`` is the first.
         short: the phrase that answers (a name, a date, a number, yes or no), asked for by itself, so that it may differ
             from ``text``; empty where it ``abstained``, and in questions that were kept before there were phrases.
     """

@@ -26,7 +26,7 @@ def test_the_walk_can_be_left_out(cli, fox) -> None:
 def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     answer = cli.json("ask", QUESTION)
     assert list(answer) == ["text", "short", "abstained", "stop_reason", "citations", "trace", "usage", "warnings"]
-    assert (answer["text"], answer["abstained"], answer["stop_reason"]) == (ANSWER, False, "answerable")
+    assert (answer["text"], answer["abstained"], answer["stop_reason"]) == (f"fox: {ANSWER}", False, "answerable")
     assert [list(step) for step in answer["trace"]] == [
         [*("node_id", "kind", "level", "score", "attention", "p_yes"), *("sources", "via", "reason", "dropped"), "text"]
     ] * len(answer["trace"])
@@ -35,6 +35,13 @@ def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     for citation in answer["citations"]:
         assert list(citation) == ["document_key", "start", "end", "quote"]
         assert citation["quote"] == fox.read_text("utf-8")[citation["start"] : citation["end"]]
+
+
+def test_style_changes_the_form_of_the_answer(cli, fox) -> None:
+    assert cli.json("ask", QUESTION, "--style", "short")["text"] == f"fox: {ANSWER}".rstrip(".")
+    assert "in the barn [1]." in cli("ask", QUESTION, "--style", "detailed").stdout
+    refused = cli("ask", QUESTION, "--style", "long", status=1)
+    assert "Expected style as one of 'short', 'sentence', 'detailed', got 'long'." in refused.stderr
 
 
 def test_json_is_alone_on_standard_output_and_not_escaped(cli) -> None:

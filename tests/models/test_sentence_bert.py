@@ -43,6 +43,25 @@ def test_vectors_are_those_of_sentence_transformers(folder: Path, ours: Sentence
     assert ours.count_tokens(TEXTS[:-1]) == theirs.count_tokens(TEXTS[:-1])
 
 
+@pytest.mark.parametrize("network", ["ours", "theirs"])
+def test_end_of_a_long_text_is_embedded(folder: Path, ours: SentenceBert, network: str) -> None:
+    encode = ours.encode if network == "ours" else _LibraryNetwork.load(str(folder), CPU).encode
+    long = "The mill by the river belongs to Ann Lee. " * 60
+    first, *_ = normalize(encode(["The mill by the river belongs to Ann Lee. " * 25, "x"]))
+    vectors = normalize(encode([long, long + "A penguin swam to Peru. " * 40, "A penguin swam to Peru.", "A mill."]))
+    assert vectors[1] @ vectors[2] > vectors[0] @ vectors[2] + 0.2
+    assert vectors[0] @ first > 0.99
+    alone = normalize(encode([long + "A penguin swam to Peru. " * 40]))
+    torch.testing.assert_close(alone[0], vectors[1], atol=1e-5, rtol=0)
+
+
+def test_many_windows_are_read_in_several_passes(ours: SentenceBert, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["A fox. " * 400, "A mill.", "The river rose. " * 300]
+    expected = ours.encode(texts)
+    monkeypatch.setattr("memgraph_rag.models.sentence_bert._WINDOWS", 2)
+    torch.testing.assert_close(ours.encode(texts), expected, atol=1e-5, rtol=1e-4)
+
+
 def test_half_the_digits_turn_a_vector_by_little(ours: SentenceBert) -> None:
     halved = ours.in_dtype(torch.bfloat16)
     vectors = halved.encode(TEXTS[:4])

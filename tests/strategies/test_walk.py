@@ -121,6 +121,8 @@ def plain_scores(world: World, weights: Weights, read: Sequence[str]) -> dict[st
             default=0.0,
         )
         cosine = max(world.similarity.get(name, 0.0), 0.0) if name in inside and name not in world.entry else 0.0
+        if nodes[name].level == 0:
+            cosine *= 10 / (10 + len(world.entry))
         reached = any(edge.target_id == name and edge.source_id in attended for edge in world.edges)
         if name in read or not (entry or over or reached or (weights.similarity and name in inside)):
             continue
@@ -257,6 +259,16 @@ def test_attention_to_a_point_is_passed_down_to_what_it_summarises() -> None:
     steps = world.walk(Walk(start_nodes=1))
     assert ids(steps) == ["s0", "p0", "s1", "p1", "s2", "s3"]
     assert steps[2].sources == pytest.approx({"attention": 0.75})
+
+
+def test_segment_that_search_left_out_comes_behind_all_that_it_found() -> None:
+    nodes = [*(segment(f"s{i:02}", index=i) for i in range(40)), point("p0")]
+    hits = [f"s{number:02}" for number in range(32)]
+    world = World(nodes, hits, similarity={"s39": 0.8, "s38": 0.7, "p0": 0.4, "s00": 0.1})
+    steps = world.walk(Walk(more_tokens=1000))
+    assert ids(steps)[:34] == [*hits[:17], "p0", *hits[17:], "s39"]
+    assert steps[17].sources == {"similarity": pytest.approx(0.75 / 2)}
+    assert steps[33].sources == {"similarity": pytest.approx(0.75 * 10 / 42)}
 
 
 def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:

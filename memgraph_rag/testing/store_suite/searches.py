@@ -79,6 +79,7 @@ def test_similarities_are_exact_over_segments_and_points(store: GraphStore) -> N
         node.id: float(row @ query) for node, row in zip((*graph.segments, *graph.points), vectors, strict=True)
     }
     assert {hit.node_id: hit.score for hit in hits} == pytest.approx(expected, abs=1e-6)
+    assert {hit.node_id for hit in hits if hit.kind == "point"} == {node.id for node in graph.points}
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert store.similarities(query, documents=[]) == []
 

@@ -1,0 +1,116 @@
+"""In which form an answer is asked for and given: a phrase, a sentence, or a paragraph with marks of citations.
+
+It knows the session and the quotes by their contracts. Invariants: the session holds afterwards what it held before;
+whatever the model replies, a phrase is one line, and no longer than the sentence that it stands for; a mark ``[n]``
+behind a sentence names the nth citation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.text.citations import Quotes
+from memgraph_rag.text.splitting import sentences
+from memgraph_rag.types import AnswerStyle, Citation
+
+__all__ = ["answer_pieces", "as_phrase", "paragraph", "short_form", "with_marks", "without_marks"]
+
+_FEW_WORDS = 3  # a sentence of so few is short already: a name, a date, a letter
+_PHRASE_TOKENS = 24
+_PARAGRAPH_TOKENS = 240  # the session keeps room for so many
+_PHRASE = (
+    "Answer the question from the information above, with the shortest phrase that answers it. No sentence.\n\n"
+    "Question: {question}"
+)
+_PARAGRAPH = (
+    "Answer the question from the information above, in one paragraph of several sentences. Tell what the information "
+    "says about it, and nothing else.\n\n"
+    "Question: {question}"
+)
+_END = re.compile(r"[.!?。！？]*[\"”’)\]]*\s*$")
+_WHOLE = re.compile(r"[.!?。！？][\"”’)\]]*\s*$")
+_MARK = re.compile(r" \[\d+\]")
+
+
+def answer_pieces(session: ReadingSession, question: str, style: AnswerStyle, *, max_tokens: int) -> Iterator[str]:
+    """The model's answer in pieces: a sentence of so many tokens, or a phrase."""
+    if style == "short":
+        return session.answer(max_tokens=_PHRASE_TOKENS, request=_PHRASE.format(question=question))
+    return session.answer(max_tokens=max_tokens)
+
+
+def short_form(session: ReadingSession, question: str, sentence: str) -> str:
+    """The shortest phrase that answers the question, asked behind what was read; it costs one short turn.
+
+    Without the sentence in the request: with it, the 1.5B model copies the wrong part (``docs/decisions``). Empty where
+    the window has no room for it.
+    """
+    if len(sentence.split()) <= _FEW_WORDS:
+        return as_phrase(sentence)
+    try:
+        phrase = as_phrase(session.reply(_PHRASE.format(question=question), max_tokens=_PHRASE_TOKENS))
+    except WindowExceeded:
+        return ""
+    return phrase if 0 < len(phrase) <= len(sentence) else as_phrase(sentence)
+
+
+def as_phrase(text: str) -> str:
+    """The first line that says something, without the quotation marks around it and the full stop behind it.
+
+    >>> as_phrase(' "The River Thames." '), as_phrase("Washington, D.C.")
+    ('The River Thames', 'Washington, D.C.')
+    """
+    phrase = next(filter(None, (line.strip() for line in text.splitlines())), "").strip('"“”').strip()
+    return phrase[:-1] if phrase.endswith(".") and phrase.count(".") == 1 else phrase
+
+
+def paragraph(session: ReadingSession, question: str, quotes: Quotes, citations: list[Citation]) -> Iterator[str]:
+    """The model's paragraph with marks, sentence by sentence; see ``with_marks``."""
+    before = session.usage.generated_tokens
+    pieces = session.answer(max_tokens=_PARAGRAPH_TOKENS, request=_PARAGRAPH.format(question=question))
+    return with_marks(
+        pieces, quotes, citations, was_cut=lambda: session.usage.generated_tokens - before >= _PARAGRAPH_TOKENS
+    )
+
+
+def with_marks(
+    pieces: Iterable[str], quotes: Quotes, citations: list[Citation], *, was_cut: Callable[[], bool] = lambda: False
+) -> Iterator[str]:
+    """Sentence by sentence, with ``[n]`` before the end of each that rests on something.
+
+    Each sentence is looked up by itself, so that two sentences of an answer may rest on two documents.
+
+    Args:
+        citations: what the sentences rest on is added to these; the nth of them is ``[n]``.
+        was_cut: whether the pieces ended before the model did; a last sentence without an end is then left out, unless
+            there is no other.
+    """
+    pending, is_first = "", True
+    for piece in pieces:
+        pending += piece
+        while len(ranges := sentences(pending)) > 1:
+            end = ranges[0][1]
+            yield _marked(pending[:end], quotes, citations)
+            pending, is_first = pending[end:], False
+    if pending.strip() and (is_first or not was_cut() or _WHOLE.search(pending)):
+        yield _marked(pending, quotes, citations)
+
+
+def without_marks(text: str) -> str:
+    """What was said, as it was before it was marked."""
+    return _MARK.sub("", text)
+
+
+def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
+    mark = ""
+    for citation in quotes.cite("", sentence.strip(), limit=1):
+        places = [(known.document_id, known.start) for known in citations]
+        if (citation.document_id, citation.start) not in places:
+            citations.append(citation)
+            places.append((citation.document_id, citation.start))
+        mark = f" [{places.index((citation.document_id, citation.start)) + 1}]"
+    body = _END.sub("", sentence)
+    return body + mark + sentence[len(body) :]

@@ -1,0 +1,81 @@
+"""Nodes as the lines that a model reads: each under the title of its document.
+
+It knows documents by the graph's contract, the session by its room. Invariants: a line holds the whole node; a heading
+is said only where the room that the nodes need is left, so what ``token_budget`` says to fit can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.types import Node, Segment, as_line
+
+__all__ = ["NodeLines"]
+
+_MOST_OF_A_TITLE = 120  # characters
+
+
+class NodeLines:
+    """The lines of one reading. The titles of documents are read once."""
+
+    def __init__(self, context: ReadingContext) -> None:
+        self._graph = context.graph
+        self._session = context.session
+        self._most_tokens = context.budget.max_tokens
+        self._titles: dict[str, str] = {}
+
+    def of(self, nodes: Sequence[Node], *, after: Node | None = None) -> list[str]:
+        """A line for each of these nodes, which are read one after the other.
+
+        "Title: text" for a passage or a point, "speaker, day: text" for the rest of a turn that is cut in parts; its
+        first part says both itself, and many a text its title. Where nodes of one document follow each other, only the
+        first has the title.
+
+        Args:
+            after: the node that was read before them.
+        """
+        self._learn_titles(nodes)
+        room = self._room() - sum(cost(node) for node in nodes)
+        lines = []
+        for before, node in pairwise([after, *nodes]):
+            assert node is not None
+            text, heading = as_line(node.text), self._heading(node, before)
+            needed = len(heading.encode())  # no tokenizer makes more tokens of it
+            if needed <= room:
+                room -= needed
+                lines.append(heading + text)
+            else:
+                lines.append(text)
+        return lines
+
+    def _learn_titles(self, nodes: Sequence[Node]) -> None:
+        unknown = sorted({node.document_id for node in nodes} - self._titles.keys())
+        if unknown:
+            self._titles |= dict.fromkeys(unknown, "")  # one may be forgotten meanwhile
+            for record in self._graph.documents(unknown):
+                self._titles[record.id] = as_line(record.title)[:_MOST_OF_A_TITLE].strip()
+
+    def _room(self) -> int:
+        if self._most_tokens is None:
+            return self._session.tokens_left
+        return min(self._session.tokens_left, self._most_tokens - self._session.usage.prompt_tokens)
+
+    def _heading(self, node: Node, before: Node | None) -> str:
+        """What is said before a node's text; empty where that says it itself, or the node before it did."""
+        if isinstance(node, Segment) and node.speaker:
+            name, heading = node.speaker, ", ".join(filter(None, [node.speaker, day_of(node.time)]))
+        elif before is None or before.document_id != node.document_id:
+            name = heading = self._titles[node.document_id]
+        else:
+            return ""
+        return f"{heading}: " if heading and not _begins_with(node.text, name) else ""
+
+
+def _begins_with(text: str, name: str) -> bool:
+    """Whether a text begins with a name as whole words, perhaps as a Markdown heading or in bold."""
+    first = as_line(text[: 2 * len(name) + 8]).lstrip("#* ").casefold()
+    return first.startswith(name.casefold()) and not first[len(name.casefold()) :][:1].isalnum()

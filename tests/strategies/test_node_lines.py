@@ -1,0 +1,102 @@
+"""A node is read under the title of its document, where there is room, and never in part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.types import Budget, Node
+
+TITLES = {"a": "The Barn", "b": "The\nRiver", "c": ""}
+BARN = segment("s0", "a", text="A fox slept there.\nIt was red.")
+
+
+def lines_over(nodes: list[Node], *, window: int = 10_000, budget: Budget | None = None) -> NodeLines:
+    graph = HandMadeGraph(nodes, titles=TITLES)
+    search = HandMadeSearch([])
+    session = HandMadeSession({}, window=window)
+    return NodeLines(ReadingContext(graph, search, session, OneVector(), budget or Budget()))
+
+
+def test_node_is_read_under_its_title_on_one_line() -> None:
+    nodes = [BARN, point("p0", "b"), segment("s2", "c", text="No title.")]
+    assert lines_over(nodes).of(nodes) == [
+        "The Barn: A fox slept there. It was red.",
+        "The River: text of p0",
+        "No title.",
+    ]
+
+
+def test_title_is_said_once_where_nodes_of_a_document_follow() -> None:
+    nodes = [BARN, point("p0", "a"), segment("s2", "b", text="Water."), segment("s3", "a", text="Hay.")]
+    lines = lines_over(nodes)
+    expected = ["The Barn: A fox slept there. It was red.", "text of p0", "The River: Water.", "The Barn: Hay."]
+    assert lines.of(nodes) == expected
+    one_by_one = [lines.of([node], after=before)[0] for before, node in zip([None, *nodes], nodes, strict=False)]
+    assert one_by_one == expected
+
+
+@pytest.mark.parametrize("text", ["The Barn\n\nA fox.", "# The barn\nA fox.", "**The Barn** is old."])
+def test_text_that_begins_with_its_title_gets_no_second_one(text: str) -> None:
+    node = segment("s0", "a", text=text)
+    assert lines_over([node]).of([node]) == [" ".join(text.split())]
+
+
+@pytest.mark.parametrize("text", ["The Barnacle is old.", "In The Barn.", "The"])
+def test_text_that_begins_otherwise_gets_its_title(text: str) -> None:
+    node = segment("s0", "a", text=text)
+    assert lines_over([node]).of([node]) == [f"The Barn: {text}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Ann (8 May 2023): I saw a fox.", "Ann (8 May 2023): I saw a fox."),
+        ("It slept in the hay.", "Ann, 8 May 2023: It slept in the hay."),
+    ],
+)
+def test_rest_of_a_long_turn_is_read_under_speaker_and_day(text: str, line: str) -> None:
+    node = replace(segment("s0", "a", text=text), speaker="Ann", time="2023-05-08T13:56:00")
+    assert lines_over([node]).of([node]) == [line]
+
+
+def test_title_is_left_out_where_window_or_budget_has_no_room() -> None:
+    needed = cost(BARN) + len("The Barn: ")
+    bare = ["A fox slept there. It was red."]
+    titled = ["The Barn: " + bare[0]]
+    assert lines_over([BARN], window=needed).of([BARN]) == titled
+    assert lines_over([BARN], window=needed - 1).of([BARN]) == bare
+    before = HandMadeSession({}).usage.prompt_tokens
+    assert lines_over([BARN], budget=Budget(max_tokens=before + needed)).of([BARN]) == titled
+    assert lines_over([BARN], budget=Budget(max_tokens=before + needed - 1)).of([BARN]) == bare
+
+
+def test_titles_are_looked_up_once_a_document() -> None:
+    nodes: list[Node] = [BARN, segment("s1", "b")]
+    graph = HandMadeGraph(nodes, titles=TITLES)
+    lines = NodeLines(ReadingContext(graph, HandMadeSearch([]), HandMadeSession({}), OneVector()))
+    for _ in range(3):
+        lines.of(nodes)
+    assert graph.calls["documents"] == 1
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.text(min_size=1).filter(str.strip)), max_size=6), st.integers(0, 200)
+)
+def test_lines_hold_the_whole_nodes_and_fit(contents: list[tuple[str, str]], window: int) -> None:
+    nodes: list[Node] = [
+        segment(f"s{number}", document_id, text=text, tokens=len(text.encode()))
+        for number, (document_id, text) in enumerate(contents)
+    ]
+    lines = lines_over(nodes, window=window).of(nodes)
+    assert all(line.endswith(" ".join(node.text.split())) for node, line in zip(nodes, lines, strict=True))
+    bytes_of_bullets = 3
+    if sum(map(cost, nodes)) <= window:
+        assert sum(len(line.encode()) + bytes_of_bullets for line in lines) <= window
