@@ -69,13 +69,13 @@ class Settings(BaseSettings):
     cache_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_cache_dir(_APP)))
 
     segment_tokens: PositiveInt = Field(
-        300, ge=20, description="Most tokens of one segment; at most half of the window."
+        300, ge=20, description="Most tokens of one segment; at most half of the window, and what the embedder reads."
     )
     batch_tokens: PositiveInt = Field(1024, ge=512, description="Tokens of one summarising prompt with its output.")
     pool_questions: NonNegativeInt = Field(
         0, le=8, description="Questions proposed on each batch, to look for further relations; costs as much again."
     )
-    answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of one answer.")
+    answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of an answer in one sentence.")
     checks_speaker: bool = Field(
         True, description="Abstain where what is asked of one speaker of a conversation was said by another."
     )

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, ReadingSession, Search, Strategy
 from memgraph_rag.errors import StoreError
-from memgraph_rag.operations.answer_style import answer_pieces, as_phrase, paragraph, short_form, without_marks
+from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, AnswerStyle, Budget, Citation, Node, Segment, Step, StopReason, Usage
+from memgraph_rag.types import Answer, AnswerStyle, Budget, Node, Segment, Step, StopReason, Usage
 
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
 
@@ -91,37 +91,30 @@ class Reading:
                     was_checked, refusal = True, self._rules.apply(question, self._evidence(trace), documents)
                 if stop is not None or refusal is not None:
                     break
-            text, marked = "", list[Citation]()
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace)
             if refusal is None and not was_checked:
                 refusal = self._rules.apply(question, evidence, documents)
+            written = Written()
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
-                if style == "detailed":
-                    pieces = paragraph(session, question, evidence.quotes, marked)
-                else:
-                    pieces = answer_pieces(session, question, style, max_tokens=self._answer_tokens)
-                for piece in pieces:
-                    text += piece
-                    yield piece
-            text = as_phrase(text) if style == "short" else text.strip()
-            short = short_form(session, question, text) if text and style != "short" else text
-            if text:
-                self._remember(without_marks(text) if marked else text, evidence.segments, trace)
-            citations = tuple(marked) or (evidence.quotes.cite(question, text) if text else ())
+                written = yield from write_answer(
+                    session, question, style, evidence.quotes, max_tokens=self._answer_tokens
+                )
+            if written.said:
+                self._remember(written.said, evidence.segments, trace)
             yield Answer(
                 question=question,
-                text=text or (refusal.text if refusal else self._what_was_looked_for(question, trace)),
-                abstained=not text,
+                text=written.text or (refusal.text if refusal else self._what_was_looked_for(question, trace)),
+                abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
-                citations=citations,
+                citations=written.citations,
                 trace=tuple(trace),
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
-                warnings=tuple(warnings_of(text, citations, evidence)),
-                short=short,
+                warnings=tuple(warnings_of(written.text, written.citations, evidence)),
+                short=written.short,
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:

@@ -8,7 +8,8 @@ behind a sentence names the nth citation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
 
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.errors import WindowExceeded
@@ -16,7 +17,7 @@ from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.splitting import sentences
 from memgraph_rag.types import AnswerStyle, Citation
 
-__all__ = ["answer_pieces", "as_phrase", "paragraph", "short_form", "with_marks", "without_marks"]
+__all__ = ["Written", "as_phrase", "short_form", "with_marks", "write_answer"]
 
 _FEW_WORDS = 3  # a sentence of so few is short already: a name, a date, a letter
 _PHRASE_TOKENS = 24
@@ -26,8 +27,8 @@ _PHRASE = (
     "Question: {question}"
 )
 _PARAGRAPH = (
-    "Answer the question from the information above, in one paragraph of several sentences. Tell what the information "
-    "says about it, and nothing else.\n\n"
+    "Answer the question from the information above, in detail: three to six sentences, one for each fact of the "
+    "information that belongs to the answer.\n\n"
     "Question: {question}"
 )
 _END = re.compile(r"[.!?。！？]*[\"”’)\]]*\s*$")
@@ -35,11 +36,48 @@ _WHOLE = re.compile(r"[.!?。！？][\"”’)\]]*\s*$")
 _MARK = re.compile(r" \[\d+\]")
 
 
-def answer_pieces(session: ReadingSession, question: str, style: AnswerStyle, *, max_tokens: int) -> Iterator[str]:
-    """The model's answer in pieces: a sentence of so many tokens, or a phrase."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer as it was written; empty where nothing was.
+
+    Attributes:
+        text: in the style that was asked for, with its marks.
+        said: the model's own words, without marks.
+        short: the phrase that answers.
+        citations: in the order of the marks where there are some, else best first.
+    """
+
+    text: str = ""
+    said: str = ""
+    short: str = ""
+    citations: tuple[Citation, ...] = ()
+
+
+def write_answer(
+    session: ReadingSession, question: str, style: AnswerStyle, quotes: Quotes, *, max_tokens: int
+) -> Generator[str, None, Written]:
+    """The answer in pieces, as it is written; returns it.
+
+    Args:
+        max_tokens: of a sentence; the other styles have their own limits.
+    """
+    marked: list[Citation] = []
     if style == "short":
-        return session.answer(max_tokens=_PHRASE_TOKENS, request=_PHRASE.format(question=question))
-    return session.answer(max_tokens=max_tokens)
+        pieces = session.answer(max_tokens=_PHRASE_TOKENS, request=_PHRASE.format(question=question))
+    elif style == "detailed":
+        pieces = _paragraph(session, question, quotes, marked)
+    else:
+        pieces = session.answer(max_tokens=max_tokens)
+    text = ""
+    for piece in pieces:
+        text += piece
+        yield piece
+    text = as_phrase(text) if style == "short" else text.strip()
+    if not text:
+        return Written()
+    said = _MARK.sub("", text) if marked else text
+    short = text if style == "short" else short_form(session, question, said)
+    return Written(text, said, short, tuple(marked) or quotes.cite(question, text))
 
 
 def short_form(session: ReadingSession, question: str, sentence: str) -> str:
@@ -67,7 +105,7 @@ def as_phrase(text: str) -> str:
     return phrase[:-1] if phrase.endswith(".") and phrase.count(".") == 1 else phrase
 
 
-def paragraph(session: ReadingSession, question: str, quotes: Quotes, citations: list[Citation]) -> Iterator[str]:
+def _paragraph(session: ReadingSession, question: str, quotes: Quotes, citations: list[Citation]) -> Iterator[str]:
     """The model's paragraph with marks, sentence by sentence; see ``with_marks``."""
     before = session.usage.generated_tokens
     pieces = session.answer(max_tokens=_PARAGRAPH_TOKENS, request=_PARAGRAPH.format(question=question))
@@ -97,11 +135,6 @@ def with_marks(
             pending, is_first = pending[end:], False
     if pending.strip() and (is_first or not was_cut() or _WHOLE.search(pending)):
         yield _marked(pending, quotes, citations)
-
-
-def without_marks(text: str) -> str:
-    """What was said, as it was before it was marked."""
-    return _MARK.sub("", text)
 
 
 def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
