@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     cache_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_cache_dir(_APP)))
 
     segment_tokens: PositiveInt = Field(
-        300, ge=20, description="Most tokens of one segment; at most half of the window, and what the embedder reads."
+        300, ge=20, description="Most tokens of one segment; at most half of the window."
     )
     batch_tokens: PositiveInt = Field(1024, ge=512, description="Tokens of one summarising prompt with its output.")
     pool_questions: NonNegativeInt = Field(

@@ -198,7 +198,7 @@ class ReadingSession(Protocol):
 class Embedder(Protocol):
     """Texts to vectors.
 
-    One may also have ``most_tokens``: how many tokens of a text one pass reads; segments are cut so that they fit.
+    One may also have ``most_tokens``: how many tokens of a text one pass reads; a longer one it must not cut silently.
     ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none, no answer is held
     back and no citation left out for being about something else. And ``relevance_curve`` (``types.RelevanceCurve``), by
     which evidence says how near it is.

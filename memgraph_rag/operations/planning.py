@@ -154,7 +154,6 @@ class Planner:
             namespace=self._store.namespace,
             count_tokens=self._count_tokens,
             max_tokens=self._segment_tokens,
-            embedder=self._models.embedder,
         )
         record = DocumentRecord(
             id=document_id,

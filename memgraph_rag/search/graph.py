@@ -8,7 +8,8 @@ The recipe, chosen on the tuning sets (``docs/decisions``): reset = exp(3 s) on 
 0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
 names; a second step starts from question and best segment together; the two walks and the second step's own list
 are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another. What is
-said in conversations is not walked, but ordered by figures of its own, a turn at a time.
+said in conversations is not walked, but ordered by figures of its own, a turn at a time; where there are other texts
+too, each kind is searched as if it were alone.
 
 Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.3.
 """
@@ -16,7 +17,7 @@ Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,8 @@ DAMPING = 0.7  # share of a segment's mass that comes over edges
 DAMPING_LONG = 0.3  # likewise, in a document of more segments than SHORT: its names spread more than they find
 SHORT = 3
 POOL = 200  # of each list that is fused
+NEAREST = 3  # segments of a kind, whose cosines say how much of the question it answers
+_FARTHEST = 0.01  # cosine: below it nothing tells the kinds apart
 
 _Places = NDArray[np.int64]
 
@@ -105,6 +108,9 @@ class GraphSearch:
         """The k best segments of the view, best first, ties by id. The caller holds the index's lock."""
         if not len(view.rows):
             return []
+        kinds = self.index.kinds(view)
+        if len(kinds) > 1:
+            return _merged([self.find(question, kind, k=max(k, CANDIDATES)) for kind in kinds], k)
         meant, named = self._meant(question, view)
         seeds = self._seeds(self._names(meant, named), view)
         vector = self._embedder.embed([question])[0]
@@ -276,6 +282,16 @@ class GraphSearch:
         flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
         most = int(np.argmax(flows))
         return "" if flows[most] < 0 else str(view.ids[places[most]])
+
+
+def _merged(kinds: Sequence[Sequence[Found]], k: int) -> list[Found]:
+    """The k best of conversations and of other texts: by place, times the square of how near the nearest are."""
+    weighted = []
+    for matches in kinds:
+        cosines = sorted((match.cosine or 0.0 for match in matches[:CANDIDATES]), reverse=True)[:NEAREST]
+        weight = max(sum(cosines) / len(cosines), _FARTHEST) ** 2
+        weighted += [replace(match, score=weight * 10 / (9 + place)) for place, match in enumerate(matches, 1)]
+    return sorted(weighted, key=lambda match: (-round(match.score, 9), match.id))[:k]
 
 
 def _ordered(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:

@@ -159,12 +159,15 @@ class NamespaceIndex:
         self._with_machine = np.zeros(0, bool)
         self._edges: sparse.csr_matrix = sparse.csr_matrix((0, 0))  # of every row
         self._whole: View | None = None
+        self._kinds: tuple[View, ...] | None = None  # of the whole
 
     @property
     def nbytes(self) -> int:
         """About how much memory the rows take."""
         edges = 36 * self._edges.nnz  # each from both sides, with its numbers
-        return self._embeddings.nbytes + self.keywords.nbytes + edges + 250 * (len(self._ids) + len(self._entities))
+        copies = sum(kind.embeddings.nbytes for kind in self._kinds or () if kind is not self._whole)
+        names = 250 * (len(self._ids) + len(self._entities))
+        return self._embeddings.nbytes + copies + self.keywords.nbytes + edges + names
 
     def __len__(self) -> int:
         """How many segments can be found."""
@@ -197,7 +200,7 @@ class NamespaceIndex:
             self._clear()
             raise
         self._version = version
-        self._whole = None
+        self._whole = self._kinds = None
         if len(self) < len(self._ids) // 2:
             self._clear()
             self.refresh()
@@ -325,6 +328,17 @@ class NamespaceIndex:
     def said(self) -> Said:
         """Who says what."""
         return Said(tuple(self._speakers), self._said_by, self._turns, self._lengths, self._asks, self._with_machine)
+
+    def kinds(self, view: View) -> tuple[View, ...]:
+        """The view in two, where it holds conversations and other texts: what somebody says, and the rest."""
+        if self._kinds is not None and view is self._whole:
+            return self._kinds
+        is_said = self._said_by[view.rows] > 0
+        parts = [view.rows[is_said], view.rows[~is_said]]
+        kinds = tuple(map(self._view, parts)) if all(map(len, parts)) else (view,)
+        if view is self._whole:
+            self._kinds = kinds
+        return kinds
 
     def is_talk(self, view: View) -> bool:
         """Whether somebody says each row of the view."""

@@ -12,26 +12,20 @@ from itertools import pairwise
 import numpy as np
 
 from memgraph_rag.lexical.timestamps import day_of
-from memgraph_rag.types import Document, Matrix, Segment
+from memgraph_rag.types import Matrix, Segment
 
-__all__ = ["NEIGHBOUR_SHARE", "in_context", "longest_head", "with_neighbours"]
+__all__ = ["NEIGHBOUR_SHARE", "in_context", "with_neighbours"]
 
 NEIGHBOUR_SHARE = 0.3
 """Of each neighbour's vector in that of a turn; of 0.2 to 0.5 none is better on both locomo and beam."""
 
 _MOST_OF_A_TITLE = 300  # characters: more of it would leave no room for the segment in the embedder's window
-_SOME_DAY = "28 September 2026"
 
 
 def in_context(title: str, segments: Sequence[Segment]) -> list[str]:
     """A text for each segment of one document, in order: a passage under its title, a turn under its day."""
     heads = (day_of(segment.time) if segment.speaker else title[:_MOST_OF_A_TITLE] for segment in segments)
     return [f"{head}\n{segment.text}" if head else segment.text for head, segment in zip(heads, segments, strict=True)]
-
-
-def longest_head(document: Document) -> str:
-    """What may stand before a segment of a document when it is embedded."""
-    return _SOME_DAY if document.turns else document.title[:_MOST_OF_A_TITLE]
 
 
 def with_neighbours(vectors: Matrix, segments: Sequence[Segment]) -> Matrix:

@@ -9,13 +9,6 @@ import torch
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.catalogue import MINILM, find_embedder
 from memgraph_rag.models.embedder import SentenceEmbedder
-from memgraph_rag.operations.segmenting import cut_segments
-from memgraph_rag.text.context import in_context
-from memgraph_rag.types import Document
-
-
-def words(texts):
-    return [len(text.split()) for text in texts]
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +32,11 @@ def test_tokens_of_a_pass_are_known_before_the_weights_are_loaded(minilm, tmp_pa
     assert SentenceEmbedder(tmp_path, name="unknown").most_tokens == 0
 
 
-def test_every_segment_fits_the_embedder_under_its_title(minilm):
-    sentence = "Zwiebelfische, Bratwürste und Xylophone überqueren den Ärmelkanal. "  # word pieces: twice Qwen's tokens
-    texts = [sentence * 40, "A short one. " * 300, "unbreakable" * 300]
-    for title in ("", "Notes", "A very long title of a very long paper, " * 9):
-        for text in texts:
-            document = Document(text, "d", title=title)
-            segments = cut_segments(document, "d", namespace="t", count_tokens=words, max_tokens=300, embedder=minilm)
-            assert max(minilm.count_tokens(in_context(title, segments))) <= minilm.most_tokens
-            assert [segment.tokens for segment in segments] == words([segment.text for segment in segments])
+def test_end_of_a_text_of_two_passes_is_in_its_vector(minilm):
+    start = "The mill by the river belongs to Ann Lee. " * 30  # 300 tokens
+    one, other, penguin = minilm.embed([start, start + "A penguin swam to Peru. " * 10, "A penguin swam to Peru."])
+    assert other @ penguin > one @ penguin + 0.05
+    assert one @ other > 0.9
 
 
 def test_rows_are_normalised_and_near_meanings_are_near(minilm):

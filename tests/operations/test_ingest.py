@@ -19,9 +19,7 @@ def segments_of(source: Source, *, tokens: int = 20, **arguments: object) -> tup
     """The segments of a source, after the promises that hold for every document."""
     document = load(source, **arguments)  # type: ignore[arg-type]
     count_tokens = FakeLanguageModel().count_tokens
-    segments = cut_segments(
-        document, "d", namespace="test", count_tokens=count_tokens, max_tokens=tokens, embedder=FakeEmbedder()
-    )
+    segments = cut_segments(document, "d", namespace="test", count_tokens=count_tokens, max_tokens=tokens)
     cuts = [0, *(segment.end for segment in segments)]
     assert [(segment.start, segment.end) for segment in segments] == list(pairwise(cuts))
     assert cuts[-1] == len(document.text)

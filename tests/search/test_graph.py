@@ -195,6 +195,42 @@ def test_long_turn_takes_one_place() -> None:
     assert [hit.ranks["turns"] for hit in hits] == list(range(1, 13))
 
 
+MINE, FILM = "How many foxes have I counted?", "Is Red Harbour a silent film by Otto Brandt?"
+
+
+def chat_beside_films() -> Shelf:
+    shelf, talk = films(), chat()
+    shelf.writes += 1
+    shelf.written["chat"] = (shelf.writes, talk.written["chat"][1])
+    return shelf
+
+
+@pytest.mark.parametrize("question", [MINE, FILM, "x"])
+def test_chats_and_texts_keep_their_orders_where_both_are_searched(question: str) -> None:
+    shelf = chat_beside_films()
+    search = search_of(shelf)
+    together = [match.id for match in find(search, question, k=100)]
+    assert len(together) == len(set(together)) == len(search.index)
+    for documents in (["chat"], sorted(shelf.written.keys() - {"chat"})):
+        alone = [match.id for match in find(search, question, k=100, documents=documents)]
+        assert [match for match in together if match in set(alone)] == alone
+    assert together[:3] == [match.id for match in find(search, question, k=3)]
+
+
+def test_what_is_near_comes_first_be_it_said_or_written() -> None:
+    search = search_of(chat_beside_films())
+    assert find(search, MINE)[0].id == "chat-0"
+    assert find(search, FILM)[0].id == "film-0"
+
+
+def test_copies_of_both_kinds_count_to_the_memory() -> None:
+    search = search_of(chat_beside_films())
+    before = len(find(search, MINE)) and search.index.nbytes
+    alone = search_of(films())
+    find(alone, MINE)
+    assert before > alone.index.nbytes + search.index.view().embeddings.nbytes
+
+
 def test_scores_are_shares_that_fall() -> None:
     hits = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?", k=32)
     scores = [hit.score for hit in hits]
