@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingContext, ReadingSession
-from memgraph_rag.types import Segment, Step, StopReason, Vector, as_line
+from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.types import Segment, Step, StopReason, Vector
 
 __all__ = ["LongLLMLingua", "kept_shares"]
 
@@ -64,8 +65,10 @@ class LongLLMLingua:
             for (loss, segment), share in zip(chosen, shares, strict=True)
             if (text := _compressed(segment.text, asked, share, session))
         ]
+        lines, before = NodeLines(context), None
         for place, (loss, segment, text) in enumerate(waiting, 1):
-            (attention,) = session.append([as_line(text)]).tolist()
+            (attention,) = session.append(lines.of([segment], after=before, texts=[text])).tolist()
+            before = segment
             stop = StopReason.EXHAUSTED if place == len(waiting) else None
             yield (Step(segment, -loss, attention, stop=stop),)
 

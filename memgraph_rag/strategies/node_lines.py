@@ -1,13 +1,13 @@
 """Nodes as the lines that a model reads: each under the title of its document.
 
-It knows documents by the graph's contract, the session by its room. Invariants: a line holds the whole node; a heading
-is said only where the room that the nodes need is left, so what ``token_budget`` says to fit can be read.
+It knows documents by the graph's contract, the session by its room. Invariants: a line holds all that is read of a
+node; a heading is said only where the room that the nodes need is left, so what ``token_budget`` says to fit can be
+read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.lexical.timestamps import day_of
@@ -28,7 +28,7 @@ class NodeLines:
         self._most_tokens = context.budget.max_tokens
         self._titles: dict[str, str] = {}
 
-    def of(self, nodes: Sequence[Node], *, after: Node | None = None) -> list[str]:
+    def of(self, nodes: Sequence[Node], *, after: Node | None = None, texts: Sequence[str] | None = None) -> list[str]:
         """A line for each of these nodes, which are read one after the other.
 
         "Title: text" for a passage or a point, "speaker, day: text" for the rest of a turn that is cut in parts; its
@@ -37,13 +37,14 @@ class NodeLines:
 
         Args:
             after: the node that was read before them.
+            texts: what is read of each, no longer than its own text; that by default.
         """
         self._learn_titles(nodes)
         room = self._room() - sum(cost(node) for node in nodes)
         lines = []
-        for before, node in pairwise([after, *nodes]):
-            assert node is not None
-            text, heading = as_line(node.text), self._heading(node, before)
+        read = [node.text for node in nodes] if texts is None else texts
+        for before, node, text in zip([after, *nodes], nodes, map(as_line, read), strict=False):
+            heading = self._heading(node, before)
             needed = len(heading.encode())  # no tokenizer makes more tokens of it
             if needed <= room:
                 room -= needed

@@ -43,6 +43,10 @@ def test_title_is_said_once_where_nodes_of_a_document_follow() -> None:
     assert one_by_one == expected
 
 
+def test_shorter_text_is_read_under_the_same_title() -> None:
+    assert lines_over([BARN]).of([BARN], texts=["A fox\nslept."]) == ["The Barn: A fox slept."]
+
+
 @pytest.mark.parametrize("text", ["The Barn\n\nA fox.", "# The barn\nA fox.", "**The Barn** is old."])
 def test_text_that_begins_with_its_title_gets_no_second_one(text: str) -> None:
     node = segment("s0", "a", text=text)
