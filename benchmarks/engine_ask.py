@@ -19,6 +19,7 @@ from setting import Setting, using
 from transformers import DynamicCache
 
 from memgraph_rag import Memory
+from memgraph_rag.models.kv_cache import cache_argument
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.models.session import KVSession
@@ -143,14 +144,14 @@ def _append_once(reading: KVSession, node: str, held: int) -> None:
 def _read_sdpa(model: TransformersModel, ids: Sequence[int]) -> DynamicCache:
     past = DynamicCache()
     with using(model.network, "sdpa") as network:
-        network(torch.tensor([ids]), past_key_values=past, use_cache=True, logits_to_keep=1)
+        network(torch.tensor([ids]), use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
     return past
 
 
 @torch.inference_mode()
 def _bare(model: TransformersModel, ids: Sequence[int], past: DynamicCache) -> None:
     with using(model.network, "sdpa") as network:
-        network(torch.tensor([ids]), past_key_values=past, use_cache=True, logits_to_keep=1)
+        network(torch.tensor([ids]), use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
     past.crop(-len(ids))
 
 

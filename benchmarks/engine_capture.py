@@ -14,7 +14,7 @@ from setting import Setting, using
 from transformers import AutoModelForCausalLM, DynamicCache
 
 from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.kv_cache import RowCache, cache_argument
 from memgraph_rag.models.language_model import TransformersModel
 
 __all__ = ["capture"]
@@ -171,6 +171,6 @@ def _step(model: TransformersModel, token: int, past: RowCache, spans: Spans | N
 @torch.inference_mode()
 def _step_sdpa(model: TransformersModel, token: int, past: DynamicCache, rows: int) -> None:
     with using(model.network, "sdpa") as network:
-        logits = network(torch.full((rows, 1), token), past_key_values=past, use_cache=True).logits
+        logits = network(torch.full((rows, 1), token), use_cache=True, **{cache_argument(network): past}).logits
     logits[:, -1].argmax(dim=-1).tolist()
     past.crop(-1)

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, StaticVisibility
-from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.kv_cache import RowCache, cache_argument
 
 __all__ = ["GraphedDecoding", "capture_on_gpu"]
 
@@ -126,11 +126,11 @@ class _Step:
         meter = AttentionMeter(self._spans)
         output = self._network(
             tokens[:, None],
-            past_key_values=self._cache,
             use_cache=True,
             position_ids=lengths[:, None],
             logits_to_keep=1,
             looks=[Look(1, StaticVisibility(lengths), meter)],
+            **{cache_argument(self._network): self._cache},
         )
         return output.logits, meter.mean()
 

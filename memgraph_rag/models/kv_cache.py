@@ -8,12 +8,14 @@ tokens back or letting a row go copies nothing of the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from inspect import signature
 
 import torch
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-__all__ = ["JoinedCaches", "RowCache", "StaticRows"]
+__all__ = ["JoinedCaches", "RowCache", "StaticRows", "cache_argument"]
 
 _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
@@ -215,6 +217,16 @@ class JoinedCaches(Cache):
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
         """Number of keys, and the position of the first."""
         return self.get_seq_length() + query_length, 0
+
+
+def cache_argument(network: torch.nn.Module) -> str:
+    """What a network's ``forward`` calls its cache: "past_key_values" until transformers 5.23, "cache" from 5.24 on."""
+    return _cache_argument(type(network))
+
+
+@lru_cache(maxsize=64)
+def _cache_argument(kind: type[torch.nn.Module]) -> str:
+    return "cache" if "cache" in signature(kind.forward).parameters else "past_key_values"
 
 
 def _no_slots(states: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.journal import Journal, journal_key
-from memgraph_rag.models.kv_cache import JoinedCaches, RowCache
+from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
 from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
@@ -246,11 +246,11 @@ class TransformersModel:
     ) -> Tensor:
         output = network(
             torch.tensor(ids, device=self.device),
-            past_key_values=past,
             use_cache=True,
             position_ids=positions.to(self.device),
             logits_to_keep=logits_of.to(self.device),
             looks=looks,
+            **{cache_argument(network): past},
         )
         return output.logits
 
