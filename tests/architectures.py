@@ -56,7 +56,6 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 
 NOT_MEASURABLE: dict[str, dict[str, Any]] = {
     "bloom": {"hidden_size": 64, "n_layer": 2, "n_head": 4},
-    "codegen": {"n_embd": 64, "n_layer": 2, "n_head": 4, "rotary_dim": 8, "n_positions": 2048},
 }
 """Architectures of transformers that call no ``AttentionInterface``."""
 
