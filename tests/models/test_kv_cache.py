@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
-from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.kv_cache import RowCache, cache_argument
 
 
 def _states(tokens: int, rows: int = 1, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -97,3 +98,15 @@ def test_rows_come_and_go_without_touching_one_another(steps):
         assert cache.lengths == [row.shape[1] for row in expected]
         for row, states in enumerate(expected):
             assert torch.equal(_shown(cache, row), states)
+
+
+class _Before(torch.nn.Module):
+    def forward(self, ids: Tensor, past_key_values: object = None) -> Tensor: ...
+
+
+class _Since(torch.nn.Module):
+    def forward(self, ids: Tensor, cache: object = None) -> Tensor: ...
+
+
+def test_cache_goes_by_the_name_that_the_network_knows() -> None:
+    assert [cache_argument(network()) for network in (_Before, _Since)] == ["past_key_values", "cache"]
