@@ -32,7 +32,6 @@ _FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
-_SPECIAL = 2  # tokens around each window
 _WINDOWS = 64  # that one pass reads at most
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 
@@ -126,7 +125,8 @@ class SentenceBert:
         if len(windows) == len(encodings):
             return pooled
         counts = [1 + len(encoding.overflowing) for encoding in encodings]
-        lengths = [max(sum(window.attention_mask) - _SPECIAL, 1) for window in windows]
+        special = self._cut.num_special_tokens_to_add(is_pair=False)
+        lengths = [max(sum(window.attention_mask) - special, 1) for window in windows]
         tokens = torch.tensor(lengths, device=self.device)
         return joined_windows(pooled, tokens, counts)
 

@@ -17,7 +17,7 @@ Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,30 @@ class _Walk:
     on_entities: Scores
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The segments of a view in order, before they are told.
+
+    Attributes:
+        places: in the view, best first; ``scores`` are theirs.
+        ranks: of each list, the rank of each place in it.
+        seeds: the columns of the entities that the question names.
+    """
+
+    view: View
+    places: list[int]
+    scores: list[float]
+    ranks: dict[str, dict[int, int]]
+    walk: _Walk
+    seeds: list[int]
+
+    @property
+    def nearness(self) -> float:
+        """The mean cosine of the nearest among the first segments; never so low that places count for nothing."""
+        cosines = sorted(self.walk.by_vector[self.places[:CANDIDATES]].tolist(), reverse=True)[:NEAREST]
+        return max(sum(cosines) / len(cosines), _FARTHEST)
+
+
 class GraphSearch:
     """Searches one namespace.
 
@@ -108,12 +132,20 @@ class GraphSearch:
         """The k best segments of the view, best first, ties by id. The caller holds the index's lock."""
         if not len(view.rows):
             return []
-        kinds = self.index.kinds(view)
-        if len(kinds) > 1:
-            return _merged([self.find(question, kind, k=max(k, CANDIDATES)) for kind in kinds], k)
-        meant, named = self._meant(question, view)
-        seeds = self._seeds(self._names(meant, named), view)
+        named = names_in(question, self._recognizer)
         vector = self._embedder.embed([question])[0]
+        kinds = self.index.kinds(view)
+        if len(kinds) == 1:
+            order = self._order(question, named, vector, view, k=k)
+            best = [(order, at, score) for at, score in enumerate(order.scores[:k])]
+        else:
+            best = _merged([self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds], k)
+        return [self._told(order, at, score) for order, at, score in best]
+
+    def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
+        """At least k segments of a view of one kind, where it has so many."""
+        meant, named = self._meant(question, named, view)
+        seeds = self._seeds(self._names(meant, named), view)
         terms = self.index.terms(meant)
         on_day = self._on_day(view, terms)
         first = self._walk(view, vector, terms, seeds, on_day)
@@ -137,16 +169,18 @@ class GraphSearch:
             places = [*places, *(place for place in rest if place not in there)]
             scores = [*scores, *[0.0] * (len(places) - len(scores))]
         ranks = {name: {int(place): rank for rank, place in enumerate(of_list, 1)} for name, of_list in lists.items()}
-        return [
-            Found(
-                str(view.ids[place]),
-                float(score),
-                {name: of_list[place] for name, of_list in ranks.items() if place in of_list},
-                self._carried(view, first, place, seeds),
-                float(first.by_vector[place]),
-            )
-            for place, score in zip(places[:k], scores[:k], strict=True)
-        ]
+        return _Order(view, places, scores, ranks, first, seeds)
+
+    def _told(self, order: _Order, at: int, score: float) -> Found:
+        """What is said of the segment that stands there in an order."""
+        place = order.places[at]
+        return Found(
+            str(order.view.ids[place]),
+            float(score),
+            {name: of_list[place] for name, of_list in order.ranks.items() if place in of_list},
+            self._carried(order.view, order.walk, place, order.seeds),
+            float(order.walk.by_vector[place]),
+        )
 
     def _second_step(
         self,
@@ -222,12 +256,11 @@ class GraphSearch:
         in_order = sorted(all_names, key=lambda name: asked.find(f" {' '.join(words(name))} "))
         return {name: self._id(name) for name in in_order}
 
-    def _meant(self, question: str, view: View) -> tuple[str, list[str]]:
+    def _meant(self, question: str, named: Sequence[str], view: View) -> tuple[str, Sequence[str]]:
         """The question with the nearest known word in place of each misspelt one of a name, and what it names then.
 
         Misspelt is what no segment of the view holds. In a question without capitals each word may be of a name.
         """
-        named = names_in(question, self._recognizer)
         asked = question if question.islower() else " ".join(named)
         long_words = {bare_word for word in words(asked) if may_be_misspelt(bare_word := bare(word))}
         unknown = long_words - self.index.keywords.held(long_words, view.rows)
@@ -284,14 +317,21 @@ class GraphSearch:
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
-def _merged(kinds: Sequence[Sequence[Found]], k: int) -> list[Found]:
-    """The k best of conversations and of other texts: by place, times the square of how near the nearest are."""
+def _merged(kinds: Sequence[_Order], k: int) -> list[tuple[_Order, int, float]]:
+    """The k best of conversations and of other texts: by place, times the square of how near the nearest are.
+
+    Each with its order, where it stands there, and its score; ties by id.
+    """
     weighted = []
-    for matches in kinds:
-        cosines = sorted((match.cosine or 0.0 for match in matches[:CANDIDATES]), reverse=True)[:NEAREST]
-        weight = max(sum(cosines) / len(cosines), _FARTHEST) ** 2
-        weighted += [replace(match, score=weight * 10 / (9 + place)) for place, match in enumerate(matches, 1)]
-    return sorted(weighted, key=lambda match: (-round(match.score, 9), match.id))[:k]
+    for order in kinds:
+        weight = order.nearness**2
+        weighted += [(order, at, weight * 10 / (10 + at)) for at in range(len(order.places))]
+
+    def rank(item: tuple[_Order, int, float]) -> tuple[float, str]:
+        order, at, score = item
+        return -round(score, 9), str(order.view.ids[order.places[at]])
+
+    return sorted(weighted, key=rank)[:k]
 
 
 def _ordered(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:

@@ -10,7 +10,7 @@ Sources: PECAN, section 3.2 (what is passed down); QRMeM, section 3.6 (relations
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -100,9 +100,8 @@ class Candidates:
         if self._weights.similarity and self._scope:
             self._compare(self._graph.similarities(wanted, documents=self._scope))
 
-    def _compare(self, hits: Iterable[Hit]) -> None:
+    def _compare(self, hits: Sequence[Hit]) -> None:
         """Take these cosines in place of those that were known; what is not among them is far."""
-        hits = list(hits)
         self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
         self._points = {hit.node_id for hit in hits if hit.kind == "point"}
         self._nearest = max(self._similarity.values(), default=0.0)
