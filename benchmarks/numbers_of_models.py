@@ -111,7 +111,8 @@ class NumberedSession:
         spent = (live.usage.prompt_tokens - before.prompt_tokens) * share, (time.perf_counter() - started) * share
         for stage, attended, said in zip(stages, attention.tolist(), p_yes.tolist(), strict=True):
             row = {"attention": attended, "p_yes": said, "tokens": round(spent[0]), "seconds": round(spent[1], 3)}
-            self._numbers.keep(row, self._question, stage)
+            if self._numbers.find(self._question, stage) is None:  # another pass may have shared its cost otherwise
+                self._numbers.keep(row, self._question, stage)
         return [self._numbers.find(self._question, stage) for stage in stages]
 
     def _brought_up(self) -> ReadingSession:

@@ -33,7 +33,7 @@ from memgraph_rag.operations import (
     validation,
 )
 from memgraph_rag.operations.document_lookup import find_documents, matching_metadata
-from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, default_layers
+from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
@@ -65,8 +65,8 @@ class Memory(OpenMemory):
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.
         strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
-        layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects. ``("entities",)``
-            needs no language model: search works at once, and ``deepen`` builds the rest. ``"relations"`` cost most.
+        layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects; entities by default,
+            which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
@@ -201,7 +201,7 @@ class Memory(OpenMemory):
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        names = default_layers(self._layers) if layers is None else layers
+        names = layers_to_deepen(self._layers) if layers is None else layers
         chosen = choose_layers(names, self.settings, known=self._layers)
         ids = self._ids(documents)
         return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))

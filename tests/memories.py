@@ -46,8 +46,9 @@ def embedder() -> FakeEmbedder:
 
 
 def options(**changes: Any) -> dict[str, Any]:
-    """Arguments of a ``Memory`` that needs no weights and cuts a story into several segments."""
+    """Arguments of a ``Memory`` that needs no weights, cuts a story into several segments, and builds points."""
     return {
+        "layers": ("entities", "points"),
         "model": FakeLanguageModel(),
         "embedder": embedder(),
         "recognizer": FakeRecognizer(),

@@ -335,10 +335,16 @@ def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, mon
         raise ModelNotFound("none")
 
     monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", none_here)
-    with Memory(tmp_path / "notes.lbug", layers=("entities",), **{**options(), "model": None}) as memory:
+    parts = {"embedder": embedder(), "recognizer": FakeRecognizer()}
+    with Memory(tmp_path / "notes.lbug", **parts) as memory:
         memory.add(FOX, key="fox")
         assert memory.search("Who built a wooden box?", k=1)[0].document_key == "fox"
-    with Memory(tmp_path / "other.lbug", **{**options(), "model": None}) as memory, pytest.raises(ModelNotFound):
+        with pytest.raises(ModelNotFound):
+            memory.deepen()
+    with (
+        Memory(tmp_path / "other.lbug", layers=["points"], **parts) as memory,
+        pytest.raises(ModelNotFound),
+    ):
         memory.add(FOX, key="fox")
 
 
@@ -346,10 +352,10 @@ def test_what_is_stored_already_or_cannot_be_read_opens_no_language_model(tmp_pa
     monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", lambda *_, **__: ("small", str(tmp_path)))
     opened = []
     monkeypatch.setattr(FoundModels, "_open_language", lambda self: opened.append(self) or FakeLanguageModel())
-    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None}, layers=()) as memory:
+    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None, "layers": ()}) as memory:
         memory.add(FOX, key="fox")
         assert len(opened) == 1
-    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None}, layers=()) as memory:
+    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None, "layers": ()}) as memory:
         assert memory.add(FOX, key="fox").action is Action.UNCHANGED
         with pytest.raises(DocumentError):
             memory.add(tmp_path / "missing.txt")

@@ -25,6 +25,7 @@ from memgraph_rag.errors import (
     SettingsError,
 )
 from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeLanguageModel
 
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -120,10 +121,11 @@ def test_an_answer_that_the_model_leaves_empty_is_an_abstention(open_memory: Ope
 
 
 NEVER = [0.0] * 100
+TO_THE_END = Walk(most_segments=99)
 
 
 def test_reading_goes_on_until_everything_is_read(open_memory: OpenMemory) -> None:
-    memory = open_memory(model=FakeLanguageModel(yes=NEVER))
+    memory = open_memory(model=FakeLanguageModel(yes=NEVER), strategy=TO_THE_END)
     memory.add(FOX, key="fox")
     answer = memory.ask(QUESTION)
     assert answer.stop_reason is StopReason.EXHAUSTED
@@ -132,7 +134,7 @@ def test_reading_goes_on_until_everything_is_read(open_memory: OpenMemory) -> No
 
 def test_reading_ends_with_the_step_that_reaches_a_limit(tmp_path: Path) -> None:
     model = FakeLanguageModel(yes=NEVER, answer="Tom built a wooden box.")
-    with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
+    with Memory(tmp_path / "notes.lbug", **options(model=model, strategy=TO_THE_END)) as memory:
         memory.add(FOX, key="fox")
         everything = memory.ask(QUESTION)
         by_nodes = memory.ask(QUESTION, max_nodes=6)
@@ -161,7 +163,8 @@ def test_every_strategy_keeps_to_the_number_of_nodes(file_memory: Memory, strate
 
 
 def test_limits_of_the_settings_hold_unless_the_question_has_its_own(tmp_path: Path) -> None:
-    with Memory(tmp_path / "notes.lbug", **options(model=FakeLanguageModel(yes=NEVER), max_nodes=5)) as memory:
+    model = FakeLanguageModel(yes=NEVER)
+    with Memory(tmp_path / "notes.lbug", **options(model=model, strategy=TO_THE_END, max_nodes=5)) as memory:
         memory.add(FOX, key="fox")
         assert len(memory.ask(QUESTION).trace) == 5
         assert len(memory.ask(QUESTION, max_nodes=7).trace) == 7

@@ -133,12 +133,12 @@ def test_tree_page_and_json_show_its_rows(open_memory: OpenMemory) -> None:
 
 
 def test_purge_and_reembed_keep_its_rows(tmp_path: Path) -> None:
-    with Memory(tmp_path / "own.lbug", layers=[Years()], **options()) as memory:
+    with Memory(tmp_path / "own.lbug", **options(layers=[Years()])) as memory:
         memory.add(ADA, key="ada")
         before = annotations(memory)
         memory.purge()
         assert annotations(memory) == before
-    with Memory(tmp_path / "own.lbug", layers=[Years()], **options()) as memory:
+    with Memory(tmp_path / "own.lbug", **options(layers=[Years()])) as memory:
         memory.reembed(replaced_embedder())
         assert annotations(memory) == before
         assert not memory.examine()
@@ -201,7 +201,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("given", WRONG.values(), ids=WRONG)
 def test_a_broken_layer_fails_its_own_document_only(tmp_path: Path, given: Any) -> None:
-    with Memory(tmp_path / "own.lbug", layers=["entities", Broken(given)], **options()) as memory:
+    with Memory(tmp_path / "own.lbug", **options(layers=["entities", Broken(given)])) as memory:
         outcomes = list(memory.add_many([RIVER, FOX, ADA]))
 
         assert [isinstance(outcome, Failure) for outcome in outcomes] == [False, True, False]
@@ -247,7 +247,7 @@ NO_LAYERS: dict[str, Any] = {
 @pytest.mark.parametrize("layers", NO_LAYERS.values(), ids=NO_LAYERS)
 def test_what_is_no_layer_is_refused_before_anything_is_opened(tmp_path: Path, layers: Any) -> None:
     with pytest.raises(SettingsError, match="Expected"):
-        Memory(tmp_path / "own.lbug", layers=layers, **options())
+        Memory(tmp_path / "own.lbug", **options(layers=layers))
     assert not (tmp_path / "own.lbug").exists()
 
 
@@ -262,7 +262,7 @@ def test_required_layers_are_built_first(tmp_path: Path) -> None:
             order.append(self.name)
             return super().build(documents, namespace=namespace, models=models)
 
-    with Memory(tmp_path / "own.lbug", layers=[Told("b", "a", "entities"), Told("a")], **options()) as memory:
+    with Memory(tmp_path / "own.lbug", **options(layers=[Told("b", "a", "entities"), Told("a")])) as memory:
         memory.add(ADA, key="ada")
         assert order == ["a", "b"]
         assert memory.documents()[0].layers == ("a", "b", "entities")
@@ -275,7 +275,7 @@ def test_a_layer_of_a_known_name_takes_its_place(tmp_path: Path) -> None:
         def build(self, documents, *, namespace, models, progress=None):
             return [LayerRows() for _ in documents]
 
-    with Memory(tmp_path / "own.lbug", layers=[NoNames()], **options()) as memory:
+    with Memory(tmp_path / "own.lbug", **options(layers=[NoNames()])) as memory:
         assert "MENTIONS" not in memory.add(FOX, key="fox").counts
         assert memory.documents()[0].layers == ("entities",)
 

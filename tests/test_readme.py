@@ -89,7 +89,7 @@ def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
     names = run(snippets(page("asking"))[0], "asking")
     printed = capsys.readouterr().out
     assert printed.count("examples/peter_rabbit.txt") == len(names["answer"].citations) > 0
-    assert "point" in printed
+    assert "\nsegment " in printed
     assert not names["memory"]._store._file.users  # closed
 
 

@@ -37,7 +37,8 @@ def add(
     key: Annotated[str | None, typer.Option(help="Your name for it; by default its path, or a hash.")] = None,
     title: Annotated[str | None, typer.Option(help="By default the file's own.")] = None,
     layers: Annotated[
-        str | None, typer.Option(help="What to build beyond segments, with commas between, or 'none'.")
+        str | None,
+        typer.Option(help="What to build beyond segments, with commas between, or 'none'; entities by default."),
     ] = None,
     as_json: Json = False,
 ) -> None:

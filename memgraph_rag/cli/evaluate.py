@@ -45,7 +45,7 @@ def evaluate(
     ] = None,
     layers: Annotated[
         list[str] | None,
-        typer.Option(help="What is built of the documents. Repeat. By default entities, with a strategy points too."),
+        typer.Option(help="What is built of the documents. Repeat. Entities by default."),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
@@ -73,7 +73,7 @@ def evaluate(
     scorecards, headers = [], []
     with Bars() as bars:
         for folder in chosen:
-            with _open(place, folder, out, layers, with_model=bool(strategies), bars=bars) as memory:
+            with _open(place, folder, out, layers, bars) as memory:
                 scorecards.append(_scored(folder, memory, methods, budget, outcomes, bars))
                 headers.append(_header(memory, budget, with_model=bool(strategies)))
     _write(scorecards, headers[0], out, with_plots=plots)
@@ -116,17 +116,15 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
         require_matplotlib()
 
 
-def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, *, with_model: bool, bars: Bars) -> Memory:
+def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, bars: Bars) -> Memory:
     """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
     from memgraph_rag import Memory
     from memgraph_rag.memory import DEFAULT_LAYERS
 
-    if not layers:
-        layers = list(DEFAULT_LAYERS) if with_model else ["entities"]
     prefix = f"{place.namespace} " if place.namespace else ""
     return Memory(
         place.store or out / "memories.lbug", namespace=f"{prefix}{folder.name}", model=place.model,
-        embedder=place.embedder, progress=bars, layers=layers,
+        embedder=place.embedder, progress=bars, layers=layers or DEFAULT_LAYERS,
     )  # fmt: skip
 
 

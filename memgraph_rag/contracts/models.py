@@ -158,7 +158,7 @@ class ReadingSession(Protocol):
         ...
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """What the model says to a request made behind what was read; leaves the cache as it was.
+        """What the model says to a request made where what was read is not enough; leaves the cache as it was.
 
         Args:
             temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.

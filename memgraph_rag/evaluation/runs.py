@@ -22,8 +22,8 @@ from memgraph_rag.types import Action, Document, Failure, Receipt, Usage
 __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_REVISION = 3
-"""Raised where the same documents and settings give other outcomes: 3, titles before nodes, vectors of whole texts."""
+_REVISION = 4
+"""Raised where the same documents and settings give other outcomes: 4, the walk begins with three nodes."""
 
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks_speaker", "checks_names", "stemming")
 """Settings that an answer follows from, beside the documents as they are stored."""

@@ -24,7 +24,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 from typing_extensions import Self
 
-from memgraph_rag.contracts import UNCALIBRATED_YES, Progress
+from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
@@ -264,9 +264,9 @@ class PlainSession:
         return offsets, np.array(surprises or [0.0] * len(own.ids), np.float32)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """The answer, in one piece, from what was read; the probe's own turn stands before it."""
+        """The answer, in one piece, from what was read; the probe's own turn, answered Yes, stands before it."""
         request = request or prompts.answer_request(self._asked)
-        turn = self._tokens.request_turn(request, says_yes=self.probability_of_yes() > UNCALIBRATED_YES)
+        turn = self._tokens.request_turn(request, says_yes=True)
         started = time.perf_counter()
         max_tokens = min(max_tokens, self._model.window - len(self._ids) - len(turn))
         written, _ = self._model.write([*self._ids, *turn], max_tokens=max_tokens)
@@ -280,7 +280,7 @@ class PlainSession:
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
         """
-        turn = self._tokens.request_turn(request, says_yes=self.probability_of_yes() > UNCALIBRATED_YES)
+        turn = self._tokens.request_turn(request, says_yes=False)
         room = self._model.window - len(self._ids)
         check_request(len(turn), room, self._model.window)
         started, draw = time.perf_counter(), Draw(temperature, seed)

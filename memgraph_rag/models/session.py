@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import Self
 
-from memgraph_rag.contracts import UNCALIBRATED_YES
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.attention import AttentionMeter, Spans
@@ -150,11 +149,6 @@ class KVSession:
             self._stages[-1] = length, p_yes
         return p_yes
 
-    def _says_yes(self) -> bool:
-        """The verdict of the probe: by the threshold at which reading stops where a strategy sets no other."""
-        threshold = UNCALIBRATED_YES if self.calibration is None else self.calibration.yes_threshold
-        return self.probability_of_yes() > threshold
-
     def _attention(self, read: _Reading) -> Vector:
         return read.mean() if self.calibration is None else self.calibration.relative(*read.by_head())
 
@@ -230,7 +224,8 @@ class KVSession:
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """The answer in pieces, from what was read; leaves the cache as it was.
 
-        The probe's own turn stands before it, answered as the model would: the second turn of PECAN's prompt.
+        The probe's own turn stands before it, answered Yes, whatever the model would say: whoever asks for an answer
+        has decided that there is one. The second turn of PECAN's prompt.
 
         Args:
             request: how it is asked for, with the question in it; by default, in one short sentence.
@@ -238,13 +233,13 @@ class KVSession:
         Raises:
             WindowExceeded: the request does not fit.
         """
-        turn = self._turn(request or prompts.answer_request(self._text))
+        turn = self._turn(request or prompts.answer_request(self._text), says_yes=True)
         yield from self._said(turn, max_tokens, Draw())
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """What the model says to a request made behind what was read; leaves the cache as it was.
 
-        It stands where the answer's request stands: behind the probe's turn.
+        It stands where the answer's request stands: behind the probe's turn, answered No.
 
         Args:
             temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
@@ -252,11 +247,11 @@ class KVSession:
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
         """
-        return "".join(self._said(self._turn(request), max_tokens, Draw(temperature, seed)))
+        return "".join(self._said(self._turn(request, says_yes=False), max_tokens, Draw(temperature, seed)))
 
-    def _turn(self, request: str) -> list[int]:
+    def _turn(self, request: str, *, says_yes: bool) -> list[int]:
         """The request as tokens, where there is room for it."""
-        turn = self._tokens.request_turn(request, says_yes=self._says_yes())
+        turn = self._tokens.request_turn(request, says_yes=says_yes)
         check_request(len(turn), self._model.window - self._cache.get_seq_length(), self._model.window)
         return turn
 

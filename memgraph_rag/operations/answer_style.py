@@ -89,7 +89,8 @@ def short_form(session: ReadingSession, question: str, sentence: str) -> str:
     if len(sentence.split()) <= _FEW_WORDS:
         return as_phrase(sentence)
     try:
-        phrase = as_phrase(session.reply(_PHRASE.format(question=question), max_tokens=_PHRASE_TOKENS))
+        pieces = session.answer(max_tokens=_PHRASE_TOKENS, request=_PHRASE.format(question=question))
+        phrase = as_phrase("".join(pieces))
     except WindowExceeded:
         return ""
     return phrase if 0 < len(phrase) <= len(sentence) else as_phrase(sentence)

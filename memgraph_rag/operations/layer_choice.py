@@ -14,21 +14,24 @@ from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.settings import Settings
 
-__all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "default_layers"]
+__all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "layers_to_deepen"]
 
 LAYERS = ("entities", "points", "relations")
 """The layers that this library brings, in the order in which they are built, the cheap ones first."""
 
-DEFAULT_LAYERS = ("entities", "points")
-"""What is built where nothing else is asked for: relations cost the model as much again (docs/decisions)."""
+DEFAULT_LAYERS = ("entities",)
+"""What ``add`` builds where nothing else is asked for: what needs no language model. No figure shows that answers of a
+small model are better with points or relations (docs/decisions/points.md)."""
+
+_DEEPENED = ("entities", "points")
 
 _MOST_CHARACTERS = 64  # of a name
 _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 
-def default_layers(known: Iterable[Layer]) -> tuple[str, ...]:
-    """The names of what is built where nothing else is asked for; users' own among the known layers too."""
-    return (*DEFAULT_LAYERS, *(layer.name for layer in known if layer.name not in LAYERS))
+def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
+    """The names of what ``deepen`` builds where nothing else is asked for; users' own among the known layers too."""
+    return (*_DEEPENED, *(layer.name for layer in known if layer.name not in LAYERS))
 
 
 def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:

@@ -33,10 +33,12 @@ class Walk:
         weights: of the sources. Attention and relation, which carries attention too, are multiplied by how far the
             calibration trusts this model's attention; without a calibration they count in full.
         yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
-        yes_needed: reading ends with this many Yes in all.
+        yes_needed: reading ends with this many Yes in all; one does not count while nothing that was read holds some
+            name of the question.
         start_nodes: how many nodes are read before the model is first asked.
         start_tokens: most tokens of these; half the window where that is less.
-        more_tokens: of what is read after them; the node with which they are reached is the last.
+        most_segments: read in all; what a second search finds takes the place of what the first found last.
+        more_tokens: of what is read after the start, points too; the node with which they are reached is the last.
         reasons: how often the model may be asked what to search for next, where it says No for certain. What that
             search finds joins the candidates.
     """
@@ -49,8 +51,9 @@ class Walk:
         *,
         yes_threshold: float | None = None,
         yes_needed: int = 1,
-        start_nodes: int = 5,
+        start_nodes: int = 3,
         start_tokens: int = START_TOKENS,
+        most_segments: int = 5,
         more_tokens: int = START_TOKENS // 2,
         reasons: int = 1,
     ) -> None:
@@ -59,6 +62,7 @@ class Walk:
         self._yes_needed = yes_needed
         self._start_nodes = start_nodes
         self._start_tokens = start_tokens
+        self._most_segments = most_segments
         self._more_tokens = more_tokens
         self._reasons = reasons
 
@@ -85,23 +89,29 @@ class Walk:
         start = self._start(candidates, context.session, context.budget)
         if not start:
             return
-        steps = _taken(start, lines.of(start), candidates, context.session)
+        read = lines.of(start)
+        steps = _taken(start, read, candidates, context.session)
+        segments_left = self._most_segments - sum(not node.level for node in start)
         tokens_left = self._more_tokens
         while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
-            reflection.hear(p_yes)
-            reason = ""
-            if tokens_left > 0 and not is_spent(context.budget, candidates.read_so_far, context.session):
+            if all(context.search.names_held(question, read).values()):
+                reflection.hear(p_yes)
+            reason, limit = "", _limit(segments_left, tokens_left)
+            if limit is None and not is_spent(context.budget, candidates.read_so_far, context.session):
                 reason = _next_search(p_yes, reflection)
             if reason:
                 enter(f"{question} {reason}")
             best = candidates.best()
-            stop = _stop(reflection, best, tokens_left, context.session)
+            stop = _stop(reflection, best, limit, context.session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
             if stop is not None or best is None:
                 return
-            steps = _taken([best], lines.of([best], after=steps[-1].node), candidates, context.session)
+            line = lines.of([best], after=steps[-1].node)
+            read += line
+            steps = _taken([best], line, candidates, context.session)
+            segments_left -= not best.level
             tokens_left -= cost(best)
 
     def _start(self, candidates: Candidates, session: ReadingSession, budget: Budget) -> list[Node]:
@@ -134,11 +144,20 @@ def _trusted(weights: Weights, session: ReadingSession) -> Weights:
     return replace(weights, attention=trust * weights.attention, relation=trust * weights.relation)
 
 
-def _stop(reflection: Reflection, best: Node | None, tokens_left: int, session: ReadingSession) -> StopReason | None:
+def _limit(segments_left: int, tokens_left: int) -> StopReason | None:
+    """Which of the walk's own limits is reached, if one is."""
+    if segments_left <= 0:
+        return StopReason.MAX_NODES
+    return StopReason.MAX_TOKENS if tokens_left <= 0 else None
+
+
+def _stop(
+    reflection: Reflection, best: Node | None, limit: StopReason | None, session: ReadingSession
+) -> StopReason | None:
     if reflection.is_enough:
         return StopReason.ANSWERABLE
     if best is None:
         return StopReason.EXHAUSTED
     if not fits(best, session.tokens_left):
         return StopReason.WINDOW
-    return None if tokens_left > 0 else StopReason.MAX_TOKENS
+    return limit

@@ -62,8 +62,8 @@ class FakeLanguageModel:
             bullet list: for every two inputs one point of the first words of both.
         yes: what ``probability_of_yes`` returns, in each session from the beginning; then, or without them, the
             share of the question's words (without "the", "who" …) that occur in what was read.
-        answer: what every session answers; without it the read sentence that shares most words with the question,
-            and nothing at all where none shares one.
+        answer: what every session answers, several one after the other, the last of them from then on; without it the
+            read sentence that shares most words with the question, and nothing at all where none shares one.
         said: what ``reply`` returns, in each session from the beginning; then, or without them, the read sentence that
             shares most words with the request.
         window: how many tokens it may hold at once.
@@ -83,7 +83,7 @@ class FakeLanguageModel:
         replies: Iterable[str] = (),
         *,
         yes: Sequence[float] = (),
-        answer: str | None = None,
+        answer: str | Sequence[str] | None = None,
         said: Sequence[str] = (),
         window: int = 8192,
         name: str = "fake-language-model",
@@ -95,7 +95,7 @@ class FakeLanguageModel:
         self.parameters = 1_000_000
         self._replies = deque(replies)
         self._yes = tuple(yes)
-        self._answer = answer
+        self._answers = (answer,) if isinstance(answer, str) else tuple(answer or ())
         self._said = tuple(said)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -158,7 +158,7 @@ class FakeLanguageModel:
             question,
             window=self.window,
             yes=self._yes,
-            answer=self._answer,
+            answers=self._answers,
             said=self._said,
             calibration=self.calibration,
         )
@@ -185,7 +185,7 @@ class FakeSession:
         *,
         window: int,
         yes: Sequence[float] = (),
-        answer: str | None = None,
+        answers: Sequence[str] = (),
         said: Sequence[str] = (),
         calibration: Calibration | None = None,
     ) -> None:
@@ -193,7 +193,7 @@ class FakeSession:
         self._question = _content(question)
         self._window = window
         self._yes = deque(yes)
-        self._answer = answer
+        self._answers = deque(answers)
         self._said = deque(said)
         self._read: list[str] = []
         self._costs: list[int] = []
@@ -273,7 +273,10 @@ class FakeSession:
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:  # noqa: ARG002
         """What was scripted, else the read sentence that shares most words with the question, token by token."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
-        text = self._answer if self._answer is not None else self._best_sentence(self._question)
+        if len(self._answers) > 1:
+            text = self._answers.popleft()
+        else:
+            text = self._answers[0] if self._answers else self._best_sentence(self._question)
         for _, match in zip(range(max_tokens), _WRITTEN_TOKEN.finditer(text), strict=False):
             self.usage += Usage(generated_tokens=1)
             yield match.group()

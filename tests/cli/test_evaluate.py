@@ -76,7 +76,7 @@ def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
 
 def test_searches_alone_need_no_language_model_and_are_of_every_mode(cli, story: Path, tmp_path: Path, opened):
     shown = cli("evaluate", "--data", story, "--out", tmp_path / "out").stdout
-    assert opened[-1]["layers"] == ["entities"]
+    assert opened[-1]["layers"] == ("entities",)
     assert [line.split(" (")[0] for line in shown.splitlines() if line.startswith("| search") and "(" in line] == [
         f"| search {mode}" for mode in ("graph", "hybrid", "keywords", "vector")
     ]

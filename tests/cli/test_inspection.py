@@ -94,10 +94,10 @@ def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> Non
     assert status["models"]["embedder"] == "fake-embedder"
     assert status["models"]["dimension"] == 64
     assert status["models"]["recognizer"] == "fake-recognizer"
-    assert status["documents"] == [{"key": "fox", "layers": ["entities", "points"]}]
+    assert status["documents"] == [{"key": "fox", "layers": ["entities"]}]
     shown = cli("status").stdout
     assert "HAS_SEGMENT" in shown
-    assert "segments, entities, points" in shown
+    assert "segments, entities" in shown
 
 
 def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:

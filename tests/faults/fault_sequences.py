@@ -53,7 +53,7 @@ class Sequences(RuleBasedStateMachine):
         self._changed: dict[str, set[str]] = {}
 
     def _memory(self, layers: tuple[str, ...]) -> Memory:
-        return Memory(self._store, layers=layers, cache_dir=self.place.cache, **options(model=self._model))
+        return Memory(self._store, cache_dir=self.place.cache, **options(model=self._model, layers=layers))
 
     @rule(key=KEY, version=VERSION, layers=CHOICE)
     def add(self, key: str, version: int, layers: tuple[str, ...]) -> None:

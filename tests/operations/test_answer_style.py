@@ -21,7 +21,7 @@ SENTENCE = "Ann found the red fox in the old barn."
 
 def shortened(sentence: str, *replies: str) -> tuple[str, int]:
     """The short form, and how many requests it cost."""
-    with FakeLanguageModel(said=replies).open_session(QUESTION) as session:
+    with FakeLanguageModel(answer=replies).open_session(QUESTION) as session:
         session.append(["Ann found the red fox in the old barn."])
         before = session.usage.model_calls
         phrase = short_form(session, QUESTION, sentence)
@@ -53,7 +53,7 @@ def test_short_answer_is_its_own_short_form(sentence: str, phrase: str) -> None:
 
 def test_full_window_leaves_short_form_empty() -> None:
     with FakeLanguageModel().open_session(QUESTION) as session:
-        session.reply = _full  # type: ignore[method-assign]
+        session.answer = _full  # type: ignore[method-assign]
         assert short_form(session, QUESTION, SENTENCE) == ""
 
 
@@ -126,7 +126,7 @@ def test_sentence_about_nothing_that_was_read_has_no_mark() -> None:
 @pytest.mark.parametrize("style", ["short", "sentence", "detailed"])
 def test_answer_has_the_form_that_was_asked_for(tmp_path: Path, style: str) -> None:
     said = {"short": '"the old barn."', "sentence": SENTENCE, "detailed": f"{SENTENCE} Tom sailed the wide river."}
-    model = FakeLanguageModel(answer=said[style], said=["the barn"] * 9)
+    model = FakeLanguageModel(answer=[said[style], "the barn"])
     with Memory(tmp_path / "notes.lbug", model=model, embedder=embedder(), layers=()) as memory:
         memory.add(FOX, key="fox")
         memory.add(RIVER, key="river")

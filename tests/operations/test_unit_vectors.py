@@ -43,7 +43,7 @@ def test_rows_without_direction_are_left_to_the_store() -> None:
 def test_an_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: float) -> None:
     scores = []
     for name, embedder in (("usual", FakeEmbedder()), ("scaled", Scaled(factor))):
-        with Memory(tmp_path / f"{name}.lbug", **options(embedder=embedder), layers=("entities",)) as memory:
+        with Memory(tmp_path / f"{name}.lbug", **options(embedder=embedder, layers=("entities",))) as memory:
             memory.add("Ann found a red fox in the barn.", key="fox")
             memory.add("It rained for nine days.", key="rain")
             scores.append(
@@ -57,7 +57,7 @@ def test_an_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: flo
 
 def test_an_embedder_of_zeros_is_refused(tmp_path: Path) -> None:
     with (
-        Memory(tmp_path / "notes.lbug", **options(embedder=Scaled(0.0)), layers=("entities",)) as memory,
+        Memory(tmp_path / "notes.lbug", **options(embedder=Scaled(0.0), layers=("entities",))) as memory,
         pytest.raises(StoreError, match="length 1"),
     ):
         memory.add("Ann found a red fox.")

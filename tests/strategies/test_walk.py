@@ -18,6 +18,7 @@ from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason
 QUESTION = "Where is the fox?"
 ENTRY_ONLY = Weights(attention=0, similarity=0, relation=0)
 COST = 14  # of a node of ten tokens, with its bullet
+ALL = 99  # segments: more than there are
 
 
 @dataclass
@@ -36,6 +37,7 @@ class World:
     window: int = 1_000_000
     calibration: Known | None = field(default_factory=Known)
     answers: dict[str, list[str]] = field(default_factory=dict)
+    named: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.graph = HandMadeGraph(
@@ -57,7 +59,7 @@ class World:
             QUESTION,
             ReadingContext(
                 graph=self.graph,
-                search=HandMadeSearch([segments[name] for name in self.entry], answers=answers),
+                search=HandMadeSearch([segments[name] for name in self.entry], answers=answers, named=self.named),
                 session=self.session,
                 embedder=OneVector(),
                 budget=budget or Budget(),
@@ -177,7 +179,7 @@ def worlds(draw: st.DrawFn) -> World:
 @given(worlds(), st.integers(1, 3))
 def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World, start_nodes: int) -> None:
     weights = Weights()
-    passes = world.passes(Walk(weights, start_nodes=start_nodes))
+    passes = world.passes(Walk(weights, start_nodes=start_nodes, most_segments=ALL))
     read: list[str] = []
     for steps in passes:
         scores = plain_scores(world, weights, read)
@@ -195,7 +197,7 @@ def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World,
 @settings(deadline=None)
 @given(worlds(), st.integers(1, 4), st.integers(0, 5))
 def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, start_nodes: int, more: int) -> None:
-    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, more_tokens=more * COST))
+    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, most_segments=ALL, more_tokens=more * COST))
     assert ids(steps) == world.entry[: start_nodes + more]
 
 
@@ -222,7 +224,7 @@ def test_attention_without_ranking_reads_in_the_order_of_entry() -> None:
         attention=dict.fromkeys((node.id for node in nodes), 1.0),
         calibration=Known(attention_weight=0.0),
     )
-    assert ids(world.walk()) == world.entry
+    assert ids(world.walk(Walk(most_segments=ALL))) == world.entry
 
 
 def test_a_relation_leads_to_a_segment_that_search_did_not_find() -> None:
@@ -265,7 +267,7 @@ def test_segment_that_search_left_out_comes_behind_all_that_it_found() -> None:
     nodes = [*(segment(f"s{i:02}", index=i) for i in range(40)), point("p0")]
     hits = [f"s{number:02}" for number in range(32)]
     world = World(nodes, hits, similarity={"s39": 0.8, "s38": 0.7, "p0": 0.4, "s00": 0.1})
-    steps = world.walk(Walk(more_tokens=1000))
+    steps = world.walk(Walk(start_nodes=5, most_segments=ALL, more_tokens=1000))
     assert ids(steps)[:34] == [*hits[:17], "p0", *hits[17:], "s39"]
     assert steps[17].sources == {"similarity": pytest.approx(0.75 / 2)}
     assert steps[33].sources == {"similarity": pytest.approx(0.75 * 10 / 42)}
@@ -273,20 +275,45 @@ def test_segment_that_search_left_out_comes_behind_all_that_it_found() -> None:
 
 def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:
     hits = [f"s{number:02}" for number in range(9)]
-    for yes, read in (([0.9], 5), ([0.1, 0.9], 6), ([0.1, 0.2, 0.51], 7)):
+    for yes, read in (([0.9], 3), ([0.1, 0.9], 4), ([0.1, 0.2, 0.51], 5)):
         steps = World(shelf(9), hits, yes=yes).walk(Walk(reasons=0))
         assert len(steps) == read
-        assert [step.p_yes for step in steps] == [None] * 4 + yes
+        assert [step.p_yes for step in steps] == [None] * 2 + yes
         assert [step.stop for step in steps] == [None] * (read - 1) + [StopReason.ANSWERABLE]
+
+
+def test_yes_does_not_count_before_all_names_of_the_question_are_read() -> None:
+    nodes, hits = [*shelf(4), segment("fox", "d9")], ["s00", "s01", "s02", "fox", "s03"]
+    steps = World(nodes, hits, yes=[0.9, 0.9], named=["fox", "hen"]).walk()
+    assert ids(steps) == hits[:4]
+    assert steps[-1].stop is StopReason.ANSWERABLE
+    assert ids(World(nodes, hits, yes=[0.9] * 9, named=["fox", "Where"]).walk()) == hits
 
 
 def test_why_it_ended_is_said() -> None:
     hits = [f"s{number:02}" for number in range(9)]
-    assert World(shelf(9), hits).walk()[-1].stop is StopReason.EXHAUSTED
-    assert World(shelf(9), hits).walk(Walk(more_tokens=2 * COST))[-1].stop is StopReason.MAX_TOKENS
-    assert World(shelf(9), hits, window=14 * 7 + 13).walk()[-1].stop is StopReason.WINDOW
+    whole = Walk(most_segments=ALL)
+    assert World(shelf(9), hits).walk()[-1].stop is StopReason.MAX_NODES
+    assert World(shelf(9), hits).walk(whole)[-1].stop is StopReason.EXHAUSTED
+    assert World(shelf(9), hits).walk(Walk(most_segments=ALL, more_tokens=2 * COST))[-1].stop is StopReason.MAX_TOKENS
+    assert World(shelf(9), hits, window=14 * 7 + 13).walk(whole)[-1].stop is StopReason.WINDOW
     assert World(shelf(9), []).walk() == []
     assert World(shelf(9), hits, window=13).walk() == []
+
+
+def test_points_do_not_count_among_the_segments() -> None:
+    nodes = [*(segment(f"s{i}", index=i) for i in range(6)), *(point(f"p{i}", index=i) for i in range(3))]
+    world = World(nodes, [f"s{i}" for i in range(6)], similarity={"p0": 1.0, "p1": 0.9, "p2": 0.8})
+    steps = world.walk(Walk(most_segments=5))
+    assert ids(steps) == ["s0", "s1", "s2", "s3", "p0", "s4"]
+    assert steps[-1].stop is StopReason.MAX_NODES
+
+
+def test_second_search_takes_the_last_places_of_the_first() -> None:
+    hits = [f"s{number:02}" for number in range(8)]
+    world = World(shelf(9), hits, yes=[0.1], replies=["Ben."], answers={"Ben.": ["s08", "s07"]})
+    assert ids(world.walk()) == ["s00", "s01", "s02", "s07", "s08"]
+    assert ids(World(shelf(9), hits, yes=[0.45] * 9).walk()) == hits[:5]
 
 
 def test_sure_no_asks_for_the_next_search_whose_common_hits_lead() -> None:
@@ -340,7 +367,7 @@ def test_entity_in_10_000_segments_costs_a_bounded_number_of_rounds() -> None:
     relations = [relation("Ann", f"n{number}", f"s{number:05}") for number in range(10_000)]
     world = World(nodes, ["s00000"], relations=relations, attention={"s00000": 1.0},
                   similarity=dict.fromkeys((link.id for link in relations), 0.5))  # fmt: skip
-    steps = world.walk(Walk(more_tokens=5 * COST + 1))
+    steps = world.walk(Walk(start_nodes=5, most_segments=ALL, more_tokens=5 * COST + 1))
     assert len(steps) == 7
     assert steps[-1].stop is StopReason.MAX_TOKENS
     assert world.graph.calls["expand"] == 7
@@ -359,7 +386,7 @@ def test_what_was_forgotten_gives_way_to_the_next_best(gone: list[str], monkeypa
         return [node for node in nodes(node_ids) if len(reads) == 1 or node.id not in gone]
 
     monkeypatch.setattr(world.graph, "nodes", reading)
-    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=1))
+    steps = world.walk(Walk(ENTRY_ONLY, start_nodes=1, most_segments=ALL))
     assert ids(steps) == ["s00", *(f"s{number:02}" for number in range(1, 8) if f"s{number:02}" not in gone)]
     assert steps[-1].stop is StopReason.EXHAUSTED
     assert len(reads) <= len(steps) + 3, "what is gone is asked for once"
