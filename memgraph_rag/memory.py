@@ -32,6 +32,7 @@ from memgraph_rag.operations import (
     telemetry,
     validation,
 )
+from memgraph_rag.operations.asynchronous import awaited, iterated
 from memgraph_rag.operations.document_lookup import find_documents, matching_metadata
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
 from memgraph_rag.operations.model_loader import open_embedder
@@ -241,15 +242,9 @@ class Memory(OpenMemory):
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
-            question,
-            strategy=strategy,
-            style=style,
-            documents=documents,
-            max_seconds=max_seconds,
-            max_tokens=max_tokens,
-            max_nodes=max_nodes,
-            keep_trace=keep_trace,
-        )
+            question, strategy=strategy, style=style, documents=documents,
+            max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes, keep_trace=keep_trace,
+        )  # fmt: skip
         assert isinstance(answer, Answer)
         return answer
 
@@ -337,6 +332,10 @@ class Memory(OpenMemory):
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode, "found": len(evidence)}
         return evidence
+
+    # In a thread each, for programs with an event loop: arguments, errors and results are those of the methods.
+    aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)
+    aadd_many, astream = iterated(add_many), iterated(stream)
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 

@@ -99,6 +99,11 @@ def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):
     assert [evidence.document_key for evidence in names["late"]] == ["friday"]
 
 
+def test_guide_of_asking_awaits(beside_examples, capsys):
+    run(snippets(page("asking"))[2], "asking")
+    assert capsys.readouterr().out == "monday Ann Lee found a red fox in the barn at Oak Hill.\n"
+
+
 def test_readme_is_for_the_first_ten_minutes():
     assert len(README.splitlines()) <= 150
     limits = README.partition("## Limits\n")[2].partition("\n## ")[0]

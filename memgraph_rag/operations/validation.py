@@ -6,11 +6,11 @@ what came; what is returned can be stored and asked for as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from difflib import get_close_matches
 from functools import wraps
-from inspect import isfunction, signature
+from inspect import iscoroutinefunction, isfunction, signature
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -186,14 +186,22 @@ def with_known_arguments(class_: type[T]) -> type[T]:
 def _with_known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
     known = list(signature(method).parameters)[1:]
 
-    @wraps(method)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        unknown = next((name for name in kwargs if name not in known), None)
+    def check(names: Iterable[str]) -> None:
+        unknown = next((name for name in names if name not in known), None)
         if unknown is not None:
             raise UnknownArgument(_told_argument(method.__name__, unknown, known), argument=unknown)
+
+    @wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        check(kwargs)
         return method(*args, **kwargs)
 
-    return checked
+    @wraps(method)
+    async def checked_coroutine(*args: Any, **kwargs: Any) -> Any:
+        check(kwargs)
+        return await method(*args, **kwargs)
+
+    return checked_coroutine if iscoroutinefunction(method) else checked
 
 
 def _told_argument(method: str, unknown: str, known: list[str]) -> str:
