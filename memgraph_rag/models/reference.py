@@ -116,6 +116,20 @@ class PlainModel:
             report("summarising", done, len(prompts))
         return generations
 
+    def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
+        """The texts as if this model had written them behind these prompts, with the attention paid to each input."""
+        generations: list[Generation] = []
+        for prompt, text in zip(prompts, texts, strict=True):
+            started, (ids, spans), written = time.perf_counter(), self.tokens.prompt(prompt), self.tokens.encode(text)
+            check_window(len(ids) + len(written.ids), self.window)
+            rows = self.attention([*ids, *written.ids])[len(ids) :]
+            columns = [rows[:, start:end].mean(dim=1).numpy() for start, end in spans]
+            measured = np.array(columns, np.float32).reshape(len(spans), len(written.ids)).T
+            usage = Usage(len(ids) + len(written.ids), 0, 1, time.perf_counter() - started)
+            offsets = np.array(written.offsets, np.int64).reshape(-1, 2)
+            generations.append(Generation(text, offsets, measured, "end", usage))
+        return generations
+
     def write(
         self,
         ids: list[int],
@@ -177,6 +191,7 @@ class PlainModel:
 class PlainSession:
     """A reading session that keeps the tokens read, and reads them all again at each step."""
 
+    attends = True
     calibration = None  # the papers know none
 
     def __init__(self, model: PlainModel, question: str) -> None:

@@ -67,6 +67,8 @@ class _Reading:
 class KVSession:
     """A reading session on a transformers model. A context manager; leaving it frees the cache."""
 
+    attends = True
+
     def __init__(self, model: TransformersModel, question: str) -> None:
         self._model = model
         self._tokens = model.tokens
