@@ -33,9 +33,10 @@ from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
 from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.prefix_cache import Prefixes
-from memgraph_rag.models.session import KVSession, check_window
+from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.tokens import Encoded, Tokens
+from memgraph_rag.models.window import check_window
 from memgraph_rag.types import Generation, Prompt, Usage
 
 __all__ = ["TransformersModel"]

@@ -25,19 +25,17 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Pre
 from typing_extensions import Self
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, Progress
-from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.sampling import Draw
-from memgraph_rag.models.session import check_request, check_window
 from memgraph_rag.models.tokens import Tokens
+from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
 __all__ = ["PlainModel", "PlainSession"]
-
-_ANSWER_ROOM = 256  # tokens kept free for the answer, as in the fast session
 
 
 class PlainModel:
@@ -200,14 +198,9 @@ class PlainSession:
         self._p_yes: float | None = None  # of what is read now
         self._ends: list[int] = []  # tokens held before each node that was read ahead
         self._ids, self._question = self._tokens.question(question)
-        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
+        self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage(len(self._ids), 0, 1)
-        if self.tokens_left < 0:
-            tokens = self._question[1] - self._question[0]
-            raise QuestionError(
-                f"Expected a question that fits the model's window of {model.window} tokens, got {tokens} tokens. "
-                "Ask a shorter question, or use a model with a larger window.", tokens=tokens, window=model.window,
-            )  # fmt: skip
+        check_question(self._question[1] - self._question[0], len(self._ids) + self._room, model.window)
 
     @property
     def tokens_left(self) -> int:
@@ -223,11 +216,7 @@ class PlainSession:
         ids, spans = self._tokens.nodes(texts)
         if not ids:
             return np.zeros(0, np.float32)
-        if len(ids) > self.tokens_left:
-            raise WindowExceeded(
-                f"Expected at most {self.tokens_left} more tokens in this session, got {len(ids)}.",
-                tokens=len(ids), window=self._model.window,
-            )  # fmt: skip
+        check_nodes(len(ids), self.tokens_left, self._model.window)
         started, length = time.perf_counter(), len(self._ids)
         self._ids = [*self._ids, *ids]
         to_question = self._model.attention(self._ids)[length:, slice(*self._question)]
