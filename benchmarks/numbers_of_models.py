@@ -64,6 +64,7 @@ class NumberedSession:
     """A ``ReadingSession`` over held numbers; where one is missing, the model's own session is brought up."""
 
     attends = True
+    is_graded = True
 
     def __init__(self, numbers: Numbers, question: str) -> None:
         self.calibration = numbers.calibration

@@ -241,6 +241,8 @@ class HandMadeSession:
         attends: whether it tells attention.
     """
 
+    is_graded = True
+
     def __init__(
         self,
         attention: Mapping[str, float] | None = None,

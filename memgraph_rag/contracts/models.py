@@ -149,6 +149,11 @@ class ReadingSession(Protocol):
         ...
 
     @property
+    def is_graded(self) -> bool:
+        """Whether P(Yes) is a probability; else it is 1 or 0, as one word says: a server told no log-probabilities."""
+        ...
+
+    @property
     def calibration(self) -> Calibration | None:
         """The model's, if it has one: the attention that ``append`` returns then does not fall with distance."""
         ...

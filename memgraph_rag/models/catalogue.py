@@ -34,6 +34,7 @@ __all__ = [
     "find_calibration",
     "find_embedder",
     "find_language_model",
+    "find_reader",
     "fingerprint",
 ]
 
@@ -128,6 +129,14 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
         "or give a folder, or owner/name of a hub.",
         name=name,
     )
+
+
+def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
+    """As ``find_language_model``; but "auto" is the smallest packaged model that is installed: it only reads."""
+    if name == "auto":
+        installed = [model.name for model in CATALOGUE.values() if model.part_paths() is not None]
+        name = installed[-1] if installed else "auto"
+    return find_language_model(name, cache_dir=cache_dir, progress=progress)
 
 
 def find_calibration(

@@ -53,9 +53,13 @@ class EndpointModel:
         self._requests = requests
         self._journal = journal
 
-    @cached_property
+    @property
     def window(self) -> int:
         """How many tokens it may hold at once; the server is asked once."""
+        return self._smaller_window
+
+    @cached_property
+    def _smaller_window(self) -> int:
         return min(self._window, self.endpoint.window() or self._window)
 
     @cached_property

@@ -48,8 +48,8 @@ class EndpointSession:
 
     @property
     def is_graded(self) -> bool:
-        """Whether the last P(Yes) came from log-probabilities; else it is 1 or 0, as one word said."""
-        return self._verdicts[max(self._verdicts)].is_graded if self._verdicts else True
+        """Whether the server tells the log-probabilities of Yes and No; it is asked once a model."""
+        return self._model.is_graded
 
     @property
     def tokens_left(self) -> int:
@@ -116,12 +116,7 @@ class EndpointSession:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer, or its answer broke off.
         """
-        says_yes = self.probability_of_yes() > UNCALIBRATED_YES
-        yield from self.answer_behind(says_yes=says_yes, max_tokens=max_tokens, request=request)
-
-    def answer_behind(self, *, says_yes: bool, max_tokens: int, request: str = "") -> Iterator[str]:
-        """``answer`` behind a verdict that another model gave."""
-        talk = self._talk(request or prompts.answer_request(self._question), says_yes=says_yes)
+        talk = self._talk_with(request or prompts.answer_request(self._question))
         reply = yield from self._model.endpoint.say(Ask(talk, max_tokens))
         self.usage += reply.usage
 
@@ -135,27 +130,20 @@ class EndpointSession:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer.
         """
-        says_yes = self.probability_of_yes() > UNCALIBRATED_YES
-        return self.reply_behind(request, says_yes=says_yes, max_tokens=max_tokens, temperature=temperature, seed=seed)
-
-    def reply_behind(
-        self, request: str, *, says_yes: bool, max_tokens: int, temperature: float = 0.0, seed: int = 0
-    ) -> str:
-        """``reply`` behind a verdict that another model gave."""
-        ask = Ask(self._talk(request, says_yes=says_yes), max_tokens, temperature, seed)
-        reply = self._model.endpoint.write(ask)
+        reply = self._model.endpoint.write(Ask(self._talk_with(request), max_tokens, temperature, seed))
         self.usage += reply.usage
         return reply.text
 
-    def _talk(self, request: str = "", *, says_yes: bool = False) -> list[dict[str, str]]:
-        """Question and nodes; with a request, the probe's verdict and the request behind them."""
-        talk = [{"role": "user", "content": "".join(self._texts)}]
-        if not request:
-            return talk
+    def _talk(self) -> list[dict[str, str]]:
+        """Question and nodes, which ask for Yes or No."""
+        return [{"role": "user", "content": "".join(self._texts)}]
+
+    def _talk_with(self, request: str) -> list[dict[str, str]]:
+        """Question and nodes, what the model said to them, and a request behind it."""
         room = self._model.window - sum(self._costs) - _AROUND
         check_request(estimated_tokens(request), room, self._model.window)
-        word = prompts.PROBE_YES if says_yes else prompts.PROBE_NO
-        return [*talk, {"role": "assistant", "content": word}, {"role": "user", "content": request}]
+        word = prompts.PROBE_YES if self.probability_of_yes() > UNCALIBRATED_YES else prompts.PROBE_NO
+        return [*self._talk(), {"role": "assistant", "content": word}, {"role": "user", "content": request}]
 
     def __enter__(self) -> Self:
         return self

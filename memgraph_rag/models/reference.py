@@ -190,6 +190,7 @@ class PlainSession:
     """A reading session that keeps the tokens read, and reads them all again at each step."""
 
     attends = True
+    is_graded = True
     calibration = None  # the papers know none
 
     def __init__(self, model: PlainModel, question: str) -> None:

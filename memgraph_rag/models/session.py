@@ -66,6 +66,7 @@ class KVSession:
     """A reading session on a transformers model. A context manager; leaving it frees the cache."""
 
     attends = True
+    is_graded = True
 
     def __init__(self, model: TransformersModel, question: str) -> None:
         self._model = model

@@ -44,8 +44,9 @@ def verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
 
     Where more is missing than is listed of Yes and No together, the word counts.
 
-    >>> verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
-    Verdict(p_yes=0.684..., low=0.664..., high=0.693..., is_graded=True)
+    >>> said = verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
+    >>> round(said.p_yes, 3), round(said.low, 3), round(said.high, 3)
+    (0.685, 0.656, 0.699)
     >>> verdict("No.", [])
     Verdict(p_yes=0.0, low=0.0, high=1.0, is_graded=False)
     """

@@ -194,6 +194,8 @@ class FakeSession:
     'Ann found a fox.'
     """
 
+    is_graded = True
+
     def __init__(
         self,
         question: str,
