@@ -350,7 +350,7 @@ class Endpoint:
         try:
             yield
         except foreign_errors() as error:
-            told = as_ours(error, self.address, self._key)
+            told = as_ours(error, self.address)
         else:
             return
         raise told from told.__cause__

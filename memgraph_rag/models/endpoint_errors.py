@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
 import openai
@@ -37,18 +36,20 @@ def is_window_exceeded(error: openai.APIStatusError) -> bool:
     return error.status_code in _REFUSED and bool(_WINDOW.search(f"{error.code} {error.message}"))
 
 
-def as_ours(error: Exception, address: Address, key: Callable[[], str]) -> ModelError:
-    """The error to raise instead, with its cause, but without the frames in which the key lies."""
-    told = _told(error, address, key)
+def as_ours(error: Exception, address: Address) -> ModelError:
+    """The error to raise instead, with its cause, but without the words and frames in which the key may stand."""
+    said = _readable(error)
+    told = _told(error, address, said)
+    error.args = (said,)
     error.__cause__ = error.__context__ = None
     told.__cause__ = error.with_traceback(None)
     return told
 
 
-def _told(error: Exception, address: Address, key: Callable[[], str]) -> ModelError:
+def _told(error: Exception, address: Address, said: str) -> ModelError:
     url = address.url
     if isinstance(error, openai.APIStatusError):
-        return _of_status(error, address, _readable(error, key))
+        return _of_status(error, address, said)
     if isinstance(error, openai.APITimeoutError) or "Timeout" in type(error).__name__:
         return ModelUnavailable(
             f"Expected an answer from {url}, got silence. Look whether the server works, or raise endpoint_seconds.",
@@ -61,7 +62,7 @@ def _told(error: Exception, address: Address, key: Callable[[], str]) -> ModelEr
         )
     if isinstance(error, openai.APIError):
         return ModelUnavailable(
-            f"Expected an answer from {url}, got an error in the midst of it: {_readable(error, key)}. Try again.",
+            f"Expected an answer from {url}, got an error in the midst of it: {said}. Try again.",
             url=url,
         )
     return ModelUnavailable(
@@ -117,10 +118,12 @@ def wrong_content(kind: str, address: Address) -> ModelError:
     )
 
 
-def _readable(error: openai.APIError, key: Callable[[], str]) -> str:
-    """The beginning of what the server said, without the key, on one line."""
-    said = " ".join(str(error.message).split())
-    return said.replace(key(), "…")[:_SHOWN].rstrip(".")
+def _readable(error: Exception) -> str:
+    """The beginning of what the server said, without the key that was sent, on one line."""
+    sent = error.request.headers.get("authorization", "") if isinstance(error, openai.APIError) else ""
+    key = sent.rpartition(" ")[2]
+    said = " ".join(str(error).split())
+    return (said.replace(key, "…") if key else said)[:_SHOWN].rstrip(".")
 
 
 def _retry_after(error: openai.APIStatusError) -> float | None:
