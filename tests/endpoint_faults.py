@@ -52,7 +52,7 @@ class FaultyProxy:
         self.always: Fault | None = None
         self.bodies: list[dict[str, Any]] = []
         self.most_at_once = 0
-        self._open = 0
+        self._open: set[object] = set()
         self._lock = threading.Lock()
         proxy = self
 
@@ -66,12 +66,10 @@ class FaultyProxy:
                 self._handle(self.rfile.read(int(self.headers.get("content-length", 0))))
 
             def _handle(self, body: bytes) -> None:
-                fault = proxy.begin(body)
-                try:
-                    with suppress(OSError):  # the client went
-                        self._act(fault, body)
-                finally:
-                    proxy.end()
+                fault = proxy.begin(self, body)
+                with suppress(OSError):  # the client went
+                    self._act(fault, body)
+                proxy.end(self)
 
             def _act(self, fault: Fault, body: bytes) -> None:
                 time.sleep(fault.silence_s)
@@ -111,14 +109,21 @@ class FaultyProxy:
                     if events is not None and passed >= events:
                         break
                     passed += line == b"\n"
+                    if line.startswith(b"data: [DONE]"):
+                        proxy.end(self)  # the client reads no further, and may ask again at once
                     self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
                     self.wfile.flush()
 
-            def log_message(self, format: str, *args: object) -> None:
+            def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """Clients leave in the midst of a request."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -126,16 +131,16 @@ class FaultyProxy:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def begin(self, body: bytes) -> Fault:
+    def begin(self, handler: object, body: bytes) -> Fault:
         with self._lock:
             self.bodies.append(json.loads(body) if body else {})
-            self._open += 1
-            self.most_at_once = max(self.most_at_once, self._open)
+            self._open.add(handler)
+            self.most_at_once = max(self.most_at_once, len(self._open))
             return self.faults.popleft() if self.faults else self.always or Fault()
 
-    def end(self) -> None:
+    def end(self, handler: object) -> None:
         with self._lock:
-            self._open -= 1
+            self._open.discard(handler)
 
     def close(self) -> None:
         self._server.shutdown()

@@ -137,20 +137,22 @@ class PointsLayer:
             if progress is not None:
                 progress(f"summarising, level {level}", done, count)
 
-        written = iter(
-            language.generate(
-                [prompt(batch, head=INSTRUCTION) for of_document in batches_of_documents for batch in of_document],
-                max_tokens=output_tokens(language, self._batch_tokens),
-                stop=is_useless_from_here,
-                progress=tell,
-            )
+        generations = language.generate(
+            [prompt(batch, head=INSTRUCTION) for of_document in batches_of_documents for batch in of_document],
+            max_tokens=output_tokens(language, self._batch_tokens),
+            stop=is_useless_from_here,
+            progress=tell,
         )
+        nobody_looked = any(generation.attention is None for generation in generations)
+        written = iter(generations)
         for growth, of_document in zip(growing, batches_of_documents, strict=True):
             bullets_of_batches = [_take(growth, batch, next(written), self._edge_mass, models) for batch in of_document]
             self._grow(
                 growth, [pair for of_batch in bullets_of_batches for pair in of_batch], level, namespace, language
             )
             growth.finished |= len(of_document) == 1
+            if nobody_looked:
+                growth.notes[SIMILARITY] = len(growth.points)
 
     def _grow(
         self, growth: _Growth, taken: list[tuple[str, _Weights]], level: int, namespace: str, language: LanguageModel
@@ -198,7 +200,6 @@ def _take(
         weights_of_points = [edge_weights(generation, *span, mass=mass) for span in spans]
     else:
         weights_of_points = _similarity_weights(texts, batch, models.embedder, mass=mass)
-        growth.notes[SIMILARITY] += len(texts)
     return [
         (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
         for text, weights in zip(texts, weights_of_points, strict=True)

@@ -28,7 +28,7 @@ PYTHON = os.environ.get("LLAMA_SERVER_PYTHON", sys.executable)
 def server_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of the running server."""
     parts = CATALOGUE["qwen2.5-coder-0.5b-instruct"].part_paths()
-    if parts is None or (PYTHON == sys.executable and find_spec("xllamacpp") is None):
+    if parts is None or (sys.executable == PYTHON and find_spec("xllamacpp") is None):
         refuse("no llama.cpp server: xllamacpp or the packaged 0.5B model is not installed")
     weights = tmp_path_factory.mktemp("weights") / "small.gguf"
     with weights.open("wb") as file:
