@@ -392,7 +392,8 @@ def _refused_fields(error: Any, body: Mapping[str, Any]) -> set[str]:
         return set()
     words = f"{error.param} {error.message}".casefold()
     named = {name for name in _MAY_BE_REFUSED if name in body and name in words}
-    return named or set([name for name in _GUESSED if name in body][:1])
+    refused = named or set([name for name in _GUESSED if name in body][:1])
+    return refused | ({"top_logprobs"} if "logprobs" in refused else set[str]())
 
 
 def _first_token(choice: Any) -> tuple[tuple[str, float], ...]:

@@ -122,7 +122,8 @@ def _readable(error: Exception) -> str:
     """The beginning of what the server said, without the key that was sent, on one line."""
     sent = error.request.headers.get("authorization", "") if isinstance(error, openai.APIError) else ""
     key = sent.rpartition(" ")[2]
-    said = " ".join(str(error).split())
+    body = error.body if isinstance(error, openai.APIError) else None
+    said = " ".join(str(body["message"] if isinstance(body, dict) and "message" in body else error).split())
     return (said.replace(key, "…") if key else said)[:_SHOWN].rstrip(".")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import AttentiveModel, Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
 from memgraph_rag.errors import ModelNotFound, SettingsError
@@ -16,7 +17,10 @@ from memgraph_rag.models.address import is_address, parse_address
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.settings import Settings
 
-__all__ = ["FoundModels", "open_embedder"]
+if TYPE_CHECKING:
+    from memgraph_rag.models.endpoint_model import EndpointModel
+
+__all__ = ["FoundModels", "open_embedder", "open_endpoint_model"]
 
 
 class FoundModels:
@@ -166,7 +170,7 @@ class FoundModels:
         )
 
 
-def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> LanguageModel:
+def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
     """The model at the address that the settings name; nothing is asked of it yet.
 
     Raises:
