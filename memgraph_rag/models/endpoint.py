@@ -19,7 +19,6 @@ from threading import BoundedSemaphore
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import SecretStr
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -32,7 +31,6 @@ from tenacity import (
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable
 from memgraph_rag.models.address import Address
 from memgraph_rag.models.token_estimate import estimated_tokens
-from memgraph_rag.settings import Key, Settings
 from memgraph_rag.types import Usage
 
 __all__ = ["Ask", "Endpoint", "Reply"]
@@ -42,7 +40,6 @@ T = TypeVar("T")
 _ATTEMPTS = 5
 _CONNECT_SECONDS = 10.0
 _PAUSES = wait_random_exponential(multiplier=0.5, max=20.0)
-_NO_KEY = "none"  # most servers on one's own machine want none, and the client wants one
 _MAY_BE_REFUSED = ("max_tokens", "temperature", "seed", "response_format", "logprobs", "top_logprobs", "stream_options")
 _GUESSED = ("response_format", "logprobs")  # what a refusal is about that does not say
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
@@ -84,7 +81,7 @@ class Endpoint:
     """One model of one server.
 
     Args:
-        key: sent to this server alone; read anew for each request.
+        key: gives what is sent to this server alone; called for each request.
         requests: most at a time.
         seconds: longest that a request may take, with its repetitions.
         body: more fields of each request.
@@ -98,7 +95,7 @@ class Endpoint:
         self,
         address: Address,
         *,
-        key: Key | None = None,
+        key: Callable[[], str] | None = None,
         requests: int = 8,
         seconds: float = 300.0,
         body: Mapping[str, Any] | None = None,
@@ -114,23 +111,12 @@ class Endpoint:
                 f"Expected a key for {address.url}, got none. Set OPENAI_API_KEY.", url=address.url
             )  # fmt: skip
         self.address = address
-        self._key = _reader(key)
+        self._key = key or _no_key
         self._seconds = seconds
         self._more = dict(body or {})
         self._slots = BoundedSemaphore(requests)
         self._refused: set[str] = {"max_tokens"} if address.is_openai else set()
         self._client = self._open_client()
-
-    @classmethod
-    def of(cls, address: Address, settings: Settings) -> Endpoint:
-        """The endpoint by settings; OpenAI's key goes to OpenAI only."""
-        return cls(
-            address,
-            key=settings.openai_api_key if address.is_openai else settings.endpoint_key,
-            requests=settings.endpoint_requests,
-            seconds=settings.endpoint_seconds,
-            body=settings.endpoint_body,
-        )
 
     def _open_client(self) -> Any:
         import openai
@@ -371,10 +357,9 @@ class Endpoint:
         return Usage(read, estimated_tokens(text), 1, time.perf_counter() - started)
 
 
-def _reader(key: Key | None) -> Callable[[], str]:
-    if key is None:
-        return lambda: _NO_KEY
-    return key.get_secret_value if isinstance(key, SecretStr) else key
+def _no_key() -> str:
+    """What most servers on one's own machine take: they want no key, and the client wants one."""
+    return "none"
 
 
 def _pause(state: RetryCallState) -> float:

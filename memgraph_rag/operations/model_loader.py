@@ -11,6 +11,8 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from memgraph_rag.contracts import AttentiveModel, Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.address import is_address, parse_address
@@ -18,9 +20,10 @@ from memgraph_rag.models.journal import Journal
 from memgraph_rag.settings import Settings
 
 if TYPE_CHECKING:
+    from memgraph_rag.models.endpoint import Endpoint
     from memgraph_rag.models.endpoint_model import EndpointModel
 
-__all__ = ["FoundModels", "open_embedder", "open_endpoint_model"]
+__all__ = ["FoundModels", "open_embedder", "open_endpoint", "open_endpoint_model"]
 
 
 class FoundModels:
@@ -170,17 +173,32 @@ class FoundModels:
         )
 
 
-def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
-    """The model at the address that the settings name; nothing is asked of it yet.
+def open_endpoint(address: str, settings: Settings) -> Endpoint:
+    """The server and model at an address; nothing is asked of it yet. OpenAI's key goes to OpenAI alone.
 
     Raises:
+        SettingsError: the address is none.
         ModelNotFound: the client is not installed.
         ModelAccessDenied: a key is needed, and there is none.
     """
     from memgraph_rag.models.endpoint import Endpoint
+
+    place = parse_address(address)
+    key = settings.openai_api_key if place.is_openai else settings.endpoint_key
+    return Endpoint(
+        place,
+        key=key.get_secret_value if isinstance(key, SecretStr) else key,
+        requests=settings.endpoint_requests,
+        seconds=settings.endpoint_seconds,
+        body=settings.endpoint_body,
+    )
+
+
+def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
+    """The language model at the address that the settings name; raises as ``open_endpoint`` does."""
     from memgraph_rag.models.endpoint_model import EndpointModel
 
-    endpoint = Endpoint.of(parse_address(settings.model), settings)
+    endpoint = open_endpoint(settings.model, settings)
     return EndpointModel(
         endpoint, window=settings.window, requests=settings.endpoint_requests, journal=journal
     )  # fmt: skip
@@ -193,10 +211,9 @@ def open_embedder(wanted: str, settings: Settings) -> Embedder:
         ModelNotFound: there is none.
     """
     if is_address(wanted):
-        from memgraph_rag.models.endpoint import Endpoint
         from memgraph_rag.models.endpoint_embedder import EndpointEmbedder
 
-        return EndpointEmbedder(Endpoint.of(parse_address(wanted), settings), requests=settings.endpoint_requests)
+        return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint_requests)
     from memgraph_rag.models.catalogue import find_embedder
     from memgraph_rag.models.embedder import SentenceEmbedder
 

@@ -11,7 +11,7 @@ import pytest
 from architectures import write_checkpoint
 from endpoint_faults import Fault
 
-from memgraph_rag import Memory
+from memgraph_rag import Memory, Settings
 from memgraph_rag.contracts import Embedder, LanguageModel, ReadingSession
 from memgraph_rag.errors import (
     ModelError,
@@ -29,6 +29,7 @@ from memgraph_rag.models.journal import Journal
 from memgraph_rag.models.json_check import JsonCheck
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.pen_and_eye import PenAndEye
+from memgraph_rag.operations.model_loader import open_endpoint
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.types import Prompt, WarningKind
 
@@ -212,7 +213,8 @@ def test_vectors_come_in_batches_and_have_length_1(proxy, monkeypatch) -> None:
     assert (vectors.shape, vectors.dtype) == ((5, embedder.dimension), np.float32)
     assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1.0] * 5, abs=1e-5)
     assert embedder.embed(texts[1::-1])[1] @ vectors[0] == pytest.approx(1.0, abs=1e-3), "each in its place"
-    assert [len(body["input"]) for body in proxy.bodies] == [2, 2, 1, 1, 2], "the fourth for the dimension"
+    sizes = [len(body["input"]) for body in proxy.bodies]
+    assert (sorted(sizes[:3]), sizes[3:]) == ([1, 2, 2], [1, 2]), "the fourth for the dimension"
     assert embedder.dimension == embedder.embed([]).shape[1] == 896
     assert len(proxy.bodies) == 5
     assert embedder.name == "small"
@@ -282,11 +284,9 @@ def test_address_that_cannot_work_is_refused_without_its_secrets(name: str) -> N
 
 
 def test_openais_key_goes_to_openai_only(proxy) -> None:
-    from memgraph_rag import Settings
-
     settings = Settings.load(openai_api_key="sk-openai", endpoint_key="other")
-    assert Endpoint.of(parse_address("openai:gpt"), settings)._key() == "sk-openai"
-    assert Endpoint.of(parse_address(f"{proxy.url}#small"), settings)._key() == "other"
+    assert open_endpoint("openai:gpt", settings)._key() == "sk-openai"
+    assert open_endpoint(f"{proxy.url}#small", settings)._key() == "other"
     with pytest.raises(ModelError, match="OPENAI_API_KEY"):
         Endpoint(parse_address("openai:gpt"))
 
