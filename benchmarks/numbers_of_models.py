@@ -63,6 +63,9 @@ class Numbers:
 class NumberedSession:
     """A ``ReadingSession`` over held numbers; where one is missing, the model's own session is brought up."""
 
+    attends = True
+    is_graded = True
+
     def __init__(self, numbers: Numbers, question: str) -> None:
         self.calibration = numbers.calibration
         self.usage = Usage(prompt_tokens=numbers.model.count_tokens([question])[0])

@@ -19,7 +19,9 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── StoreReadOnly        what was opened for reading only was to be changed
     │   └── SchemaMismatch       the store was built by another version or with another embedder
     ├── ModelError               a model cannot be loaded or run
-    │   ├── ModelNotFound        no weights under that name
+    │   ├── ModelNotFound        no weights under that name, or none that a server knows
+    │   ├── ModelUnavailable     a model's server did not answer, or not to the end (retryable)
+    │   ├── ModelAccessDenied    a model's server refused the key
     │   ├── WindowExceeded       more tokens than the model's window holds
     │   └── SpanError            a token span is empty or out of range
     ├── LayerError               a layer of the user's own failed, or gave what is none of its rows
@@ -38,8 +40,10 @@ __all__ = [
     "LayerError",
     "MemgraphRagError",
     "MemgraphRagWarning",
+    "ModelAccessDenied",
     "ModelError",
     "ModelNotFound",
+    "ModelUnavailable",
     "QuestionError",
     "QuestionNotFound",
     "SchemaMismatch",
@@ -144,7 +148,17 @@ class ModelError(MemgraphRagError):
 
 
 class ModelNotFound(ModelError):
-    """No weights were found under that name."""
+    """No weights were found under that name, or the server knows no such model."""
+
+
+class ModelUnavailable(ModelError):
+    """A model's server did not answer, not in time, or not to the end."""
+
+    retryable = True
+
+
+class ModelAccessDenied(ModelError):
+    """A model's server refused the key, or there is none."""
 
 
 class WindowExceeded(ModelError):

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from memgraph_rag.contracts import (
+    AttentiveModel,
     Embedder,
     EntityRecognizer,
     GraphStore,
@@ -60,8 +61,10 @@ class Memory(OpenMemory):
         store: a file (embedded Ladybug), a Neo4j address, an open ``GraphStore``; by default the setting, else a
             file in the user's data directory.
         namespace: the wall between memories that share a database; bound once.
-        model: a packaged model's name, a folder, a GGUF file, ``owner/name`` on a hub, a ``LanguageModel``, or
-            "auto". Loaded when first needed.
+        model: a packaged model's name, a folder, a GGUF file, ``owner/name`` on a hub, an address (``openai:NAME``,
+            ``http://HOST/v1#NAME``), a ``LanguageModel``, or "auto". Loaded, or asked, when first needed.
+        reader: beside a model behind an address, or one given as an object: the local model that attends to what that
+            one writes, named likewise, an ``AttentiveModel``, or "auto", the smallest that is installed.
         embedder: likewise.
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.
@@ -88,6 +91,7 @@ class Memory(OpenMemory):
         *,
         namespace: str | None = None,
         model: str | Path | LanguageModel | None = None,
+        reader: str | Path | AttentiveModel | None = None,
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
         strategy: str | Strategy = DEFAULT,
@@ -95,20 +99,16 @@ class Memory(OpenMemory):
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
-        parts = {"store": store, "model": model, "embedder": embedder, "recognizer": recognizer}
+        parts = {"store": store, "model": model, "reader": reader, "embedder": embedder, "recognizer": recognizer}
         check_parts(parts)
         names = {name: as_text(part) for name, part in parts.items()}
         self.settings = Settings.load(namespace=namespace, **names, **settings)
         self._layers = choose_layers(layers, self.settings)
         self._strategy = find_strategy(strategy)
         self._open(
-            store=as_object(store),
-            namespace=namespace,
-            language=as_object(model),
-            embedder=as_object(embedder),
-            recognizer=as_object(recognizer),
-            progress=progress,
-        )
+            store=as_object(store), namespace=namespace, language=as_object(model), reader=as_object(reader),
+            embedder=as_object(embedder), recognizer=as_object(recognizer), progress=progress,
+        )  # fmt: skip
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────
 

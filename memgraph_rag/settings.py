@@ -6,6 +6,7 @@ name of the setting and what it may be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,10 @@ __all__ = ["Settings"]
 _APP = "memgraph_rag"
 
 
+Key = SecretStr | Callable[[], str]
+"""A secret, or what gives it before each request."""
+
+
 def _named(standard: str, own: str) -> AliasChoices:
     """Our own variable, or else the one that Neo4j's tools use."""
     return AliasChoices(f"memgraph_rag_{own.lower()}", standard.lower(), own.lower())
@@ -54,11 +59,29 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr | None = Field(None, validation_alias=_named("NEO4J_PASSWORD", "NEO4J_PASSWORD"))
     neo4j_database: str | None = Field(None, validation_alias=_named("NEO4J_DATABASE", "NEO4J_DATABASE"))
 
-    model: str = Field("auto", min_length=1, description="Name, folder or GGUF file of the language model.")
+    model: str = Field(
+        "auto",
+        min_length=1,
+        description="Name, folder or GGUF file of the language model, or an address: openai:NAME, http://HOST/v1#NAME.",
+    )
+    reader: str = Field(
+        "none",
+        min_length=1,
+        description='Local model that attends for one behind an address: "auto", "none", or as model.',
+    )
     calibration: str = Field(
         "auto", min_length=1, description='Of the language model: "auto" finds it, "none", or a file.'
     )
-    embedder: str = Field("auto", min_length=1, description="Name or folder of the sentence-transformers model.")
+    embedder: str = Field(
+        "auto", min_length=1, description="Name or folder of the sentence-transformers model, or an address, as model."
+    )
+    openai_api_key: Key | None = Field(None, validation_alias=_named("OPENAI_API_KEY", "OPENAI_API_KEY"))
+    endpoint_key: Key | None = Field(None, description="For the other addresses, where they want one.")
+    endpoint_requests: PositiveInt = Field(8, le=256, description="Requests to one address at a time.")
+    endpoint_seconds: PositiveFloat = Field(300.0, description="Longest that one request takes, with its repetitions.")
+    endpoint_body: dict[str, Any] = Field(
+        default_factory=dict[str, Any], description='More of each request\'s JSON: {"reasoning_effort": "none"}.'
+    )
     recognizer: str = Field("auto", min_length=1, description="What finds names: auto, stanza, spacy or rules.")
     stanza_dir: Path | None = Field(
         None, validation_alias=AliasChoices("memgraph_rag_stanza_dir", "stanza_resources_dir", "stanza_dir")
@@ -113,7 +136,7 @@ class Settings(BaseSettings):
                 near = get_close_matches(name, cls.model_fields, n=1)
                 hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(cls.model_fields)}."
                 raise SettingsError(f"There is no setting '{name}'. {hint}", setting=name) from None
-            shown = "" if "password" in name else f", got {first['input']!r}"
+            shown = "" if "password" in name or "key" in name else f", got {first['input']!r}"
             raise SettingsError(
                 f"The setting '{name}' cannot be used: {first['msg']}{shown}. "
                 f"Give it as an argument or as the variable MEMGRAPH_RAG_{name.upper()}.",

@@ -238,7 +238,10 @@ class HandMadeSession:
         tokens: of each node, by id; 10 where none is given.
         calibration: what it says of itself.
         replies: what it says to each request, one after another; nothing when they are used up.
+        attends: whether it tells attention.
     """
+
+    is_graded = True
 
     def __init__(
         self,
@@ -249,8 +252,10 @@ class HandMadeSession:
         tokens: Mapping[str, int] | None = None,
         calibration: Calibration | None = None,
         replies: Sequence[str] = (),
+        attends: bool = True,
     ) -> None:
         self.calibration = calibration
+        self.attends = attends
         self.requests: list[tuple[str, float, int]] = []
         self._replies = list(replies)
         self._attention = attention or {}

@@ -57,6 +57,7 @@ OWNERS = {
     "llguidance": "models",
     "safetensors": "models",
     "tokenizers": "models",
+    "openai": "models",
     "accelerate": "models",
     "spacy": "models",
     "stanza": "models",
@@ -274,7 +275,11 @@ def test_facts_are_attributes_and_survive_a_copy(error: type[errors.MemgraphRagE
 
 
 def test_only_what_may_pass_by_itself_is_worth_a_retry() -> None:
-    assert {error.__name__ for error in FAMILY if error.retryable} == {"StoreLocked", "StoreUnavailable"}
+    assert {error.__name__ for error in FAMILY if error.retryable} == {
+        "ModelUnavailable",
+        "StoreLocked",
+        "StoreUnavailable",
+    }
 
 
 LONGEST_TEST_NAME = 69

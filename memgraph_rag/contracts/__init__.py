@@ -22,6 +22,8 @@ from memgraph_rag.contracts.graph import (
 from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
+    AttentiveModel,
+    AttentiveSession,
     Calibration,
     Embedder,
     EntityRecognizer,
@@ -37,6 +39,8 @@ from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
 
 __all__ = [
     "UNCALIBRATED_YES",
+    "AttentiveModel",
+    "AttentiveSession",
     "Calibration",
     "EchoLog",
     "Embedder",

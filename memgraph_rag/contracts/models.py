@@ -1,4 +1,8 @@
-"""What a model must offer: a language model, its reading session, an embedder, a recognizer of names."""
+"""What a model must offer: a language model, its reading session, an embedder, a recognizer of names.
+
+Language models play two roles. ``LanguageModel`` is what every one can do, weights in this process or a server behind
+an address: write, read, answer, say Yes. ``AttentiveModel`` adds what needs the weights here: what was attended to.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
 __all__ = [
     "UNCALIBRATED_YES",
+    "AttentiveModel",
+    "AttentiveSession",
     "Calibration",
     "Embedder",
     "EntityRecognizer",
@@ -39,11 +45,11 @@ Progress = Callable[[str, int, int], None]
 
 
 class LanguageModel(Protocol):
-    """A local model whose attention can be read. Loads its weights when first needed."""
+    """A model that writes, reads and answers. Loads its weights, or asks its server, when first needed."""
 
     @property
     def name(self) -> str:
-        """The catalogue's name of the weights."""
+        """What receipts and answers call it."""
         ...
 
     @property
@@ -53,11 +59,14 @@ class LanguageModel(Protocol):
 
     @property
     def parameters(self) -> int:
-        """How many weights it has; loads them."""
+        """How many weights it has; loads them. 0 where a server does not tell."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens; needs no weights."""
+        """Tokens of each text, without special tokens; needs neither weights nor a server.
+
+        An estimate that is rather too high where the tokenizer is not here; always the same for the same text.
+        """
         ...
 
     def generate(
@@ -69,17 +78,19 @@ class LanguageModel(Protocol):
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """Greedy continuations, in prompt order, with the attention that was paid to each input.
+        """Greedy continuations, in prompt order; an ``AttentiveModel`` tells the attention paid to each input too.
 
         Args:
             max_tokens: most tokens written to one prompt.
             stop: asked with prompt and text so far at each line end, under a schema at each end of a list or an object;
                 True ends that one.
-            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut.
+            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut. A server
+                may have written otherwise all the same.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
             ModelError: the schema is none.
+            ModelUnavailable: the server did not answer, or not to the end.
         """
         ...
 
@@ -89,6 +100,24 @@ class LanguageModel(Protocol):
         Raises:
             QuestionError: the question alone does not fit the window.
         """
+        ...
+
+
+class AttentiveModel(LanguageModel, Protocol):
+    """A model with its weights in this process, which tells what it attends to; its sessions do too."""
+
+    def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
+        """The texts as if this model had written them behind these prompts, with the attention paid to each input.
+
+        Each is read in one teacher-forced pass, whoever wrote it: what it costs is a pass over prompt and text.
+
+        Raises:
+            WindowExceeded: a prompt and its text do not fit the window.
+        """
+        ...
+
+    def open_session(self, question: str) -> AttentiveSession:
+        """As ``LanguageModel.open_session``; the session attends."""
         ...
 
 
@@ -112,7 +141,17 @@ class Calibration(Protocol):
 
 
 class ReadingSession(Protocol):
-    """The model's KV cache with a question and the nodes read so far. A context manager."""
+    """A question and the nodes read so far: in a KV cache, or as texts for a server. A context manager."""
+
+    @property
+    def attends(self) -> bool:
+        """Whether it tells what the nodes attend to; it is then an ``AttentiveSession``."""
+        ...
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether P(Yes) is a probability; else it is 1 or 0, as one word says: a server told no log-probabilities."""
+        ...
 
     @property
     def calibration(self) -> Calibration | None:
@@ -130,7 +169,7 @@ class ReadingSession(Protocol):
         ...
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
+        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens, 0 where none is told.
 
         With a ``calibration`` it is relative to what is usual at that distance; else it falls with distance.
 
@@ -168,18 +207,6 @@ class ReadingSession(Protocol):
         """
         ...
 
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """How little each token of a text was to be expected behind another, apart from all that was read.
-
-        Returns:
-            (T, 2) the characters of ``text`` that each token covers, and (T,) its negative log likelihood in nats; 0
-            for a token behind nothing.
-
-        Raises:
-            WindowExceeded: the two do not fit the window.
-        """
-        ...
-
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """The answer in pieces, from what was read; leaves the cache as it was.
 
@@ -193,6 +220,22 @@ class ReadingSession(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+class AttentiveSession(ReadingSession, Protocol):
+    """A session of an ``AttentiveModel``."""
+
+    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
+        """How little each token of a text was to be expected behind another, apart from all that was read.
+
+        Returns:
+            (T, 2) the characters of ``text`` that each token covers, and (T,) its negative log likelihood in nats; 0
+            for a token behind nothing.
+
+        Raises:
+            WindowExceeded: the two do not fit the window.
+        """
+        ...
 
 
 class Embedder(Protocol):

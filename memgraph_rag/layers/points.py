@@ -1,9 +1,9 @@
 """Information points: the summary graph above the segments, weighted by the model's own attention.
 
 Level by level, consecutive nodes are gathered into batches, the model writes one bullet list per batch, each
-bullet becomes a point, and what the model looked at while writing it becomes the weights of its edges. It knows no
-database and no tokenizer. Invariants: the weights of a point's edges sum to 1; whatever the model writes is
-counted, never raised, and never costs a segment.
+bullet becomes a point, and what the model looked at while writing it becomes the weights of its edges; of a model that
+does not tell, the cosines of point and nodes do. It knows no database and no tokenizer. Invariants: the weights of a
+point's edges sum to 1; whatever the model writes is counted, never raised, and never costs a segment.
 
 Source: PECAN / GARLIC, section 3.1; the decisions that the paper leaves open are in ``docs/decisions``.
 """
@@ -18,7 +18,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
+from memgraph_rag.contracts import Embedder, LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
 from memgraph_rag.types import (
     Generation,
@@ -32,7 +32,7 @@ from memgraph_rag.types import (
     make_id,
 )
 
-__all__ = ["PointsLayer", "bullets", "edge_weights", "is_useless_from_here"]
+__all__ = ["SIMILARITY", "PointsLayer", "bullets", "edge_weights", "is_useless_from_here"]
 
 INSTRUCTION = (
     "Below are consecutive pieces of a text, one on each line. Write a list of summary points of what they say. "
@@ -40,6 +40,9 @@ INSTRUCTION = (
     "gather what several pieces say; leave out nothing that matters. Write each point on its own line, beginning "
     'with "* ". Write only the points, without introduction or explanation.'
 )
+
+SIMILARITY = "weights by similarity"
+"""Note of a receipt: how many points have edges weighted by cosine, as the model told no attention."""
 
 _BULLET = re.compile(r"\s*(?:[•‣●◦▪]\s*|(?:[*+·–—-]|\d{1,3}[.)])(?:\s+|$))")
 _BOLD = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")  # not the power in x**2
@@ -108,7 +111,7 @@ class PointsLayer:
             growing = [growth for growth in growths if not growth.finished]
             if not growing:
                 break
-            self._add_level(growing, level, namespace, models.language, progress)
+            self._add_level(growing, level, namespace, models, progress)
         return [
             LayerRows(
                 points=tuple(growth.points),
@@ -124,29 +127,32 @@ class PointsLayer:
         growing: list[_Growth],
         level: int,
         namespace: str,
-        language: LanguageModel,
+        models: Models,
         progress: Progress | None,
     ) -> None:
+        language = models.language
         batches_of_documents = [list(batches(growth.level, language, self._batch_tokens)) for growth in growing]
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
                 progress(f"summarising, level {level}", done, count)
 
-        written = iter(
-            language.generate(
-                [prompt(batch, head=INSTRUCTION) for of_document in batches_of_documents for batch in of_document],
-                max_tokens=output_tokens(language, self._batch_tokens),
-                stop=is_useless_from_here,
-                progress=tell,
-            )
+        generations = language.generate(
+            [prompt(batch, head=INSTRUCTION) for of_document in batches_of_documents for batch in of_document],
+            max_tokens=output_tokens(language, self._batch_tokens),
+            stop=is_useless_from_here,
+            progress=tell,
         )
+        nobody_looked = any(generation.attention is None for generation in generations)
+        written = iter(generations)
         for growth, of_document in zip(growing, batches_of_documents, strict=True):
-            bullets_of_batches = [_take(growth, batch, next(written), self._edge_mass) for batch in of_document]
+            bullets_of_batches = [_take(growth, batch, next(written), self._edge_mass, models) for batch in of_document]
             self._grow(
                 growth, [pair for of_batch in bullets_of_batches for pair in of_batch], level, namespace, language
             )
             growth.finished |= len(of_document) == 1
+            if nobody_looked:
+                growth.notes[SIMILARITY] = len(growth.points)
 
     def _grow(
         self, growth: _Growth, taken: list[tuple[str, _Weights]], level: int, namespace: str, language: LanguageModel
@@ -180,19 +186,24 @@ class PointsLayer:
         growth.level = new or growth.level
 
 
-def _take(growth: _Growth, batch: Batch, generation: Generation, mass: float) -> list[tuple[str, _Weights]]:
+def _take(
+    growth: _Growth, batch: Batch, generation: Generation, mass: float, models: Models
+) -> list[tuple[str, _Weights]]:
     """The text and the weights of each point that was written to one batch."""
     growth.usage += generation.usage
     spans, notes = bullets(generation.text, complete=generation.finish != "length")
     growth.notes.update(notes)
     if not spans:
         growth.notes["batch without a point"] += 1
-    taken = []
-    for start, end in spans:
-        weights = edge_weights(generation, start, end, mass=mass)
-        edges = [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0]
-        taken.append((_BOLD.sub("", generation.text[start:end]), edges))
-    return taken
+    texts = [_BOLD.sub("", generation.text[start:end]) for start, end in spans]
+    if generation.attention is not None:
+        weights_of_points = [edge_weights(generation, *span, mass=mass) for span in spans]
+    else:
+        weights_of_points = _similarity_weights(texts, batch, models.embedder, mass=mass)
+    return [
+        (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
+        for text, weights in zip(texts, weights_of_points, strict=True)
+    ]
 
 
 def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counter[str]]:
@@ -241,9 +252,23 @@ def edge_weights(generation: Generation, start: int, end: int, *, mass: float) -
     Mean over the point's tokens of the attention to each input, divided by its sum; of these the largest up to
     ``mass`` are kept and divided by their sum again. PECAN, section 3.1.
     """
+    assert generation.attention is not None
     inside = (generation.offsets[:, 0] < end) & (generation.offsets[:, 1] > start)
-    attention = generation.attention[inside].astype(np.float64).mean(axis=0)
-    weights = attention / attention.sum()
+    return _largest(generation.attention[inside].astype(np.float64).mean(axis=0), mass)
+
+
+def _similarity_weights(texts: Sequence[str], batch: Batch, embedder: Embedder, *, mass: float) -> list[np.ndarray]:
+    """(S,) weights of each point by its cosines to the batch's nodes; all alike where none is above 0."""
+    if not texts:
+        return []
+    vectors = embedder.embed([*texts, *(as_line(node.text) for node in batch)]).astype(np.float64)
+    cosines = np.maximum(vectors[: len(texts)] @ vectors[len(texts) :].T, 0.0)
+    return [_largest(of_point if of_point.any() else np.ones(len(batch)), mass) for of_point in cosines]
+
+
+def _largest(shares: np.ndarray, mass: float) -> np.ndarray:
+    """The largest of these shares up to ``mass`` of their sum, the others 0; they sum to 1."""
+    weights = shares / shares.sum()
     order = np.argsort(-weights, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
     weights[order[before >= mass]] = 0.0

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, ModelNotFound
+from memgraph_rag.models.address import is_address
 
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration import HeadCalibration
@@ -34,6 +35,7 @@ __all__ = [
     "find_calibration",
     "find_embedder",
     "find_language_model",
+    "find_reader",
     "fingerprint",
 ]
 
@@ -111,11 +113,16 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
         ModelNotFound: no weights under that name.
         ModelError: the packages hold other bytes than they should, or the conversion failed.
     """
+    if is_address(name):
+        raise ModelNotFound(
+            f"Expected a model whose weights are here, got an address. Name one of {', '.join(CATALOGUE)}, a folder, "
+            "or owner/name of a hub."
+        )
     if name == "auto":
         name = _best_installed()
     if name in CATALOGUE:
         return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
-    path = Path(name).expanduser()
+    path = _path(name)
     if path.is_dir():
         return path.name, str(path)
     if path.is_file() and path.suffix == ".gguf":
@@ -128,6 +135,14 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
         "or give a folder, or owner/name of a hub.",
         name=name,
     )
+
+
+def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
+    """As ``find_language_model``; but "auto" is the smallest packaged model that is installed: it only reads."""
+    if name == "auto":
+        installed = [model.name for model in CATALOGUE.values() if model.part_paths() is not None]
+        name = installed[-1] if installed else "auto"
+    return find_language_model(name, cache_dir=cache_dir, progress=progress)
 
 
 def find_calibration(
@@ -221,13 +236,21 @@ def find_embedder(name: str) -> tuple[str, str]:
             'Memory(embedder="sentence-transformers/all-MiniLM-L6-v2").',
             name=name,
         )
-    path = Path(name).expanduser()
+    path = _path(name)
     if path.is_dir():
         return path.name, str(path)
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
         return name, name
     raise ModelNotFound(f"Expected a folder or owner/name of an embedder, got {name!r}.", name=name)
+
+
+def _path(name: str) -> Path:
+    """The file or folder of that name, in whoever's home; as it is written where there is no such home."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)
 
 
 def _best_installed() -> str:

@@ -60,7 +60,7 @@ class Journal:
         with np.load(io.BytesIO(payload), allow_pickle=False) as entry:
             fields = json.loads(str(entry["told"]))
             generation = Generation(
-                fields["text"], entry["offsets"], entry["attention"], fields["finish"], Usage(**fields["usage"])
+                fields["text"], entry["offsets"], entry.get("attention"), fields["finish"], Usage(**fields["usage"])
             )
         with self._lock:
             self._used.add(key)
@@ -70,7 +70,10 @@ class Journal:
         """Write down what was generated."""
         fields = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
         buffer = io.BytesIO()
-        np.savez(buffer, told=json.dumps(fields), offsets=generation.offsets, attention=generation.attention)
+        arrays: dict[str, Any] = {"offsets": generation.offsets}
+        if generation.attention is not None:
+            arrays["attention"] = generation.attention
+        np.savez(buffer, told=json.dumps(fields), **arrays)
         try:
             if not self._is_ready:
                 return

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -35,7 +35,8 @@ from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
-from memgraph_rag.models.tokens import Tokens
+from memgraph_rag.models.tokens import Encoded, Tokens
+from memgraph_rag.models.window import check_window
 from memgraph_rag.types import Generation, Prompt, Usage
 
 __all__ = ["TransformersModel"]
@@ -449,6 +450,37 @@ class TransformersModel:
             row.finish = "stopped" if stop(row.prompt, self.tokens.decode(row.written)) else ""
         if not row.finish:
             row.write(token)
+
+    # ── reading what was written elsewhere ───────────────────────────────────────────────────────────────
+
+    def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
+        """The texts as if this model had written them behind these prompts, with the attention paid to each input.
+
+        Raises:
+            WindowExceeded: a prompt and its text do not fit the window.
+        """
+        rows = [_Row(place, prompt, *self.tokens.prompt(prompt)) for place, prompt in enumerate(prompts)]
+        written = [self.tokens.encode(text) for text in texts]
+        for row, text in zip(rows, written, strict=True):
+            check_window(len(row.ids) + len(text.ids), self.window)
+        beginning = self._common_beginning(rows)
+        return [
+            Generation(text, np.array(tokens.offsets, np.int64).reshape(-1, 2), *self._forced(row, tokens, beginning))
+            for row, text, tokens in zip(rows, texts, written, strict=True)
+        ]
+
+    def _forced(self, row: _Row, text: Encoded, beginning: RowCache) -> tuple[np.ndarray, Literal["end"], Usage]:
+        """(T, S) attention of a text's tokens behind a prompt, from one pass; that the text ends; what it cost."""
+        started = time.perf_counter()
+        past = RowCache(rows=0)
+        past.add_row(beginning)
+        new = [*row.ids[past.lengths[0] :], *text.ids]
+        more = min(-len(new) % _ROUNDED, self.window - len(row.ids) - len(text.ids))
+        meter = AttentionMeter(Spans([row.spans], length=len(row.ids), device=self.device))
+        self.forward([[*new, *[0] * more]], past, meter=meter)
+        measured = meter.mean()[0, len(new) - len(text.ids) : len(new)].cpu().numpy()
+        usage = Usage(len(row.ids) + len(text.ids), 0, 1, time.perf_counter() - started)
+        return measured, "end", usage
 
     def _generation(self, row: _Row) -> Generation:
         text, offsets = self.tokens.decode_with_offsets(row.written)

@@ -6,7 +6,9 @@ the part that never changes comes first, so that its cache can be reused; the no
 
 from __future__ import annotations
 
-__all__ = ["PROBE_NO", "PROBE_YES", "answer_request", "node_line", "question_head"]
+from memgraph_rag.types import Prompt
+
+__all__ = ["PROBE_NO", "PROBE_YES", "answer_request", "node_line", "prompt_text", "question_head"]
 
 PROBE_YES = "Yes"
 PROBE_NO = "No"
@@ -16,6 +18,17 @@ _QUESTION = (
     "Question: {question}\n\n"
     "Information:\n"
 )
+
+
+def prompt_text(prompt: Prompt) -> tuple[str, list[tuple[int, int]]]:
+    """A prompt as one message, and the characters of it that are each input."""
+    text, characters = prompt.instruction + "\n\n", []
+    for line in prompt.inputs:
+        characters.append((len(text), len(text) + len(line)))
+        text += line + "\n"
+    if prompt.task:
+        text += "\n" + prompt.task
+    return text, characters
 
 
 def question_head(question: str) -> tuple[str, tuple[int, int]]:

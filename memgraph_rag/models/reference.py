@@ -25,19 +25,17 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Pre
 from typing_extensions import Self
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import best_dtype, find_device
 from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.sampling import Draw
-from memgraph_rag.models.session import check_request, check_window
 from memgraph_rag.models.tokens import Tokens
+from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
 __all__ = ["PlainModel", "PlainSession"]
-
-_ANSWER_ROOM = 256  # tokens kept free for the answer, as in the fast session
 
 
 class PlainModel:
@@ -116,6 +114,20 @@ class PlainModel:
             report("summarising", done, len(prompts))
         return generations
 
+    def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
+        """The texts as if this model had written them behind these prompts, with the attention paid to each input."""
+        generations: list[Generation] = []
+        for prompt, text in zip(prompts, texts, strict=True):
+            started, (ids, spans), written = time.perf_counter(), self.tokens.prompt(prompt), self.tokens.encode(text)
+            check_window(len(ids) + len(written.ids), self.window)
+            rows = self.attention([*ids, *written.ids])[len(ids) :]
+            columns = [rows[:, start:end].mean(dim=1).numpy() for start, end in spans]
+            measured = np.array(columns, np.float32).reshape(len(spans), len(written.ids)).T
+            usage = Usage(len(ids) + len(written.ids), 0, 1, time.perf_counter() - started)
+            offsets = np.array(written.offsets, np.int64).reshape(-1, 2)
+            generations.append(Generation(text, offsets, measured, "end", usage))
+        return generations
+
     def write(
         self,
         ids: list[int],
@@ -177,6 +189,8 @@ class PlainModel:
 class PlainSession:
     """A reading session that keeps the tokens read, and reads them all again at each step."""
 
+    attends = True
+    is_graded = True
     calibration = None  # the papers know none
 
     def __init__(self, model: PlainModel, question: str) -> None:
@@ -185,14 +199,9 @@ class PlainSession:
         self._p_yes: float | None = None  # of what is read now
         self._ends: list[int] = []  # tokens held before each node that was read ahead
         self._ids, self._question = self._tokens.question(question)
-        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
+        self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage(len(self._ids), 0, 1)
-        if self.tokens_left < 0:
-            tokens = self._question[1] - self._question[0]
-            raise QuestionError(
-                f"Expected a question that fits the model's window of {model.window} tokens, got {tokens} tokens. "
-                "Ask a shorter question, or use a model with a larger window.", tokens=tokens, window=model.window,
-            )  # fmt: skip
+        check_question(self._question[1] - self._question[0], len(self._ids) + self._room, model.window)
 
     @property
     def tokens_left(self) -> int:
@@ -208,11 +217,7 @@ class PlainSession:
         ids, spans = self._tokens.nodes(texts)
         if not ids:
             return np.zeros(0, np.float32)
-        if len(ids) > self.tokens_left:
-            raise WindowExceeded(
-                f"Expected at most {self.tokens_left} more tokens in this session, got {len(ids)}.",
-                tokens=len(ids), window=self._model.window,
-            )  # fmt: skip
+        check_nodes(len(ids), self.tokens_left, self._model.window)
         started, length = time.perf_counter(), len(self._ids)
         self._ids = [*self._ids, *ids]
         to_question = self._model.attention(self._ids)[length:, slice(*self._question)]

@@ -21,21 +21,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import Self
 
-from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache
 from memgraph_rag.models.sampling import Draw
 from memgraph_rag.models.shared_batches import Pass
+from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration import HeadCalibration
     from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["KVSession", "check_request", "check_window"]
-
-_ANSWER_ROOM = 256  # tokens kept free for the answer turn
+__all__ = ["KVSession"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +64,20 @@ class _Reading:
 class KVSession:
     """A reading session on a transformers model. A context manager; leaving it frees the cache."""
 
+    attends = True
+    is_graded = True
+
     def __init__(self, model: TransformersModel, question: str) -> None:
         self._model = model
         self._tokens = model.tokens
         self._text = question
-        self._room = _ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
+        self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self._stages: list[tuple[int, float | None]] = []  # tokens held and P(Yes), after the question and each reading
         self.usage = Usage()
 
         ids, self._question = self._tokens.question(question)
         first, last = self._question
-        if len(ids) + self._room > model.window:
-            raise QuestionError(
-                f"Expected a question that fits the model's window of {model.window} tokens, got {last - first} "
-                "tokens. Ask a shorter question, or use a model with a larger window.",
-                tokens=last - first, window=model.window,
-            )  # fmt: skip
+        check_question(last - first, len(ids) + self._room, model.window)
         started = time.perf_counter()
         self._cache = RowCache(rows=0)
         self._cache.add_row(model.beginning(ids[:first]))
@@ -161,11 +157,7 @@ class KVSession:
         reading = _Reading(AttentionMeter(question, by_head=by_head or self.calibration is not None), [], [])
         encoded = [self._tokens.nodes(group) for group in groups]
         cost = sum(len(ids) for ids, _ in encoded)
-        if cost > self.tokens_left:
-            raise WindowExceeded(
-                f"Expected at most {self.tokens_left} more tokens in this session, got {cost}.",
-                tokens=cost, window=self._model.window,
-            )  # fmt: skip
+        check_nodes(cost, self.tokens_left, self._model.window)
         length, probe = self._cache.get_seq_length(), self._tokens.turns.reply
         packed: list[int] = []
         group_of: list[int] = []
@@ -295,23 +287,6 @@ class KVSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._cache = RowCache()
-
-
-def check_window(tokens: int, window: int) -> None:
-    """Refuse a text that is longer than the window: ``WindowExceeded``."""
-    if tokens > window:
-        raise WindowExceeded(
-            f"Expected at most {window} tokens at once, got {tokens}.", tokens=tokens, window=window
-        )  # fmt: skip
-
-
-def check_request(tokens: int, room: int, window: int) -> None:
-    """Refuse a request behind which nothing could be said any more: ``WindowExceeded``."""
-    if tokens >= room:
-        raise WindowExceeded(
-            f"Expected a request of fewer than {room} tokens in this session, got {tokens}.",
-            tokens=tokens, window=window,
-        )  # fmt: skip
 
 
 def _visible(group_of: Sequence[int], is_node: Sequence[bool]) -> Tensor:

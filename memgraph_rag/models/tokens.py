@@ -116,12 +116,7 @@ class Tokens:
 
     def prompt(self, prompt: Prompt) -> tuple[list[int], list[tuple[int, int]]]:
         """A whole prompt up to where the assistant writes, and the tokens of each input, half open."""
-        text, characters = prompt.instruction + "\n\n", []
-        for line in prompt.inputs:
-            characters.append((len(text), len(text) + len(line)))
-            text += line + "\n"
-        if prompt.task:
-            text += "\n" + prompt.task
+        text, characters = prompts.prompt_text(prompt)
         content = self.encode(text)
         before = len(self.turns.opening)
         spans = [content.span(*span) for span in characters]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, ReadingSession, Search, Strategy
@@ -19,7 +19,18 @@ from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.text.echoes import answered
-from memgraph_rag.types import Answer, AnswerStyle, Budget, Node, Segment, Step, StopReason, Usage
+from memgraph_rag.types import (
+    Answer,
+    AnswerStyle,
+    AnswerWarning,
+    Budget,
+    Node,
+    Segment,
+    Step,
+    StopReason,
+    Usage,
+    WarningKind,
+)
 
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
 
@@ -113,7 +124,10 @@ class Reading:
                 usage=replace(session.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
-                warnings=tuple(warnings_of(written.text, written.citations, evidence)),
+                warnings=(
+                    *warnings_of(written.text, written.citations, evidence),
+                    *_ungraded(session, trace, self._models.language.name),
+                ),
                 short=written.short,
             )
 
@@ -155,6 +169,12 @@ def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
     """What an empty memory says; no model was asked, so none is named."""
     text = f'Namespace {namespace!r} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
     return Answer(question, text, True, StopReason.NOTHING_FOUND, (), (), Usage(), strategy.name, "")
+
+
+def _ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:
+    """That the trace's P(Yes) are words, where they are."""
+    if any(step.p_yes is not None for step in trace) and not session.is_graded:
+        yield AnswerWarning(WarningKind.UNGRADED_YES, model)
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:

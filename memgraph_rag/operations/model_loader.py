@@ -1,7 +1,7 @@
 """The models of one memory: those that were given, else those that the settings name, each found when first needed.
 
-It knows the models room; of the store only which recognizer it was built with. Invariant: nothing heavy is imported or
-loaded before it is asked for.
+It knows the models room; of the store only which recognizer it was built with. Invariants: nothing heavy is imported or
+loaded before it is asked for; an address is asked nothing before it is needed.
 """
 
 from __future__ import annotations
@@ -9,20 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
+from pydantic import SecretStr
+
+from memgraph_rag.contracts import AttentiveModel, Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
 from memgraph_rag.errors import ModelNotFound, SettingsError
+from memgraph_rag.models.address import is_address, parse_address
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.settings import Settings
 
-__all__ = ["FoundModels", "open_embedder"]
+if TYPE_CHECKING:
+    from memgraph_rag.models.endpoint import Endpoint
+    from memgraph_rag.models.endpoint_model import EndpointModel
+
+__all__ = ["FoundModels", "open_embedder", "open_endpoint", "open_endpoint_model"]
 
 
 class FoundModels:
     """``Models`` by settings.
 
     Args:
-        language: a model in place of the one that the settings name; ``embedder`` and ``recognizer`` likewise.
+        language: a model in place of the one that the settings name; so with ``reader``, ``embedder``, ``recognizer``.
         stored_recognizer: tells the one that the namespace was built with; empty where there is none.
         journal: of the model's finished work.
         progress: told of a conversion.
@@ -33,6 +41,7 @@ class FoundModels:
         settings: Settings,
         *,
         language: LanguageModel | None = None,
+        reader: AttentiveModel | None = None,
         embedder: Embedder | None = None,
         recognizer: EntityRecognizer | None = None,
         stored_recognizer: Callable[[], str],
@@ -40,7 +49,9 @@ class FoundModels:
         progress: Progress | None = None,
     ) -> None:
         self._settings = settings
-        self._language = language
+        self._given = language
+        self._reader = reader
+        self._language: LanguageModel | None = None
         self._opening = Lock()
         self._embedder = embedder
         self._recognizer = recognizer
@@ -50,7 +61,7 @@ class FoundModels:
 
     @property
     def language(self) -> LanguageModel:
-        """The language model; its weights load when they are first needed."""
+        """The language model, with its reader where it has one; weights load when they are first needed."""
         with self._opening:  # two threads must not load two
             if self._language is None:
                 self._language = self._open_language()
@@ -99,33 +110,54 @@ class FoundModels:
     def token_counter(self, *, needs_language: bool) -> TokenCounter:
         """The language model's, so that segments do not depend on the layers; where there is none, the embedder's.
 
+        Where a reader is beside it, the reader's: it counts exactly.
+
         The model is looked for now, and opened when tokens are first counted: what is stored already, or cannot be
         read, needs none.
 
         Raises:
             ModelNotFound: there is no language model, and it is needed.
         """
-        if self._language is not None:
-            return self._language.count_tokens
         try:
-            _ = self._found_language
+            _ = self._found_weights
         except ModelNotFound:
             if needs_language:
                 raise
             return self.embedder.count_tokens
         return lambda texts: self.language.count_tokens(texts)
 
-    @cached_property
-    def _found_language(self) -> tuple[str, str]:
-        """Name and folder of the one that the settings name."""
-        from memgraph_rag.models.catalogue import find_language_model
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether the language model is no weights that the settings name: a reader may be beside it."""
+        return self._given is not None or is_address(self._settings.model)
 
+    @cached_property
+    def _found_weights(self) -> tuple[str, str] | None:
+        """Name and folder of the weights that are loaded here: the language model's, or its reader's; None for none."""
         settings = self._settings
-        return find_language_model(settings.model, cache_dir=settings.cache_dir, progress=self._progress)
+        wanted = settings.reader if self._is_elsewhere else settings.model
+        if self._is_elsewhere and (self._reader is not None or wanted == "none"):
+            return None
+        from memgraph_rag.models.catalogue import find_language_model, find_reader
+
+        find = find_reader if self._is_elsewhere else find_language_model
+        return find(wanted, cache_dir=settings.cache_dir, progress=self._progress)
 
     def _open_language(self) -> LanguageModel:
+        weights = self._found_weights  # before what takes seconds to import
+        if not self._is_elsewhere:
+            assert weights is not None
+            return self._open_weights(*weights)
+        pen = self._given or open_endpoint_model(self._settings, self._journal)
+        eye = self._reader or (self._open_weights(*weights) if weights else None)
+        if eye is None:
+            return pen
+        from memgraph_rag.models.pen_and_eye import PenAndEye
+
+        return PenAndEye(pen, eye)
+
+    def _open_weights(self, name: str, folder: str) -> AttentiveModel:
         settings = self._settings
-        name, folder = self._found_language  # before what takes seconds to import
         from memgraph_rag.models.catalogue import find_calibration
         from memgraph_rag.models.language_model import TransformersModel
 
@@ -141,12 +173,47 @@ class FoundModels:
         )
 
 
+def open_endpoint(address: str, settings: Settings) -> Endpoint:
+    """The server and model at an address; nothing is asked of it yet. OpenAI's key goes to OpenAI alone.
+
+    Raises:
+        SettingsError: the address is none.
+        ModelNotFound: the client is not installed.
+        ModelAccessDenied: a key is needed, and there is none.
+    """
+    from memgraph_rag.models.endpoint import Endpoint
+
+    place = parse_address(address)
+    key = settings.openai_api_key if place.is_openai else settings.endpoint_key
+    return Endpoint(
+        place,
+        key=key.get_secret_value if isinstance(key, SecretStr) else key,
+        requests=settings.endpoint_requests,
+        seconds=settings.endpoint_seconds,
+        body=settings.endpoint_body,
+    )
+
+
+def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
+    """The language model at the address that the settings name; raises as ``open_endpoint`` does."""
+    from memgraph_rag.models.endpoint_model import EndpointModel
+
+    endpoint = open_endpoint(settings.model, settings)
+    return EndpointModel(
+        endpoint, window=settings.window, requests=settings.endpoint_requests, journal=journal
+    )  # fmt: skip
+
+
 def open_embedder(wanted: str, settings: Settings) -> Embedder:
-    """The embedder of that name or folder.
+    """The embedder of that name, folder or address.
 
     Raises:
         ModelNotFound: there is none.
     """
+    if is_address(wanted):
+        from memgraph_rag.models.endpoint_embedder import EndpointEmbedder
+
+        return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint_requests)
     from memgraph_rag.models.catalogue import find_embedder
     from memgraph_rag.models.embedder import SentenceEmbedder
 

@@ -12,7 +12,16 @@ from types import TracebackType
 
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore, LanguageModel, Layer, LearningLayer, Progress
+from memgraph_rag.contracts import (
+    AttentiveModel,
+    Embedder,
+    EntityRecognizer,
+    GraphStore,
+    LanguageModel,
+    Layer,
+    LearningLayer,
+    Progress,
+)
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.operations.answer import Reading
@@ -41,6 +50,7 @@ class OpenMemory:
         store: GraphStore | None,
         namespace: str | None,
         language: LanguageModel | None,
+        reader: AttentiveModel | None,
         embedder: Embedder | None,
         recognizer: EntityRecognizer | None,
         progress: Progress | None,
@@ -62,6 +72,7 @@ class OpenMemory:
         self._models = FoundModels(
             self.settings,
             language=language,
+            reader=reader,
             embedder=embedder,
             recognizer=recognizer,
             stored_recognizer=self._store.recognizer,
@@ -77,7 +88,7 @@ class OpenMemory:
 
     @property
     def language_model(self) -> LanguageModel:
-        """The language model; its weights load when they are first needed."""
+        """The language model, with its reader; weights load when they are first needed."""
         return self._models.language
 
     @property

@@ -63,7 +63,13 @@ def as_object(part: T | str | Path | None) -> T | None:
     return None if part is None or isinstance(part, (str, Path)) else part
 
 
-_METHODS = {"store": "write", "model": "generate", "embedder": "embed", "recognizer": "recognize"}  # of each part
+_METHODS = {
+    "store": "write",
+    "model": "generate",
+    "reader": "read_written",
+    "embedder": "embed",
+    "recognizer": "recognize",
+}
 
 
 def check_parts(parts: Mapping[str, object]) -> None:

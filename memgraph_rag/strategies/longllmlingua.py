@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import ReadingContext, ReadingSession
+from memgraph_rag.contracts import AttentiveSession, ReadingContext
+from memgraph_rag.strategies.attention import require_attention
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.types import Segment, Step, StopReason, Vector
 
@@ -49,8 +50,12 @@ class LongLLMLingua:
         self._spread = spread
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``. What is compared is paid for, but not read."""
-        session, most_tokens = context.session, context.budget.max_tokens
+        """One step a segment; see ``Strategy.read``. What is compared is paid for, but not read.
+
+        Raises:
+            StrategyError: the session tells no surprise.
+        """
+        session, most_tokens = require_attention(context.session, self.name), context.budget.max_tokens
         target = min(self._target, session.tokens_left)
         if most_tokens is not None:
             target = min(target, most_tokens)
@@ -101,7 +106,7 @@ def _within(ordered: Sequence[tuple[float, Segment]], tokens: int) -> list[tuple
     return kept
 
 
-def _compressed(text: str, asked: str, share: float, session: ReadingSession) -> str:
+def _compressed(text: str, asked: str, share: float, session: AttentiveSession) -> str:
     """The share of the text's tokens that the question makes most expected, in order."""
     if share >= 1:
         return text

@@ -14,6 +14,7 @@ from heapq import nsmallest
 from typing import Literal
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
+from memgraph_rag.strategies.attention import require_attention
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
@@ -64,8 +65,12 @@ class Pecan:
         self._ahead = ahead
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Read all top-level nodes, then node after node; see ``Strategy.read``."""
-        signals = self._signals(context.session)
+        """Read all top-level nodes, then node after node; see ``Strategy.read``.
+
+        Raises:
+            StrategyError: the session tells no attention.
+        """
+        signals = self._signals(require_attention(context.session, self.name))
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         scope = documents_to_walk(question, context)
         similarity = {

@@ -4,6 +4,8 @@ What can be read next is kept by ``candidates``. It knows graph, search, session
 Invariants: a node is read at most once; the score of an unread node depends only on what was read before and is the
 sum of its sources; with all sources but the entry off, nodes are read in the order in which search found them.
 
+Where the session tells no attention, its source is off, and a relation passes on its cosine alone.
+
 It joins PECAN (points, attention, the stop) and QRMeM (relations, the reason) on the entry that a graph search gives;
 what that means is decided in ``docs/decisions``.
 """
@@ -75,9 +77,11 @@ class Walk:
             most_reasons=self._reasons,
             request=NEXT_SEARCH,
         )
-        is_known = context.session.calibration is not None
         candidates = Candidates(
-            context.graph, _trusted(self._weights, context.session), context.documents, falls_with_distance=not is_known
+            context.graph,
+            _trusted(self._weights, context.session),
+            context.documents,
+            falls_with_distance=context.session.attends and context.session.calibration is None,
         )
 
         def enter(query: str) -> None:
@@ -125,7 +129,7 @@ def _taken(nodes: Sequence[Node], lines: Sequence[str], candidates: Candidates, 
     """Nodes read in one pass; P(Yes) is on the last step."""
     known = [(candidates.sources(node.id), candidates.via(node.id)) for node in nodes]
     attention = session.append(lines).tolist()
-    candidates.read(nodes, attention)
+    candidates.read(nodes, attention if session.attends else [1.0] * len(nodes))
     steps = [
         Step(node, sum(sources.values()), attended, sources=sources, via=via)
         for node, attended, (sources, via) in zip(nodes, attention, known, strict=True)
@@ -139,7 +143,9 @@ def _next_search(p_yes: float, reflection: Reflection) -> str:
 
 
 def _trusted(weights: Weights, session: ReadingSession) -> Weights:
-    """What rests on attention counts as far as the model's attention ranks."""
+    """What rests on attention counts as far as the model's attention ranks; without any, relations stay."""
+    if not session.attends:
+        return replace(weights, attention=0.0)
     trust = session.calibration.attention_weight if session.calibration else 1.0
     return replace(weights, attention=trust * weights.attention, relation=trust * weights.relation)
 

@@ -69,6 +69,7 @@ class FakeLanguageModel:
         window: how many tokens it may hold at once.
         name: what receipts and documents call it.
         calibration: what its sessions say of themselves; it changes none of their numbers.
+        attends: without, it is a ``LanguageModel`` only, as one behind an address: no attention is told.
 
     >>> model = FakeLanguageModel(replies=["* Tom ran."])
     >>> (generation,) = model.generate([Prompt("Summarise.", ("Tom ran home.", "It rained."))], max_tokens=50)
@@ -88,9 +89,11 @@ class FakeLanguageModel:
         window: int = 8192,
         name: str = "fake-language-model",
         calibration: Calibration | None = None,
+        attends: bool = True,
     ) -> None:
         self.name = name
         self.calibration = calibration
+        self.attends = attends
         self.window = window
         self.parameters = 1_000_000
         self._replies = deque(replies)
@@ -136,9 +139,20 @@ class FakeLanguageModel:
             marks = "\n" if schema is None else "]}"
             text, offsets, finish = _written(reply, max_tokens, partial(stop, prompt) if stop else None, marks)
             usage = Usage(prompt_tokens=length, generated_tokens=len(offsets), model_calls=1)
-            generations.append(Generation(text, offsets, _attention(text, offsets, prompt.inputs), finish, usage))
+            attention = _attention(text, offsets, prompt.inputs) if self.attends else None
+            generations.append(Generation(text, offsets, attention, finish, usage))
             if progress is not None:
                 progress("summarising", done, len(prompts))
+        return generations
+
+    def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
+        """See ``AttentiveModel.read_written``: a token looks at the inputs that hold it, whoever wrote it."""
+        generations = []
+        for prompt, text in zip(prompts, texts, strict=True):
+            offsets = np.array([match.span() for match in _WRITTEN_TOKEN.finditer(text)], np.int64).reshape(-1, 2)
+            read = sum(self.count_tokens([prompt.instruction, *prompt.inputs, prompt.task, text]))
+            attention = _attention(text, offsets, prompt.inputs)
+            generations.append(Generation(text, offsets, attention, "end", Usage(read, 0, 1)))
         return generations
 
     def open_session(self, question: str) -> FakeSession:
@@ -161,6 +175,7 @@ class FakeLanguageModel:
             answers=self._answers,
             said=self._said,
             calibration=self.calibration,
+            attends=self.attends,
         )
 
 
@@ -179,6 +194,8 @@ class FakeSession:
     'Ann found a fox.'
     """
 
+    is_graded = True
+
     def __init__(
         self,
         question: str,
@@ -188,8 +205,10 @@ class FakeSession:
         answers: Sequence[str] = (),
         said: Sequence[str] = (),
         calibration: Calibration | None = None,
+        attends: bool = True,
     ) -> None:
         self.calibration = calibration
+        self.attends = attends
         self._question = _content(question)
         self._window = window
         self._yes = deque(yes)
@@ -223,6 +242,8 @@ class FakeSession:
         self._held += cost
         self._costs.append(cost)
         self.usage += Usage(prompt_tokens=cost, model_calls=1)
+        if not self.attends:
+            return np.zeros(len(texts), np.float32)
         shares = [sum(token in self._question for token in of_text) / max(len(of_text), 1) for of_text in tokens]
         return np.array(shares, np.float32) + np.float32(_EPSILON)
 

@@ -175,6 +175,8 @@ class WarningKind(str, Enum):
     """The answer holds a link that stands in no cited sentence."""
     ADDRESSES_MODEL = "addresses_model"
     """A document that was read speaks to a language model: it may be written to steer the answer."""
+    UNGRADED_YES = "ungraded_yes"
+    """P(Yes) in the trace is 1 or 0, as one word said: the model's server tells no log-probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,8 @@ class AnswerWarning:
     """A sign that an answer may not be what its sources say. A hint, found by patterns; its absence proves nothing.
 
     Attributes:
-        quote: the link, or the line of the document.
-        document_key: of the document that addresses a model; empty for a link.
+        quote: the link, the line of the document, or the model's name.
+        document_key: of the document that addresses a model; else empty.
     """
 
     kind: WarningKind
@@ -194,6 +196,8 @@ class AnswerWarning:
         """One sentence for a person."""
         if self.kind is WarningKind.UNSUPPORTED_LINK:
             return f"The link {self.quote} stands in no cited sentence."
+        if self.kind is WarningKind.UNGRADED_YES:
+            return f"{self.quote} says Yes or No without a probability: its server tells no log-probabilities."
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
 

@@ -48,19 +48,20 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What the model wrote to one prompt, and what it looked at while writing.
+    """What the model wrote to one prompt, and what was looked at while it was written.
 
     Attributes:
         text: the decoded output.
-        offsets: (T, 2) int, the characters of ``text`` that each written token covers, half open.
+        offsets: (T, 2) int, the characters of ``text`` that each written token covers, half open; of none where the
+            tokens are not known.
         attention: (T, S) float32; row t is the attention of written token t (as the query), averaged over all
-            layers, heads and the tokens of each of the S inputs. PECAN, section 3.1.
+            layers, heads and the tokens of each of the S inputs. PECAN, section 3.1. None where nobody looked.
         finish: why it ended.
     """
 
     text: str
     offsets: NDArray[np.int64]
-    attention: Matrix
+    attention: Matrix | None
     finish: Literal["end", "stopped", "length"]
     usage: Usage
 

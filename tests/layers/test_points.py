@@ -397,3 +397,23 @@ def test_arbitrary_output_never_raises_and_leaves_a_sound_graph(replies: list[st
         weights[edge.source_id] += edge.weight
     assert weights == pytest.approx({point.id: 1.0 for point in rows.points})
     assert all(point.text.strip() for point in rows.points)
+
+
+def test_without_attention_edges_are_weighted_by_cosine() -> None:
+    below = segments("d", 3)
+    reply = f"* {' '.join(below[1].text.split()[:9])} s2w0.\n* Nothing of it.\n"
+    (rows,) = build(PointsLayer(edge_mass=1.0), FakeLanguageModel([reply], attends=False), ("d", below))
+    weights: dict[str, list[float]] = defaultdict(list)
+    for edge in rows.summarizes:
+        weights[edge.source_id].append(edge.weight)
+    near, nothing = (weights[point.id] for point in rows.points)
+    assert max(near) > 0.4
+    assert sum(near) == pytest.approx(1.0)
+    assert sum(nothing) == pytest.approx(1.0)
+    assert [edge.target_id for edge in rows.summarizes if edge.weight == max(near)] == [below[1].id]
+    assert rows.notes == {"weights by similarity": 2}
+
+
+def test_with_attention_nothing_is_embedded() -> None:
+    (rows,) = build(PointsLayer(), FakeLanguageModel(["* s0w1 s1w1 ran."]), ("d", segments("d", 3)))
+    assert "weights by similarity" not in rows.notes

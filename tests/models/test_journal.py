@@ -161,3 +161,9 @@ def test_a_build_that_was_cut_off_goes_on_where_it_was(small_weights, small, tmp
     finished = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
     monkeypatch.setattr(finished, "_load", lambda: pytest.fail("all is known: no weights are needed"))
     assert [reply.text for reply in finished.generate(PROMPTS, max_tokens=MOST)] == [reply.text for reply in expected]
+
+
+def test_a_generation_that_nobody_looked_at_is_kept(tmp_path):
+    Journal(tmp_path).keep("a", replace(generation("One."), attention=None))
+    kept = Journal(tmp_path).find("a")
+    assert (kept.text, kept.attention) == ("One.", None)

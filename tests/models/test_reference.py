@@ -87,6 +87,30 @@ def test_a_cut_is_told(fast, twin, most):
     assert_same_generations(fast, twin, PROMPTS, most)
 
 
+def test_what_was_written_elsewhere_gets_the_same_attention(fast, twin):
+    texts = ["* Peter ate lettuces — «naïve» 🐇.\n* He ran.", "Ada.", ""]
+    read, expected = fast.read_written(PROMPTS, texts), twin.read_written(PROMPTS, texts)
+    for generation, other, prompt, text in zip(read, expected, PROMPTS, texts, strict=True):
+        assert (generation.text, generation.finish) == (text, "end")
+        assert generation.attention.shape == (len(generation.offsets), len(prompt.inputs))
+        np.testing.assert_array_equal(generation.offsets, other.offsets)
+        np.testing.assert_allclose(generation.attention, other.attention, rtol=1e-4, atol=1e-7)
+        assert replace(generation.usage, seconds=0) == replace(other.usage, seconds=0)
+
+
+def test_reading_what_it_wrote_itself_gives_the_attention_of_writing(fast):
+    written = fast.generate(PROMPTS, max_tokens=MOST)
+    for generation, again in zip(written, fast.read_written(PROMPTS, [each.text for each in written]), strict=True):
+        if np.array_equal(generation.offsets, again.offsets):  # the text may be cut into other tokens
+            np.testing.assert_allclose(generation.attention, again.attention, rtol=1e-4, atol=1e-7)
+
+
+def test_a_text_that_does_not_fit_behind_its_prompt_is_refused(fast, monkeypatch):
+    monkeypatch.setattr(fast, "window", 64)
+    with pytest.raises(WindowExceeded):
+        fast.read_written(PROMPTS[1:2], ["word " * 100])
+
+
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -38,6 +38,7 @@ class World:
     calibration: Known | None = field(default_factory=Known)
     answers: dict[str, list[str]] = field(default_factory=dict)
     named: Sequence[str] = ()
+    attends: bool = True
 
     def __post_init__(self) -> None:
         self.graph = HandMadeGraph(
@@ -50,6 +51,7 @@ class World:
             tokens={node.id: node.tokens for node in self.nodes},
             calibration=self.calibration,
             replies=self.replies,
+            attends=self.attends,
         )
 
     def passes(self, walk: Walk, *, budget: Budget | None = None, documents=None) -> list[tuple[Step, ...]]:
@@ -410,3 +412,15 @@ def test_only_the_documents_asked_for_are_read() -> None:
     world = World(shelf(4), ["s00", "s01", "s02"], relations=[way], mentions={"s00": ["Ann"]},
                   similarity={way.id: 1.0}, attention={"s00": 1.0})  # fmt: skip
     assert ids(world.walk(documents=["d00", "d02"])) == ["s00", "s02"]
+
+
+def test_without_attention_a_relation_passes_on_its_cosine() -> None:
+    near, far = relation("Ann", "Ben", "s03"), relation("Ann", "Cay", "s02")
+    world = World(
+        shelf(4), ["s00"], [], [near, far], {"s00": ["Ann"]}, {near.id: 0.9, far.id: 0.3},
+        calibration=None, attends=False,
+    )  # fmt: skip
+    steps = world.walk(Walk(Weights(similarity=0), start_nodes=1))
+    assert ids(steps) == ["s00", "s03", "s02"]
+    assert [step.sources for step in steps[1:]] == [{"relation": pytest.approx(0.9)}, {"relation": pytest.approx(0.3)}]
+    assert [step.attention for step in steps] == [0.0] * 3

@@ -1,0 +1,35 @@
+"""What a strategy does with a session that tells no attention: it refuses with what to do, or reads without."""
+
+from __future__ import annotations
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.errors import StrategyError
+from memgraph_rag.strategies import STRATEGIES, find_strategy
+
+NEED_ATTENTION = {"pecan", "longllmlingua"} | {name for name in STRATEGIES if name.startswith("pecan_without_")}
+
+
+def context(*, attends: bool) -> ReadingContext:
+    nodes = [segment("s0", "d", index=0), segment("s1", "d", index=1)]
+    return ReadingContext(
+        graph=HandMadeGraph(nodes),
+        search=HandMadeSearch(nodes),
+        session=HandMadeSession(yes=[0.9], attends=attends),
+        embedder=OneVector(),
+    )
+
+
+@pytest.mark.parametrize("name", sorted(NEED_ATTENTION))
+def test_strategy_that_lives_on_attention_refuses_and_says_what_to_do(name: str) -> None:
+    with pytest.raises(StrategyError, match=r'reader="auto".*strategy="walk"') as caught:
+        next(iter(find_strategy(name).read("Where is the fox?", context(attends=False))))
+    assert caught.value.strategy == name
+
+
+@pytest.mark.parametrize("name", ["walk", "top_k", "full_context", "qrmem"])
+def test_strategy_that_can_do_without_reads(name: str) -> None:
+    steps = next(iter(find_strategy(name).read("Where is the fox?", context(attends=False))))
+    assert [step.attention for step in steps] == [0.0] * len(steps)
