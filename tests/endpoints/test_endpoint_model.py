@@ -223,7 +223,7 @@ def test_vectors_come_in_batches_and_have_length_1(proxy, monkeypatch) -> None:
 # ── in a memory ──────────────────────────────────────────────────────────────────────────────────────────────
 
 STORY = "Ann Lee found a red fox in the barn of the old mill. It rained for nine days. " * 3
-LATER = "Tom Poe went to Leeds by train and slept for a week. The mayor bought his horse in May. " * 10
+LATER = "Tom Poe went to Leeds by train and slept for a week. The mayor bought his horse in May. " * 7
 
 
 def open_memory(path: Path, proxy, **options) -> Memory:
