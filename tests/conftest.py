@@ -174,7 +174,7 @@ def pytest_configure(config: pytest.Config) -> None:
 LINE = re.compile(r"[\[-](5\.26|2026)[\]-]|^tests/test_\w+\.py::.*[\[-]neo4j[\]-]")
 """The server that a test needs, in its id; "neo4j" alone, of the fixture ``open_memory``, is the newest."""
 
-LONG = re.compile(r"tests/(test_readme|models/|faults/|layers/)")
+LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/)")
 """Files that work with real weights, or for long on purpose."""
 
 

@@ -55,20 +55,15 @@ def _told(error: Exception, address: Address, said: str) -> ModelError:
             f"Expected an answer from {url}, got silence. Look whether the server works, or raise endpoint_seconds.",
             url=url,
         )
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, ValueError):
+        return ModelUnavailable(f"Expected JSON from {url}, got something that breaks off. Try again.", url=url)
+    if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
         return ModelUnavailable(
-            f"Expected a model's server at {url}, got no connection that holds. Start it, or look at the address.",
-            url=url,
-        )
-    if isinstance(error, openai.APIError):
-        return ModelUnavailable(
-            f"Expected an answer from {url}, got an error in the midst of it: {said}. Try again.",
-            url=url,
-        )
+            f"Expected an answer from {url}, got an error in the midst of it: {said}. Try again.", url=url
+        )  # fmt: skip
     return ModelUnavailable(
-        f"Expected an answer from {url} as JSON, got something that breaks off ({type(error).__name__}). Try again.",
-        url=url,
-    )
+        f"Expected a model's server at {url}, got no connection that holds. Start it, or look at the address.", url=url
+    )  # fmt: skip
 
 
 def _of_status(error: openai.APIStatusError, address: Address, said: str) -> ModelError:

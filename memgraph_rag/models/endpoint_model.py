@@ -6,8 +6,8 @@ is sent; each finished prompt is in the journal before another can fail; texts c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -110,14 +110,7 @@ class EndpointModel:
             self._check_window(prompt, max_tokens)
         known = f"{self.endpoint.address.url} {self.name}"
         keys = [journal_key(known, prompt, max_tokens, stop, schema) for prompt in prompts]
-        written: dict[int, Generation] = {}
-        waiting = []
-        for place, key in enumerate(keys):
-            generation = self._journal.find(key) if self._journal is not None else None
-            if generation is None:
-                waiting.append(place)
-            else:
-                written[place] = generation
+        written = self._journal.find_all(keys) if self._journal is not None else {}
 
         def write(place: int) -> Generation:
             generation = self._written(prompts[place], max_tokens, stop, schema, check)
@@ -127,17 +120,25 @@ class EndpointModel:
 
         report: Progress = progress or (lambda *_: None)
         report("summarising", len(written), len(prompts))
-        with ThreadPoolExecutor(self._requests) as pool:
-            futures = {pool.submit(write, place): place for place in waiting}
-            try:
-                while futures:
-                    done, _ = wait(futures, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        written[futures.pop(future)] = future.result()
-                    report("summarising", len(written), len(prompts))
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)  # what was sent is still waited for, and kept
+        for place, generation in self._all_at_once(write, [n for n in range(len(prompts)) if n not in written]):
+            written[place] = generation
+            report("summarising", len(written), len(prompts))
         return [written[place] for place in range(len(prompts))]
+
+    def _all_at_once(
+        self, write: Callable[[int], Generation], places: Sequence[int]
+    ) -> Iterator[tuple[int, Generation]]:
+        """What is written to each place, as it is finished; after a failure what was sent is waited for, and kept."""
+        pool, waits = ThreadPoolExecutor(self._requests), False
+        try:
+            futures = {pool.submit(write, place): place for place in places}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except Exception:
+            waits = True  # Ctrl-C does not wait
+            raise
+        finally:
+            pool.shutdown(wait=waits, cancel_futures=True)
 
     def _check_window(self, prompt: Prompt, max_tokens: int) -> None:
         most = self.window - max_tokens

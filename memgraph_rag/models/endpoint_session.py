@@ -47,8 +47,10 @@ class EndpointSession:
 
     @property
     def is_graded(self) -> bool:
-        """Whether the server tells the log-probabilities of Yes and No; it is asked once a model."""
-        return self._model.is_graded
+        """Whether each P(Yes) came from log-probabilities; before the first one the model is tried, once."""
+        if not self._verdicts:
+            return self._model.is_graded
+        return all(verdict.is_graded for verdict in self._verdicts.values())
 
     @property
     def tokens_left(self) -> int:

@@ -14,7 +14,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,11 @@ class Journal:
         with self._lock:
             self._used.add(key)
         return generation
+
+    def find_all(self, keys: Sequence[str]) -> dict[int, Generation]:
+        """What is known of what was written, by place among the keys."""
+        generations = ((place, self.find(key)) for place, key in enumerate(keys))
+        return {place: generation for place, generation in generations if generation is not None}
 
     def keep(self, key: str, generation: Generation) -> None:
         """Write down what was generated."""

@@ -295,7 +295,7 @@ class TransformersModel:
             ModelError: the schema is none.
         """
         keys = [self._key(prompt, max_tokens, stop, schema) for prompt in prompts]
-        written = self._found(keys)
+        written = self._journal.find_all(keys) if self._journal is not None else {}
         rows = [
             _Row(place, prompt, *self.tokens.prompt(prompt), form=self._grammars.form(schema) if schema else None)
             for place, prompt in enumerate(prompts)
@@ -326,13 +326,6 @@ class TransformersModel:
         schema: Mapping[str, Any] | None,
     ) -> str:
         return journal_key(f"{self.name} {self._folder} {self.dtype}", prompt, max_tokens, stop, schema)
-
-    def _found(self, keys: Sequence[str]) -> dict[int, Generation]:
-        """By place what an earlier run has written already."""
-        if self._journal is None:
-            return {}
-        generations = ((place, self._journal.find(key)) for place, key in enumerate(keys))
-        return {place: generation for place, generation in generations if generation is not None}
 
     def _written(
         self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None

@@ -223,7 +223,7 @@ def test_vectors_come_in_batches_and_have_length_1(proxy, monkeypatch) -> None:
 # ── in a memory ──────────────────────────────────────────────────────────────────────────────────────────────
 
 STORY = "Ann Lee found a red fox in the barn of the old mill. It rained for nine days. " * 3
-LATER = "Tom Poe went to Leeds by train and slept for a week. The mayor bought his horse in May. " * 10
+LATER = "Tom Poe went to Leeds by train and slept for a week. The mayor bought his horse in May. " * 7
 
 
 def open_memory(path: Path, proxy, **options) -> Memory:
@@ -235,7 +235,7 @@ def open_memory(path: Path, proxy, **options) -> Memory:
 def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.models.endpoint._PAUSES", lambda _: 0.0)
     options = {"layers": ("points",), "cache_dir": no_file.parent / "cache", "endpoint_requests": 1}
-    options["endpoint_body"] = {"max_tokens": 48}
+    options["endpoint_body"] = {"max_tokens": 24}
     with open_memory(no_file, proxy, **options) as memory:
         proxy.faults += [Fault(), Fault(), *[Fault(503)] * 99]
         with pytest.raises(ModelUnavailable):
