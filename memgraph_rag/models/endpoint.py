@@ -43,6 +43,7 @@ _PAUSES = wait_random_exponential(multiplier=0.5, max=20.0)
 _MAY_BE_REFUSED = ("max_tokens", "temperature", "seed", "response_format", "logprobs", "top_logprobs", "stream_options")
 _GUESSED = ("response_format", "logprobs")  # what a refusal is about that does not say
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
+_REASONING = ("reasoning_content", "reasoning")  # fields of what is thought before anything is said
 _FINISHES: Mapping[str, Literal["end", "stopped", "length"]] = {"length": "length", "content_filter": "stopped"}
 
 
@@ -198,9 +199,8 @@ class Endpoint:
                 for choice in (getattr(chunk, "choices", None) or ())[:1]:
                     finish = choice.finish_reason or finish
                     top = top or _first_token(choice)
-                    thought |= bool(getattr(choice.delta, "reasoning_content", None))
-                    thought |= bool(getattr(choice.delta, "reasoning", None))
-                    if piece := choice.delta.content:
+                    thought |= any(getattr(choice.delta, name, None) for name in _REASONING)
+                    if piece := getattr(choice.delta, "content", None):
                         text += piece
                         yield piece
         if finish is None and usage is None:
@@ -273,7 +273,7 @@ class Endpoint:
             data = getattr(answer, "data", None)
             if not isinstance(data, list) or len(data) != len(texts):
                 raise self._wrong_content("no list of as many vectors as texts")
-            in_order = sorted(data, key=lambda item: item.index)
+            in_order = sorted(data, key=lambda item: item.index or 0)  # those of a server that numbers none stay
             return np.array([item.embedding for item in in_order], np.float32)
 
         return self._repeated(send)
@@ -292,7 +292,7 @@ class Endpoint:
                 listed = getattr(page, "data", None)
             if not isinstance(listed, list):
                 raise self._wrong_content("no list of models")
-            return [model.model_dump() for model in listed]
+            return [model.model_dump() for model in listed if hasattr(model, "model_dump")]
 
         return self._repeated(send)
 
@@ -383,7 +383,7 @@ def _refused_fields(error: Any, body: Mapping[str, Any]) -> set[str]:
 
 def _first_token(choice: Any) -> tuple[tuple[str, float], ...]:
     content = getattr(getattr(choice, "logprobs", None), "content", None)
-    return tuple((top.token, top.logprob) for top in content[0].top_logprobs) if content else ()
+    return tuple((top.token, top.logprob) for top in content[0].top_logprobs or ()) if content else ()
 
 
 def _reported(usage: Any, started: float) -> Usage:

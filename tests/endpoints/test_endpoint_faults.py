@@ -45,6 +45,7 @@ def whole(server_port: int) -> Reply:
         Fault(events=0),
         Fault(200, EVENTS, 'data: {"choices": [{"delta": {"con'),
         Fault(200, EVENTS, 'data: {"error": {"message": "the worker died"}}\n\n'),
+        Fault(200, EVENTS, f'data: {{"choices": [{{"delta": null}}]}}\n\n{LAST}'),
         Fault(200, EVENTS, LAST),
     ],
     ids=lambda fault: f"{fault.status}-{fault.events}-{fault.body[:30]}",

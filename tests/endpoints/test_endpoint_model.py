@@ -92,7 +92,9 @@ def test_what_does_not_fit_is_refused_before_it_is_sent(model: EndpointModel, pr
     assert len(proxy.bodies) == 1, "the list alone"
 
 
-@pytest.mark.parametrize("fault", [Fault(404), Fault(200, {}, '{"data": []}')], ids=["no list", "an empty one"])
+@pytest.mark.parametrize(
+    "fault", [Fault(404), Fault(200, {}, '{"data": []}'), Fault(200, {}, '{"data": [7]}')], ids=["none", "empty", "odd"]
+)
 def test_window_is_the_settings_where_the_server_does_not_tell(open_model, proxy, fault: Fault) -> None:
     proxy.faults.append(fault)
     assert open_model(window=3000).window == 3000
