@@ -23,7 +23,7 @@ __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 4
-"""Raised where the same documents and settings give other outcomes: 4, the walk begins with three nodes."""
+"""Raised where the same documents and settings give other outcomes: 4, the walk asks after three nodes."""
 
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks_speaker", "checks_names", "stemming")
 """Settings that an answer follows from, beside the documents as they are stored."""

@@ -35,10 +35,11 @@ class Walk:
         weights: of the sources. Attention and relation, which carries attention too, are multiplied by how far the
             calibration trusts this model's attention; without a calibration they count in full.
         yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
-        yes_needed: reading ends with this many Yes in all; one does not count while nothing that was read holds some
-            name of the question.
-        start_nodes: how many nodes are read before the model is first asked.
+        yes_needed: reading ends with this many Yes in all; one does not count before the start is read, nor while
+            nothing that was read holds some name of the question.
+        start_nodes: how many nodes are the start.
         start_tokens: most tokens of these; half the window where that is less.
+        first_nodes: of the start, read before the model is first asked, so that a certain No can change the others.
         most_segments: read in all; what a second search finds takes the place of what the first found last.
         more_tokens: of what is read after the start, points too; the node with which they are reached is the last.
         reasons: how often the model may be asked what to search for next, where it says No for certain. What that
@@ -53,8 +54,9 @@ class Walk:
         *,
         yes_threshold: float | None = None,
         yes_needed: int = 1,
-        start_nodes: int = 3,
+        start_nodes: int = 5,
         start_tokens: int = START_TOKENS,
+        first_nodes: int = 3,
         most_segments: int = 5,
         more_tokens: int = START_TOKENS // 2,
         reasons: int = 1,
@@ -64,12 +66,13 @@ class Walk:
         self._yes_needed = yes_needed
         self._start_nodes = start_nodes
         self._start_tokens = start_tokens
+        self._first_nodes = first_nodes
         self._most_segments = most_segments
         self._more_tokens = more_tokens
         self._reasons = reasons
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """The best of the entry in one pass, then node after node; see ``Strategy.read``."""
+        """The first of the entry in one pass, then node after node; see ``Strategy.read``."""
         reflection = Reflection(
             context.session,
             yes_threshold=self._yes_threshold,
@@ -93,14 +96,16 @@ class Walk:
         start = self._start(candidates, context.session, context.budget)
         if not start:
             return
-        read = lines.of(start)
-        steps = _taken(start, read, candidates, context.session)
-        segments_left = self._most_segments - sum(not node.level for node in start)
-        tokens_left = self._more_tokens
+        first = start[: self._first_nodes]
+        read = lines.of(first)
+        steps = _taken(first, read, candidates, context.session)
+        segments_left = self._most_segments - sum(not node.level for node in first)
+        tokens_left = self._more_tokens + sum(map(cost, start[self._first_nodes :]))
         while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
-            if all(context.search.names_held(question, read).values()):
+            is_started = candidates.read_so_far >= len(start)
+            if is_started and all(context.search.names_held(question, read).values()):
                 reflection.hear(p_yes)
             reason, limit = "", _limit(segments_left, tokens_left)
             if limit is None and not is_spent(context.budget, candidates.read_so_far, context.session):

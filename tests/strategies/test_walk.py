@@ -278,15 +278,25 @@ def test_segment_that_search_left_out_comes_behind_all_that_it_found() -> None:
 def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:
     hits = [f"s{number:02}" for number in range(9)]
     for yes, read in (([0.9], 3), ([0.1, 0.9], 4), ([0.1, 0.2, 0.51], 5)):
-        steps = World(shelf(9), hits, yes=yes).walk(Walk(reasons=0))
+        steps = World(shelf(9), hits, yes=yes).walk(Walk(start_nodes=3, reasons=0))
         assert len(steps) == read
         assert [step.p_yes for step in steps] == [None] * 2 + yes
         assert [step.stop for step in steps] == [None] * (read - 1) + [StopReason.ANSWERABLE]
 
 
+def test_yes_does_not_count_before_the_start_is_read() -> None:
+    hits = [f"s{number:02}" for number in range(9)]
+    steps = World(shelf(9), hits, yes=[0.9] * 9).walk(Walk(most_segments=ALL))
+    assert [step.p_yes for step in steps] == [None, None, 0.9, 0.9, 0.9]
+    assert steps[-1].stop is StopReason.ANSWERABLE
+    long = World(shelf(9, tokens=300), hits, yes=[0.9] * 9).walk()
+    assert ids(long) == hits[:3], "no more fit the tokens of the start"
+    assert long[-1].stop is StopReason.ANSWERABLE
+
+
 def test_yes_does_not_count_before_all_names_of_the_question_are_read() -> None:
     nodes, hits = [*shelf(4), segment("fox", "d9")], ["s00", "s01", "s02", "fox", "s03"]
-    steps = World(nodes, hits, yes=[0.9, 0.9], named=["fox", "hen"]).walk()
+    steps = World(nodes, hits, yes=[0.9, 0.9], named=["fox", "hen"]).walk(Walk(start_nodes=3))
     assert ids(steps) == hits[:4]
     assert steps[-1].stop is StopReason.ANSWERABLE
     assert ids(World(nodes, hits, yes=[0.9] * 9, named=["fox", "Where"]).walk()) == hits
