@@ -92,7 +92,7 @@ STORY = "Ann Lee found a red fox. It rained. Tom Poe saw the red fox of Ann Lee.
 
 def open_memory(path: Path, **options) -> Memory:
     parts = {"embedder": FakeEmbedder(), "recognizer": FakeRecognizer(), "segment_tokens": 20, "batch_tokens": 512}
-    return Memory(path, **parts, **options)
+    return Memory(path, layers=("entities", "points"), **parts, **options)
 
 
 def test_memory_with_a_reader_reads_by_attention(tmp_path: Path) -> None:
