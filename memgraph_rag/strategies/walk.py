@@ -104,8 +104,8 @@ class Walk:
         while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
-            is_started = candidates.read_so_far >= len(start)
-            if is_started and all(context.search.names_held(question, read).values()):
+            says_yes = p_yes > reflection.yes_threshold and candidates.read_so_far >= len(start)
+            if says_yes and all(context.search.names_held(question, read).values()):
                 reflection.hear(p_yes)
             reason, limit = "", _limit(segments_left, tokens_left)
             if limit is None and not is_spent(context.budget, candidates.read_so_far, context.session):
