@@ -1,0 +1,122 @@
+"""What keeps a memory whole and moves it: embedding anew, examining, repairing, archives, rewriting the file.
+
+It reads no question and builds no layer. Invariant: a call that is interrupted leaves a store that is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memgraph_rag.contracts import Embedder
+from memgraph_rag.operations import archive, archive_import, reembed, repair, telemetry
+from memgraph_rag.operations.model_loader import open_embedder
+from memgraph_rag.operations.open_memory import OpenMemory
+from memgraph_rag.operations.outcomes import Outcomes
+from memgraph_rag.operations.validation import as_object, check_parts, with_known_arguments
+from memgraph_rag.types.inspection import Damage
+from memgraph_rag.types.receipts import Receipt
+
+__all__ = ["MaintainedMemory"]
+
+
+@with_known_arguments
+class MaintainedMemory(OpenMemory):
+    """A memory with its upkeep; ``Memory`` adds documents and questions."""
+
+    def purge(self) -> None:
+        """Rewrite the embedded file so that not a byte of what was forgotten or replaced is left in it.
+
+        ``forget`` takes a document out of everything that can be asked; its bytes stay in the file until others take
+        their place. All namespaces of the file are rewritten; it takes room for a second copy meanwhile. What the file
+        system, backups or the disk itself still hold is beyond this.
+
+        Raises:
+            StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
+        """
+        self._require_writable()
+        with telemetry.span("purge"):
+            self._store.purge()
+            self._journal.clear()
+            reembed.forget_kept(self._reembedding_dir)
+
+    def reembed(self, embedder: str | Path | Embedder) -> int:
+        """Embed everything in the store, in all namespaces, by another embedder, of any dimension; how many documents.
+
+        Searches and questions go on with the old embeddings while the new ones are made; then the store has the new
+        ones at one moment, and this memory embeds with the new embedder. Other memories that are open on the store
+        raise ``SchemaMismatch`` from then on: open them again. After an interruption everything is as it was, and the
+        next call embeds only what is missing. In an embedded file the switch writes the file anew, as ``purge`` does.
+
+        Raises:
+            StoreError: a document is damaged (``repair``), or others write too fast.
+            ModelNotFound: there is no such embedder.
+        """
+        self._require_writable()
+        check_parts({"embedder": embedder})
+        new = as_object(embedder) or open_embedder(str(embedder), self.settings)
+        with telemetry.span("reembed") as event_fields:
+            folder = self._reembedding_dir
+            event_fields["documents"] = reembed.reembed(self._store, new, folder=folder, progress=self._progress)
+            self._models.embedder = new
+            self.__dict__.pop("_reading", None)
+            self._search = self._new_search()
+            self._store.migrate(embedder=new.name, dimension=new.dimension)
+        return event_fields["documents"]
+
+    def examine(self) -> list[Damage]:
+        """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
+
+        Nothing is, where only this library wrote: it is for files that were damaged and databases that others changed.
+        """
+        with telemetry.span("examine") as event_fields:
+            damages = repair.examine(self._store)
+            event_fields["found"] = sum(damage.number for damage in damages)
+        return damages
+
+    def repair(self) -> list[Damage]:
+        """Put right what ``examine`` finds, in one transaction; what was found, with what cannot be mended.
+
+        What belongs to nothing is removed, what can be told from the rest is written again, what has no embedding is
+        embedded. Of a document whose points are broken all points go: ``deepen`` builds them again. A document of which
+        segments are missing cannot be mended: forget it, and add it again.
+        """
+        self._require_writable()
+        with telemetry.span("repair") as event_fields:
+            damages = repair.repair(self._store, self.embedder)
+            event_fields["found"] = sum(damage.number for damage in damages)
+        return damages
+
+    def export_to(self, path: str | Path) -> int:
+        """Write all documents of this namespace, with all that was built of them, into one file; how many.
+
+        JSON Lines, one document at a time in memory. ``import_from`` reads it into any store. Only an archive or an
+        empty file is replaced; a symbolic link is followed.
+
+        Raises:
+            DocumentError: the file cannot be written, or something else is there.
+        """
+        self._process.require()
+        with telemetry.span("export") as event_fields:
+            event_fields["documents"] = archive.export_documents(self._store, Path(path), self.embedder)
+        return event_fields["documents"]
+
+    def import_from(self, path: str | Path) -> Iterator[Receipt]:
+        """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
+
+        The whole file is checked before the first is stored, as ``examine`` would and further; what comes through a
+        pipe is copied into a private file first. Another document of the same key is replaced; one that is stored just
+        so stays as it is (``Action.UNCHANGED``). After an interruption the same call goes through them again.
+
+        Raises:
+            DocumentError: the file is no such file, is cut off or damaged, or holds what ``add`` could not have made.
+            SchemaMismatch: it was written with another embedder.
+        """
+        self._require_writable()
+        receipts = archive_import.import_documents(self._store, Path(path), self.embedder, self.recognizer)
+        return Outcomes("import_from", telemetry.each("import", receipts))
+
+    def stats(self) -> dict[str, Any]:
+        """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
+        return {"counts": dict(self._store.statistics()), "schema": dict(self._store.schema)}
