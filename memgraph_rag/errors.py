@@ -23,6 +23,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── ModelUnavailable     a model's server did not answer, or not to the end (retryable)
     │   ├── ModelAccessDenied    a model's server refused the key
     │   ├── WindowExceeded       more tokens than the model's window holds
+    │   ├── TokenLimitReached    a call has used the tokens that it was given
     │   └── SpanError            a token span is empty or out of range
     ├── LayerError               a layer of the user's own failed, or gave what is none of its rows
     └── StrategyError            no strategy of that name, or it was driven wrongly
@@ -56,6 +57,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "StrategyError",
+    "TokenLimitReached",
     "UnknownArgument",
     "WindowExceeded",
 ]
@@ -163,6 +165,10 @@ class ModelAccessDenied(ModelError):
 
 class WindowExceeded(ModelError):
     """More tokens than the model's window holds."""
+
+
+class TokenLimitReached(ModelError):
+    """A call has read and written as many tokens of the model as it was given; the next one goes on."""
 
 
 class SpanError(ModelError):

@@ -140,7 +140,9 @@ class Memory(MaintainedMemory):
             event_fields |= telemetry.of_receipt(outcome)
         return outcome
 
-    def add_many(self, sources: Iterable[Source] | Path) -> Iterator[Receipt | Failure]:
+    def add_many(
+        self, sources: Iterable[Source] | Path, *, max_tokens: int | None = None
+    ) -> Iterator[Receipt | Failure]:
         """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each. Nothing is
@@ -150,9 +152,12 @@ class Memory(MaintainedMemory):
 
         Args:
             sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.
+            max_tokens: of the language model, read and written, in this call. Once they are reached, what is finished
+                is stored, and each document that needs more is a ``Failure`` with ``TokenLimitReached``; the same call
+                again goes on from there.
 
         Raises:
-            SettingsError: a single text or file came, not several sources.
+            SettingsError: a single text or file came, not several sources; or a limit that is none.
         """
         if isinstance(sources, Path) and names_folder(sources):
             sources = self.folder(sources)
@@ -160,7 +165,8 @@ class Memory(MaintainedMemory):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
         requests = (Request(source) for source in sources)
-        return Outcomes("add_many", telemetry.each("add", self._ingestion(self._layers).add(requests)))
+        ingestion = self._ingestion(self._layers, max_tokens=max_tokens)
+        return Outcomes("add_many", telemetry.each("add", ingestion.add(requests)))
 
     def folder(self, path: Path) -> Folder:
         """The files of a folder and of all below it, as sources for ``add_many``; ``left_out`` says what is none.
@@ -175,7 +181,11 @@ class Memory(MaintainedMemory):
         return Folder(path, without=[Path(store).expanduser()] if is_file else ())
 
     def deepen(
-        self, documents: Sequence[str | Path] | None = None, *, layers: Sequence[str | Layer] | None = None
+        self,
+        documents: Sequence[str | Path] | None = None,
+        *,
+        layers: Sequence[str | Layer] | None = None,
+        max_tokens: int | None = None,
     ) -> Iterator[Receipt | Failure]:
         """Build the layers that documents still lack, telling of each in order.
 
@@ -186,6 +196,7 @@ class Memory(MaintainedMemory):
         Args:
             documents: keys, ids or paths of files; all by default.
             layers: by name or as objects, as for ``Memory``; entities, points and this memory's own by default.
+            max_tokens: as for ``add_many``.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
@@ -195,7 +206,8 @@ class Memory(MaintainedMemory):
         names = layers_to_deepen(self._layers) if layers is None else layers
         chosen = choose_layers(names, self.settings, known=self._layers)
         ids = self._ids(documents)
-        return Outcomes("deepen", telemetry.each("deepen", self._ingestion(chosen).deepen(self._store.documents(ids))))
+        ingestion = self._ingestion(chosen, max_tokens=max_tokens)
+        return Outcomes("deepen", telemetry.each("deepen", ingestion.deepen(self._store.documents(ids))))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -68,13 +68,16 @@ def deepen(
     layers: Annotated[
         str | None, typer.Option(help="Which layers, with commas between; entities and points by default.")
     ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Stop when the model has read and written so many; the same call goes on.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Build the layers that documents still lack. After Ctrl-C what the model has written is not written again."""
     from memgraph_rag.cli.progress import Bars
 
     with Bars() as bars, place.stored(progress=bars) as memory:
-        outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"))
+        outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"), max_tokens=max_tokens)
         results = _told(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:

@@ -20,6 +20,7 @@ from memgraph_rag.cli.doctor import doctor
 from memgraph_rag.cli.evaluate import evaluate
 from memgraph_rag.cli.inspection import documents, questions, search, show, status
 from memgraph_rag.cli.maintenance import export_file, import_file, purge, reembed
+from memgraph_rag.cli.models import models
 from memgraph_rag.cli.options import at_place
 
 __all__ = ["app"]
@@ -64,6 +65,7 @@ for _command in (
     app.command()(at_place(_command))
 for _name, _command in {"export": export_file, "import": import_file}.items():
     app.command(_name)(at_place(_command))
+app.command()(models)
 app.add_typer(
     typer.Typer(cls=_Neo4j, no_args_is_help=True, help="A real Neo4j with Browser on this machine, without Docker."),
     name="neo4j",

@@ -288,11 +288,14 @@ class Endpoint:
 
         def send(deadline: float) -> list[Mapping[str, Any]]:
             with self._slots, self._errors_as_ours():
-                page = self._client.models.list(timeout=self._timeout(deadline))
-                listed = getattr(page, "data", None)
+                # As it came: the client fails on what is no page of models with an error that is none of its own.
+                answer = self._client.models.with_raw_response.list(timeout=self._timeout(deadline)).http_response
+                kind = answer.headers.get("content-type", "")
+                page = answer.json() if "json" in kind else None
+            listed = page.get("data") if isinstance(page, dict) else None
             if not isinstance(listed, list):
-                raise self._wrong_content("no list of models")
-            return [model.model_dump() for model in listed if hasattr(model, "model_dump")]
+                raise self._wrong_content(kind if page is None else "no list of models")
+            return [model for model in listed if isinstance(model, dict)]
 
         return self._repeated(send)
 

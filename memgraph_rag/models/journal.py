@@ -60,7 +60,12 @@ class Journal:
         with np.load(io.BytesIO(payload), allow_pickle=False) as entry:
             fields = json.loads(str(entry["told"]))
             generation = Generation(
-                fields["text"], entry["offsets"], entry.get("attention"), fields["finish"], Usage(**fields["usage"])
+                fields["text"],
+                entry["offsets"],
+                entry.get("attention"),
+                fields["finish"],
+                Usage(**fields["usage"]),
+                was_kept=True,
             )
         with self._lock:
             self._used.add(key)

@@ -78,7 +78,7 @@ class PenAndEye:
             return written
         read = self.eye.read_written(prompts, [generation.text for generation in written])
         return [
-            replace(look, finish=generation.finish, usage=generation.usage + look.usage)
+            replace(look, finish=generation.finish, usage=generation.usage + look.usage, was_kept=generation.was_kept)
             for generation, look in zip(written, read, strict=True)
         ]
 

@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, Progress, TokenCounter
-from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.errors import DocumentError, MemgraphRagError, TokenLimitReached
 from memgraph_rag.operations.graph_building import BuiltDocument, GraphBuilder
 from memgraph_rag.operations.graph_writing import write_documents
 from memgraph_rag.operations.planning import PendingDocument, Plan, Planner
 from memgraph_rag.operations.sources import Item, Loaded, Request, grouped, load_request
+from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.stores import open_place
 from memgraph_rag.types import DocumentRecord, Failure, Receipt
 
@@ -120,12 +121,31 @@ class Ingestion:
         A language model works in the caller's own thread, later: there it can be interrupted.
         """
         pending = [plan for plan in plans if isinstance(plan, PendingDocument)]
-        if any(layer.needs_language for document in pending for layer in document.missing_layers):
+        if any(document.needs_language for document in pending):
             return _Group(plans, partial(self._builder.build, pending))
         return _Group(plans, beside.submit(self._builder.build, pending).result)
 
     def _write(self, group: _Group) -> Iterator[Receipt | Failure]:
-        """Write a group as soon as it is built; each document is stored whole or not at all.
+        """Write a group as soon as it is built; where the limit of tokens is reached, what needs no more of them."""
+        yield from self._write_built(self._within_limit(group))
+
+    def _within_limit(self, group: _Group) -> _Group:
+        """The group without the documents for which there are no tokens left: these have failed."""
+        if not isinstance(self._models, LimitedModels) or not any(plan.needs_language for plan in group.pending):
+            return group
+        try:
+            self._models.limited.require_room()
+        except TokenLimitReached as error:
+            plans = [
+                Failure(plan.record.key, error) if isinstance(plan, PendingDocument) and plan.needs_language else plan
+                for plan in group.plans
+            ]
+            rest = _Group(plans, list[BuiltDocument])
+            return replace(rest, result=partial(self._builder.build, rest.pending))
+        return group
+
+    def _write_built(self, group: _Group) -> Iterator[Receipt | Failure]:
+        """Write a group; each document is stored whole or not at all.
 
         Where building fails, each document is built alone: one of them may be to blame, the others are not.
         """
@@ -138,7 +158,7 @@ class Ingestion:
                 elif len(group.pending) == 1:
                     yield Failure(plan.record.key, error)
                 else:
-                    yield from self._write(_Group([plan], partial(self._builder.build, [plan])))
+                    yield from self._write_built(_Group([plan], partial(self._builder.build, [plan])))
             return
         outcomes = list(write_documents(self._store, built))
         if not any(isinstance(outcome, Failure) for outcome in outcomes):

@@ -28,8 +28,9 @@ from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.ingest import Ingestion
 from memgraph_rag.operations.model_loader import FoundModels
+from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.operations.update_graph import Learning
-from memgraph_rag.operations.validation import check_namespace
+from memgraph_rag.operations.validation import MOST_TOKENS, check_count, check_namespace
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
@@ -131,11 +132,13 @@ class OpenMemory:
             most_bytes=self.settings.search_memory_mib * 2**20,
         )
 
-    def _ingestion(self, layers: Sequence[Layer]) -> Ingestion:
+    def _ingestion(self, layers: Sequence[Layer], *, max_tokens: int | None = None) -> Ingestion:
         self._require_writable()
+        if max_tokens is not None:
+            check_count("max_tokens", max_tokens, most=MOST_TOKENS)
         return Ingestion(
             self._store,
-            self._models,
+            self._models if max_tokens is None else LimitedModels(self._models, max_tokens),
             layers,
             count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,

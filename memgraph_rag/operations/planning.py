@@ -43,6 +43,11 @@ class PendingDocument:
     same_as: tuple[str, ...] = ()
 
     @property
+    def needs_language(self) -> bool:
+        """Whether a language model has to work for it."""
+        return any(layer.needs_language for layer in self.missing_layers)
+
+    @property
     def evidence(self) -> SplitDocument:
         """What layers may see of it: without what the memory said itself."""
         segments = tuple(segment for segment in self.segments if not segment.echo)

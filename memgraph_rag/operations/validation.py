@@ -24,6 +24,7 @@ from memgraph_rag.types import AnswerStyle, Budget
 T = TypeVar("T")
 
 __all__ = [
+    "MOST_TOKENS",
     "as_object",
     "as_text",
     "check_count",
@@ -41,6 +42,7 @@ __all__ = [
 
 _MOST_QUESTION_CHARACTERS = 20_000
 _MOST_COUNT = 1_000_000
+MOST_TOKENS = 1_000_000_000_000
 
 _ELSEWHERE = {
     **dict.fromkeys(("top_k", "limit", "n", "n_results", "num_results", "max_results"), ("k", "max_nodes", "most")),
@@ -82,12 +84,12 @@ def check_parts(parts: Mapping[str, object]) -> None:
             )
 
 
-def check_count(name: str, count: object) -> None:
+def check_count(name: str, count: object, *, most: int = _MOST_COUNT) -> None:
     """How many of something are wanted: at least one, and no more than an engine counts to."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_COUNT:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         shown = repr(count) if not isinstance(count, int) or abs(count) < 10**18 else "a longer one"
         raise SettingsError(
-            f"Expected {name} as a whole number of at least 1 and at most {_MOST_COUNT:,}, got {shown}.", setting=name
+            f"Expected {name} as a whole number of at least 1 and at most {most:,}, got {shown}.", setting=name
         )
 
 

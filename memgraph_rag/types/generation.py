@@ -57,6 +57,7 @@ class Generation:
         attention: (T, S) float32; row t is the attention of written token t (as the query), averaged over all
             layers, heads and the tokens of each of the S inputs. PECAN, section 3.1. None where nobody looked.
         finish: why it ended.
+        was_kept: whether an earlier call had paid for it, and it was only read back.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Generation:
     attention: Matrix | None
     finish: Literal["end", "stopped", "length"]
     usage: Usage
+    was_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
