@@ -6,6 +6,7 @@ questions were read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,14 +14,14 @@ import typer
 
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.models.address import is_address
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.models.calibrate import Plan
-    from memgraph_rag.models.calibration import HeadCalibration
-    from memgraph_rag.models.labelled_questions import LabelledSet
-    from memgraph_rag.models.language_model import TransformersModel
+    from memgraph_rag.models.calibration import HeadCalibration, YesCalibration
+    from memgraph_rag.models.labelled_questions import Cut, LabelledQuestion, LabelledSet
 
 __all__ = ["calibrate"]
 
@@ -48,46 +49,63 @@ def calibrate(
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.models.calibrate import Plan
     from memgraph_rag.models.calibration import write_calibration
-    from memgraph_rag.models.catalogue import calibration_path, find_language_model, fingerprint
-    from memgraph_rag.models.language_model import TransformersModel
 
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
     settings = place.settings()
     plan = Plan(limit=limit, heads=heads, candidates=candidates, cut_tokens=cut, seed=seed)
+    sets = [_labelled(path, documents) for path in questions]
     with Bars() as bars:
-        name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=bars)
-        model = TransformersModel(
-            folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
-        )  # fmt: skip
-        calibration = _measured(model, fingerprint(name, folder), questions, documents, plan, settings, bars)
-    path = out or calibration_path(name, folder, cache_dir=settings.cache_dir)
+        measure = _of_address if is_address(settings.model) else _of_weights
+        calibration, usual = measure(settings, sets, plan, bars)
+    path = out or usual
     write_calibration(calibration, path)
     _show(calibration, path, as_json=as_json)
 
 
-def _measured(
-    model: TransformersModel,
-    known: str,
-    questions: list[Path],
-    documents: Path | None,
-    plan: Plan,
-    settings: Settings,
-    bars: Bars,
-) -> HeadCalibration:
+def _of_weights(
+    settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
+) -> tuple[HeadCalibration, Path]:
+    """What a model's attention and its Yes are worth, and where that is kept."""
     from memgraph_rag.models.calibrate import calibrate, cutter
-    from memgraph_rag.models.catalogue import find_embedder
-    from memgraph_rag.models.embedder import SentenceEmbedder
-    from memgraph_rag.models.labelled_questions import choose_questions
+    from memgraph_rag.models.catalogue import calibration_path, find_language_model, fingerprint
+    from memgraph_rag.models.language_model import TransformersModel
 
-    sets = [_labelled(path, documents) for path in questions]
-    name, folder = find_embedder(settings.embedder)
-    embedder = SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
-    cut = cutter(model, plan.cut_tokens)
-    chosen = [
+    name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=bars)
+    model = TransformersModel(
+        folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
+    )  # fmt: skip
+    known = fingerprint(name, folder)
+    chosen = _chosen(sets, plan, cutter(model, plan.cut_tokens), settings, bars)
+    data = [labelled.name for labelled in sets]
+    calibration = calibrate(model, chosen, plan, fingerprint=known, data=data, progress=bars)
+    return calibration, calibration_path(name, folder, cache_dir=settings.cache_dir)
+
+
+def _of_address(settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars) -> tuple[YesCalibration, Path]:
+    """What the Yes of a model behind an address is worth, and where that is kept."""
+    from memgraph_rag.models.calibrate import calibrate_yes, estimating_cutter
+    from memgraph_rag.models.catalogue import address_fingerprint, yes_calibration_path
+    from memgraph_rag.operations.model_loader import open_endpoint_model
+
+    model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
+    address = model.endpoint.address
+    chosen = _chosen(sets, plan, estimating_cutter(model, plan.cut_tokens), settings, bars)
+    known, data = address_fingerprint(address), [labelled.name for labelled in sets]
+    calibration = calibrate_yes(model, chosen, plan, fingerprint=known, data=data, progress=bars)
+    return calibration, yes_calibration_path(address, cache_dir=settings.cache_dir)
+
+
+def _chosen(
+    sets: Sequence[LabelledSet], plan: Plan, cut: Cut, settings: Settings, bars: Bars
+) -> list[LabelledQuestion]:
+    from memgraph_rag.models.labelled_questions import choose_questions
+    from memgraph_rag.operations.model_loader import open_embedder
+
+    embedder = open_embedder(settings.embedder, settings)
+    return [
         question for labelled in sets for question in choose_questions(labelled, plan, cut, embedder, progress=bars)
     ]
-    return calibrate(model, chosen, plan, fingerprint=known, data=[labelled.name for labelled in sets], progress=bars)
 
 
 def _labelled(path: Path, documents: Path | None) -> LabelledSet:
@@ -108,8 +126,9 @@ def _labelled(path: Path, documents: Path | None) -> LabelledSet:
     return LabelledSet(folder.name, texts, asked)
 
 
-def _show(calibration: HeadCalibration, path: Path, *, as_json: bool) -> None:
+def _show(calibration: HeadCalibration | YesCalibration, path: Path, *, as_json: bool) -> None:
     from memgraph_rag.cli import render
+    from memgraph_rag.models.calibration import HeadCalibration
 
     if as_json:
         json_output.write_json({"file": str(path), **calibration.model_dump(mode="json", exclude={"heads"})})
@@ -119,11 +138,18 @@ def _show(calibration: HeadCalibration, path: Path, *, as_json: bool) -> None:
         for name, figure in calibration.measured.items()
     }
     made = calibration.made
+    of_attention = (
+        [
+            f"Attention of {len(calibration.heads)} heads: AUC {figures['attention_auc']}, recall@5 of "
+            f"{made.candidates} {figures['attention_recall']}; weight {calibration.attention_weight:.2f}",
+            f"Mean of all heads times position: AUC {figures['plain_auc']}, recall@5 {figures['plain_recall']}",
+        ]
+        if isinstance(calibration, HeadCalibration)
+        else []
+    )
     lines = [
         f"{calibration.model}, {made.questions} questions of {', '.join(made.data)}",
-        f"Attention of {len(calibration.heads)} heads: AUC {figures['attention_auc']}, recall@5 of {made.candidates} "
-        f"{figures['attention_recall']}; weight {calibration.attention_weight:.2f}",
-        f"Mean of all heads times position: AUC {figures['plain_auc']}, recall@5 {figures['plain_recall']}",
+        *of_attention,
         f"Yes, {made.asked} questions: AUC {figures['yes_auc']}; threshold {calibration.yes_threshold:.2f}, "
         f"right {figures['yes_accuracy']}",
         f"Written to {path}",

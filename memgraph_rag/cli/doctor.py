@@ -239,7 +239,7 @@ def _calibration(settings: Settings) -> Finding:
         return Finding("calibration", "ok", "turned off")
     is_elsewhere = is_address(settings.model)
     if is_elsewhere and settings.reader == "none":
-        return Finding("calibration", "ok", "none: no weights are here")
+        return _yes_calibration(settings)
     find, wanted = (find_reader, settings.reader) if is_elsewhere else (find_language_model, settings.model)
     name, folder = find(wanted, cache_dir=settings.cache_dir)
     choice_and_path = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
@@ -249,6 +249,20 @@ def _calibration(settings: Settings) -> Finding:
     calibration, path = choice_and_path
     signals = f"attention weight {calibration.attention_weight:.2f}, Yes above {calibration.yes_threshold:.2f}"
     return Finding("calibration", "ok", f"{signals}, from {path}")
+
+
+def _yes_calibration(settings: Settings) -> Finding:
+    """Whether it is known what the Yes of a model behind an address is worth."""
+    from memgraph_rag.models.address import parse_address
+    from memgraph_rag.models.catalogue import find_yes_calibration
+
+    address = parse_address(settings.model)
+    choice_and_path = find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
+    if choice_and_path is None:
+        advice = "its Yes counts above 0.5: memgraph-rag calibrate --questions FOLDER"
+        return Finding("calibration", "ok", f"{address.model} is not calibrated", advice)
+    calibration, path = choice_and_path
+    return Finding("calibration", "ok", f"Yes above {calibration.yes_threshold:.2f}, from {path}")
 
 
 def _crash(settings: Settings) -> Finding | None:

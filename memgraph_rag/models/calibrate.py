@@ -1,4 +1,4 @@
-"""Calibrating a language model: labelled questions are read, and what they tell becomes a ``HeadCalibration``.
+"""Calibrating a language model: labelled questions are read, and what they tell becomes a calibration.
 
 It knows neither files nor how readings are judged (``calibration_fit.py``). Invariant: the same questions and seed
 give the same calibration.
@@ -6,6 +6,8 @@ give the same calibration.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -13,15 +15,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memgraph_rag.contracts import Progress
-from memgraph_rag.models.calibration import HeadCalibration, Origin
-from memgraph_rag.models.calibration_fit import Reading, Verdicts, fit
+from memgraph_rag.contracts import LanguageModel, Progress
+from memgraph_rag.errors import ModelError
+from memgraph_rag.models.calibration import HeadCalibration, Origin, YesCalibration
+from memgraph_rag.models.calibration_fit import Reading, Verdicts, fit, fit_yes
 
 if TYPE_CHECKING:
+    from memgraph_rag.models.endpoint_model import EndpointModel
     from memgraph_rag.models.labelled_questions import LabelledQuestion
     from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["Plan", "calibrate", "cutter", "read_questions"]
+__all__ = ["Plan", "calibrate", "calibrate_yes", "cutter", "estimating_cutter", "read_questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +76,61 @@ def calibrate(
         yes_threshold=fitted.yes_threshold,
         attention_weight=max(0.0, 2 * fitted.measured["attention_auc"].low - 1),
         measured=fitted.measured,
-        made=Origin(
-            data=tuple(data),
-            questions=len(readings),
-            asked=sum(reading.p_yes is not None for reading in readings),
-            candidates=plan.candidates,
-            cut_tokens=plan.cut_tokens,
-            seed=plan.seed,
-            date=datetime.now(timezone.utc).date().isoformat(),
-        ),
+        made=_origin(plan, data, [reading.p_yes for reading in readings]),
         heads=fitted.heads,
+    )
+
+
+def calibrate_yes(
+    model: EndpointModel,
+    questions: Sequence[LabelledQuestion],
+    plan: Plan,
+    *,
+    fingerprint: str,
+    data: Sequence[str],
+    progress: Progress | None = None,
+) -> YesCalibration:
+    """The calibration of a model behind an address: four requests a question.
+
+    Args:
+        fingerprint: of its address.
+        data: names of the files that the questions are from.
+
+    Raises:
+        ModelError: there are too few questions, or the server tells no log-probabilities.
+        ModelUnavailable: the server did not answer.
+    """
+    if not model.is_graded:
+        raise ModelError(
+            f"Expected log-probabilities of Yes and No from {model.endpoint.address.url}, got words alone, for which "
+            'there is no threshold. Use another server, or a reader beside it: reader="auto".',
+            model=model.name,
+        )
+    rng = np.random.default_rng(plan.seed)
+    verdicts: list[Verdicts | None] = []
+    for done, place in enumerate(rng.permutation(len(questions)), 1):
+        verdicts.append(_ask(model, questions[place], rng))
+        if progress is not None:
+            progress("reading questions", done, len(questions))
+    fitted = fit_yes(verdicts, rng)
+    return YesCalibration(
+        model=model.name,
+        fingerprint=fingerprint,
+        yes_threshold=fitted.threshold,
+        measured=fitted.measured,
+        made=_origin(plan, data, verdicts),
+    )
+
+
+def _origin(plan: Plan, data: Sequence[str], verdicts: Sequence[Verdicts | None]) -> Origin:
+    return Origin(
+        data=tuple(data),
+        questions=len(verdicts),
+        asked=sum(verdict is not None for verdict in verdicts),
+        candidates=plan.candidates,
+        cut_tokens=plan.cut_tokens,
+        seed=plan.seed,
+        date=datetime.now(timezone.utc).date().isoformat(),
     )
 
 
@@ -91,6 +140,19 @@ def cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bo
     def cut(text: str) -> tuple[str, bool]:
         encoded = model.tokens.encode(text)
         return (text, True) if len(encoded.ids) <= most else (text[: encoded.offsets[most - 1][1]], False)
+
+    return cut
+
+
+def estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
+    """As ``cutter``, between words, by what a model without a tokenizer here counts."""
+
+    def cut(text: str) -> tuple[str, bool]:
+        if model.count_tokens([text])[0] <= most:
+            return text, True
+        ends = [match.end() for match in re.finditer(r"\S+", text)]
+        fitting = bisect_right(ends, most, key=lambda end: model.count_tokens([text[:end]])[0])
+        return text[: ends[max(fitting, 1) - 1]], False
 
     return cut
 
@@ -115,8 +177,23 @@ def _read(model: TransformersModel, question: LabelledQuestion, rng: np.random.G
         attention, depths = session.read_by_head([texts[place] for place in order])
         among_all = session.probability_of_yes()
     is_gold = order < len(question.gold)
+    verdicts = _verdicts(model, question, among_all, rng) if question.is_whole else None
+    return Reading(attention, depths, is_gold, verdicts)
+
+
+def _ask(model: LanguageModel, question: LabelledQuestion, rng: np.random.Generator) -> Verdicts | None:
+    """What a model says whose attention is not there to be read."""
     if not question.is_whole:
-        return Reading(attention, depths, is_gold, None)
+        return None
+    texts = [*question.gold, *question.others]
+    with model.open_session(question.text) as session:
+        session.append([texts[place] for place in rng.permutation(len(texts))])
+        among_all = session.probability_of_yes()
+    return _verdicts(model, question, among_all, rng)
+
+
+def _verdicts(model: LanguageModel, question: LabelledQuestion, among_all: float, rng: np.random.Generator) -> Verdicts:
+    """P(Yes) after the texts that answer, after as many others, after the former but for one; and after all."""
     gold = [question.gold[place] for place in rng.permutation(len(question.gold))]
     others = [question.others[place] for place in rng.permutation(len(question.others))[: len(gold)]]
     with model.open_session(question.text) as session:
@@ -127,4 +204,4 @@ def _read(model: TransformersModel, question: LabelledQuestion, rng: np.random.G
     with model.open_session(question.text) as session:
         session.append(others)
         instead = session.probability_of_yes()
-    return Reading(attention, depths, is_gold, Verdicts(alone, instead, but_one, among_all))
+    return Verdicts(alone, instead, but_one, among_all)

@@ -7,7 +7,7 @@ is refused; what is read back equals what was written; a file appears whole or n
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ __all__ = [
     "HeadCalibration",
     "Measurement",
     "Origin",
+    "YesCalibration",
     "read_calibration",
     "write_calibration",
 ]
@@ -75,26 +76,15 @@ class Origin(_Part):
     date: str
 
 
-class HeadCalibration(_Part):
-    """Chosen heads of a model with their usual attention by distance, its threshold of Yes, and how well both do.
-
-    Attributes:
-        fingerprint: of the weights; see ``catalogue.fingerprint``.
-        attention_weight: 2 × (lower bound of the AUC of attention) − 1: 0 where it is not certain that attention ranks
-            better than chance, 1 where it always ranks right.
-        measured: on questions that had no part in choosing; "plain" is the mean of all heads times position.
-    """
+class _OfYes(_Part):
+    """The threshold of Yes of a model, and how well it does."""
 
     version: Literal[1] = VERSION
     model: str
     fingerprint: str
-    layers: int = Field(gt=0)
-    heads_per_layer: int = Field(gt=0)
     yes_threshold: Share
-    attention_weight: Share
     measured: dict[str, Measurement]
     made: Origin
-    heads: tuple[Head, ...] = Field(min_length=1)
 
     @property
     def unsupported_below(self) -> float:
@@ -104,6 +94,36 @@ class HeadCalibration(_Part):
         """
         auc = self.measured.get("yes_auc")
         return UNSUPPORTED * self.yes_threshold if auc is not None and auc.low > 0.5 else 0.0
+
+
+class YesCalibration(_OfYes):
+    """What is known of a model behind an address, whose attention nobody sees: its threshold of Yes.
+
+    Attributes:
+        fingerprint: of the address; see ``catalogue.address_fingerprint``.
+        measured: of Yes alone; see ``calibration_fit.YesFit``.
+    """
+
+    @property
+    def attention_weight(self) -> float:
+        """None of its attention is there to be trusted."""
+        return 0.0
+
+
+class HeadCalibration(_OfYes):
+    """Chosen heads of a model with their usual attention by distance, its threshold of Yes, and how well both do.
+
+    Attributes:
+        fingerprint: of the weights; see ``catalogue.fingerprint``.
+        attention_weight: 2 × (lower bound of the AUC of attention) − 1: 0 where it is not certain that attention ranks
+            better than chance, 1 where it always ranks right.
+        measured: on questions that had no part in choosing; "plain" is the mean of all heads times position.
+    """
+
+    layers: int = Field(gt=0)
+    heads_per_layer: int = Field(gt=0)
+    attention_weight: Share
+    heads: tuple[Head, ...] = Field(min_length=1)
 
     def relative(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
         """(n,) mean over the chosen heads of each one's attention divided by what is usual at that depth.
@@ -129,15 +149,18 @@ class HeadCalibration(_Part):
         return (chosen / usual).mean(axis=1).astype(np.float32)
 
 
-def read_calibration(path: Path, *, fingerprint: str) -> HeadCalibration:
-    """The calibration in a file.
+Kind = TypeVar("Kind", HeadCalibration, YesCalibration)
+
+
+def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
+    """The calibration of that kind in a file.
 
     Raises:
-        ModelError: it cannot be read, is of another version, or was made for other weights.
+        ModelError: it cannot be read, is of another version, or was made for another model.
     """
     advice = "Make it again with 'memgraph-rag calibrate', or delete it."
     try:
-        calibration = HeadCalibration.model_validate_json(path.read_bytes())
+        calibration = kind.model_validate_json(path.read_bytes())
     except OSError as error:
         raise ModelError(
             f"Expected a calibration in {path}, got an error: {error}. Name another file.", path=path
@@ -151,14 +174,14 @@ def read_calibration(path: Path, *, fingerprint: str) -> HeadCalibration:
         ) from error
     if calibration.fingerprint != fingerprint:
         raise ModelError(
-            f"Expected a calibration of the weights {fingerprint} in {path}, got one of {calibration.fingerprint} "
+            f"Expected a calibration of the model {fingerprint} in {path}, got one of {calibration.fingerprint} "
             f"({calibration.model}). {advice}",
             path=path, fingerprint=fingerprint,
         )  # fmt: skip
     return calibration
 
 
-def write_calibration(calibration: HeadCalibration, path: Path) -> None:
+def write_calibration(calibration: HeadCalibration | YesCalibration, path: Path) -> None:
     """Write a calibration where it can be read back.
 
     Raises:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.calibration import DEPTH, Head, Measurement
 
-__all__ = ["TOP", "Fit", "Reading", "Verdicts", "fit"]
+__all__ = ["TOP", "Fit", "Reading", "Verdicts", "YesFit", "fit", "fit_yes"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -63,13 +63,27 @@ class Fit:
 
     Attributes:
         heads: those that rank best, best first.
-        yes_threshold: separates best the texts that answer from as many others; 0.5 where the AUC of that is not
-            certain to be better than chance.
-        measured: by these names:
+        yes_threshold: see ``YesFit``.
+        measured: those of ``YesFit``, and by these names:
             ``attention_auc``, how often a node that answers is above one that does not, by heads chosen elsewhere;
             ``attention_recall``, share of the answering nodes among the first ``TOP``, likewise;
             ``plain_auc``, ``plain_recall``, the same by the mean of all heads times position;
-            ``auc_gain``, ``recall_gain``, of the chosen heads over that, question by question;
+            ``auc_gain``, ``recall_gain``, of the chosen heads over that, question by question.
+    """
+
+    heads: tuple[Head, ...]
+    yes_threshold: float
+    measured: dict[str, Measurement]
+
+
+@dataclass(frozen=True, slots=True)
+class YesFit:
+    """What P(Yes) says about whether what was read is enough.
+
+    Attributes:
+        threshold: separates best the texts that answer from as many others; 0.5 where the AUC of that is not certain to
+            be better than chance.
+        measured: by these names:
             ``yes_auc``, how often P(Yes) after what answers a question is above P(Yes) after as many other texts of
             this or of another question;
             ``yes_accuracy``, balanced accuracy of the threshold on the questions that gave it;
@@ -77,8 +91,7 @@ class Fit:
             against the others: these two differ in length too.
     """
 
-    heads: tuple[Head, ...]
-    yes_threshold: float
+    threshold: float
     measured: dict[str, Measurement]
 
 
@@ -109,16 +122,13 @@ def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
         held_out[tried] = (flat[tried][..., chosen] / _usual(depths[tried], levels, slopes)).mean(axis=2)
     plain = flat.mean(axis=2) * np.arange(2, nodes + 2)
     best = _best_heads(flat, depths, is_gold, heads)
-    verdicts = _verdicts(readings)
-    enough, lacking = verdicts.gold, verdicts.others
-    yes_auc = _yes_auc(enough, lacking, rng)
-    threshold = _best_threshold(enough, lacking) if yes_auc.low > _CHANCE else _CHANCE
+    yes = fit_yes([reading.p_yes for reading in readings], rng)
     return Fit(
         heads=tuple(
             Head(layer=at // of_layer, head=at % of_layer, level=level, slope=slope)
             for at, level, slope in zip(*(array.tolist() for array in best), strict=True)
         ),
-        yes_threshold=threshold,
+        yes_threshold=yes.threshold,
         measured={
             "attention_auc": _measured(by_heads := _auc(held_out[..., None], is_gold)[:, 0], rng),
             "attention_recall": _measured(recall := _recall(held_out, is_gold), rng),
@@ -126,10 +136,28 @@ def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
             "plain_recall": _measured(recall_of_all := _recall(plain, is_gold), rng),
             "auc_gain": _measured(by_heads - by_all, rng),
             "recall_gain": _measured(recall - recall_of_all, rng),
+            **yes.measured,
+        },
+    )
+
+
+def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> YesFit:
+    """The threshold of Yes, and how well it does; None is a question that was not asked.
+
+    Raises:
+        ModelError: too few questions were asked.
+    """
+    columns = _columns(verdicts)
+    enough, lacking = columns.gold, columns.others
+    yes_auc = _yes_auc(enough, lacking, rng)
+    threshold = _best_threshold(enough, lacking) if yes_auc.low > _CHANCE else _CHANCE
+    return YesFit(
+        threshold,
+        {
             "yes_auc": yes_auc,
             "yes_accuracy": _measured(_right(enough, lacking, threshold), rng),
-            "yes_auc_but_one": _yes_auc(enough, verdicts.but_one, rng),
-            "yes_auc_among_all": _yes_auc(verdicts.among_all, lacking, rng),
+            "yes_auc_but_one": _yes_auc(enough, columns.but_one, rng),
+            "yes_auc_among_all": _yes_auc(columns.among_all, lacking, rng),
         },
     )
 
@@ -197,13 +225,13 @@ class _Columns(NamedTuple):
     among_all: Array
 
 
-def _verdicts(readings: Sequence[Reading]) -> _Columns:
+def _columns(verdicts: Sequence[Verdicts | None]) -> _Columns:
     """Those of the questions that were asked."""
-    asked = [reading.p_yes for reading in readings if reading.p_yes is not None]
+    asked = [verdict for verdict in verdicts if verdict is not None]
     if len(asked) < _FEWEST:
         raise ModelError(
             f"Expected at least {_FEWEST} questions whose answering documents are no longer than --cut, "
-            f"got {len(asked)} of {len(readings)}. Give a larger --cut, or more questions.",
+            f"got {len(asked)} of {len(verdicts)}. Give a larger --cut, or more questions.",
             questions=len(asked),
         )
     return _Columns(*np.array(asked).T)

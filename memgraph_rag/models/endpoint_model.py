@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from memgraph_rag.models.token_estimate import estimated_tokens
 from memgraph_rag.models.yes_no import TOP, WORD_TOKENS, verdict
 from memgraph_rag.types import Generation, Prompt
 
+if TYPE_CHECKING:
+    from memgraph_rag.models.calibration import YesCalibration
+
 __all__ = ["EndpointModel"]
 
 _AROUND = 32  # tokens of the chat template
@@ -38,6 +41,7 @@ class EndpointModel:
     Args:
         window: the largest number of tokens of a prompt and its reply; the server's own limit where it tells a smaller.
         requests: prompts that are sent at a time.
+        calibration: what is known of its Yes.
         journal: keeps what ``generate`` has finished; its owner clears it.
     """
 
@@ -45,10 +49,17 @@ class EndpointModel:
     """How many weights it has; a server does not tell."""
 
     def __init__(
-        self, endpoint: Endpoint, *, window: int = 8192, requests: int = 8, journal: Journal | None = None
+        self,
+        endpoint: Endpoint,
+        *,
+        window: int = 8192,
+        requests: int = 8,
+        calibration: YesCalibration | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.name = endpoint.address.model
+        self.calibration = calibration
         self._window = window
         self._requests = requests
         self._journal = journal

@@ -22,6 +22,7 @@ from memgraph_rag.models.yes_no import TOP, WORD_TOKENS, Verdict, verdict
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
+    from memgraph_rag.models.calibration import YesCalibration
     from memgraph_rag.models.endpoint_model import EndpointModel
 
 __all__ = ["EndpointSession"]
@@ -33,7 +34,6 @@ class EndpointSession:
     """A reading session on a model behind an address. A context manager."""
 
     attends = False
-    calibration = None
 
     def __init__(self, model: EndpointModel, question: str) -> None:
         self._model = model
@@ -44,6 +44,11 @@ class EndpointSession:
         self._room = ANSWER_ROOM + _AROUND + estimated_tokens(prompts.answer_request(question))
         self.usage = Usage()
         check_question(estimated_tokens(question), self._costs[0] + self._room, model.window)
+
+    @property
+    def calibration(self) -> YesCalibration | None:
+        """What is known of the model's Yes."""
+        return self._model.calibration
 
     @property
     def is_graded(self) -> bool:

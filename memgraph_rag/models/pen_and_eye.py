@@ -96,8 +96,8 @@ class PenAndEye:
 
 
 @dataclass(frozen=True, slots=True)
-class _EyeOnly:
-    """The eye's calibration where the pen says Yes: how far to trust attention; of that Yes nothing is known."""
+class _OfBoth:
+    """How far to trust the eye's attention, and the pen's Yes as far as it is known."""
 
     attention_weight: float
     yes_threshold: float = UNCALIBRATED_YES
@@ -122,9 +122,13 @@ class PenAndEyeSession:
 
     @property
     def calibration(self) -> Calibration | None:
-        """The eye's; where the pen says Yes, of attention alone."""
-        known = self._eye.calibration
-        return known if known is None or self._says_yes is self._eye else _EyeOnly(known.attention_weight)
+        """The eye's of attention, and that of the one who says Yes."""
+        of_eye, of_pen = self._eye.calibration, self._pen.calibration
+        if self._says_yes is self._eye or of_eye is None:
+            return of_eye
+        if of_pen is None:
+            return _OfBoth(of_eye.attention_weight)
+        return _OfBoth(of_eye.attention_weight, of_pen.yes_threshold, of_pen.unsupported_below)
 
     @property
     def usage(self) -> Usage:

@@ -196,12 +196,20 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
 
 def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
     """The language model at the address that the settings name; raises as ``open_endpoint`` does."""
+    from memgraph_rag.models.catalogue import find_yes_calibration
     from memgraph_rag.models.endpoint_model import EndpointModel
 
     endpoint = open_endpoint(settings.model, settings)
+    # A file is the reader's where there is one.
+    choice = settings.calibration if settings.reader == "none" or settings.calibration == "none" else "auto"
+    found = find_yes_calibration(endpoint.address, cache_dir=settings.cache_dir, choice=choice)
     return EndpointModel(
-        endpoint, window=settings.window, requests=settings.endpoint_requests, journal=journal
-    )  # fmt: skip
+        endpoint,
+        window=settings.window,
+        requests=settings.endpoint_requests,
+        calibration=found[0] if found else None,
+        journal=journal,
+    )
 
 
 def open_embedder(wanted: str, settings: Settings) -> Embedder:

@@ -210,7 +210,7 @@ def test_a_model_is_calibrated_from_questions(tiny, tmp_path) -> None:
     assert (made.made.questions, made.made.asked, made.made.data) == (10, 10, ("rabbits",))
     assert reports[-1] == ("reading questions", 10, 10)
     write_calibration(made, tmp_path / "a" / "b.json")
-    assert read_calibration(tmp_path / "a" / "b.json", fingerprint="0123456789ab") == made
+    assert read_calibration(tmp_path / "a" / "b.json", HeadCalibration, fingerprint="0123456789ab") == made
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.json"]
 
 
@@ -288,20 +288,20 @@ def test_too_few_documents_are_refused() -> None:
             "version 1 in .*, got another .version",
         ),
         (calibration().model_dump_json().replace('"yes_threshold":0.75', '"yes_threshold":75'), "yes_threshold"),
-        (calibration(fingerprint="ba9876543210").model_dump_json(), "of the weights 0123456789ab .* got one of ba98"),
+        (calibration(fingerprint="ba9876543210").model_dump_json(), "of the model 0123456789ab .* got one of ba98"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused_with_what_to_do(tmp_path, text: str, expected: str) -> None:
     path = tmp_path / "calibration.json"
     path.write_text(text, "utf-8")
     with pytest.raises(ModelError, match=expected) as refused:
-        read_calibration(path, fingerprint="0123456789ab")
+        read_calibration(path, HeadCalibration, fingerprint="0123456789ab")
     assert "memgraph-rag calibrate" in str(refused.value)
 
 
 def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path) -> None:
     with pytest.raises(ModelError, match="Expected a calibration in"):
-        read_calibration(tmp_path / "none.json", fingerprint="")
+        read_calibration(tmp_path / "none.json", HeadCalibration, fingerprint="")
     (tmp_path / "file").touch()
     with pytest.raises(ModelError, match="a file that can be written"):
         write_calibration(calibration(), tmp_path / "file" / "calibration.json")
@@ -329,7 +329,7 @@ def test_where_a_calibration_is_found(folder, tmp_path, monkeypatch) -> None:
     assert find("none") is None
     assert find(str(made)) == (calibration(fingerprint=known), made)
     write_calibration(calibration(), beside)
-    with pytest.raises(ModelError, match=f"of the weights {known}"):
+    with pytest.raises(ModelError, match=f"of the model {known}"):
         find()
     with pytest.raises(ModelError, match="Expected a calibration in"):
         find(str(tmp_path / "none.json"))
