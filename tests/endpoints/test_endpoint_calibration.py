@@ -17,14 +17,15 @@ from memgraph_rag.settings import Settings
 KEY = "a-key-that-nobody-may-see"
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Emil", "Finn", "Gina", "Hugo", "Ida", "Jim")
 THINGS = ("fox", "boat", "lamp", "goat", "ring", "coat", "drum", "kite", "sled", "vase")
+FINDS = dict(zip(NAMES, THINGS, strict=True))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "finds"
     folder.mkdir()
-    docs = [{"doc_id": name, "text": f"{name} found a {thing}."} for name, thing in zip(NAMES, THINGS, strict=True)]
-    asked = [{"question": f"Who found a {thing}?", "evidence_doc_ids": [name]} for name, thing in zip(NAMES, THINGS)]
+    docs = [{"doc_id": name, "text": f"{name} found a {thing}."} for name, thing in FINDS.items()]
+    asked = [{"question": f"Who found a {thing}?", "evidence_doc_ids": [name]} for name, thing in FINDS.items()]
     for name, rows in (("docs", docs), ("questions", asked)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return folder
