@@ -7,8 +7,8 @@ asked for once; a text that the server refuses as too long is an error, it is no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from multiprocessing.pool import ThreadPool
 
 import numpy as np
 
@@ -52,8 +52,8 @@ class EndpointEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         batches = [[text or " " for text in texts[at : at + _TEXTS]] for at in range(0, len(texts), _TEXTS)]
-        with ThreadPoolExecutor(self._requests) as pool:
-            vectors = np.concatenate(list(pool.map(self._endpoint.embed, batches)))
+        with ThreadPool(min(self._requests, len(batches))) as pool:  # whose threads are not waited for after Ctrl-C
+            vectors = np.concatenate(pool.map(self._endpoint.embed, batches))
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

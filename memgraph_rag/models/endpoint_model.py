@@ -7,9 +7,10 @@ is sent; each finished prompt is in the journal before another can fail; texts c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from functools import cached_property, partial
+from multiprocessing.pool import ThreadPool
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,17 +140,26 @@ class EndpointModel:
     def _all_at_once(
         self, write: Callable[[int], Generation], places: Sequence[int]
     ) -> Iterator[tuple[int, Generation]]:
-        """What is written to each place, as it is finished; after a failure what was sent is waited for, and kept."""
-        pool, waits = ThreadPoolExecutor(self._requests), False
+        """What is written to each place, as it is finished; after a failure what was sent is waited for, and kept.
+
+        After Ctrl-C nothing is waited for: the pool's threads are daemons, as those of ``concurrent.futures`` are not.
+        """
+        pool, has_failed = ThreadPool(self._requests), Event()
+
+        def write_next(place: int) -> tuple[int, Generation] | None:
+            return None if has_failed.is_set() else (place, write(place))
+
         try:
-            futures = {pool.submit(write, place): place for place in places}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
+            for written in pool.imap_unordered(write_next, places):
+                if written is not None:
+                    yield written
         except Exception:
-            waits = True  # Ctrl-C does not wait
+            has_failed.set()
+            pool.close()
+            pool.join()
             raise
         finally:
-            pool.shutdown(wait=waits, cancel_futures=True)
+            pool.terminate()
 
     def _check_window(self, prompt: Prompt, max_tokens: int) -> None:
         most = self.window - max_tokens

@@ -29,26 +29,26 @@ class Verdict:
 
     Attributes:
         p_yes: P(Yes) / (P(Yes) + P(No)) over all spellings that are listed; 1 or 0 where only a word was said.
-        low, high: between which it lies, whatever spelling is not listed.
+        missing: of Yes and No with all that is not listed, the share of the latter: so far P(Yes) may be off at most.
         is_graded: whether it comes from probabilities.
     """
 
     p_yes: float
-    low: float
-    high: float
+    missing: float
     is_graded: bool
 
 
 def verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
     """Of a reply and the log-probabilities of its first token.
 
-    Where more is missing than is listed of Yes and No together, the word counts.
+    Where more is missing than is listed of Yes and No together, the word counts. In 20 listed tokens so little is
+    missing that no server is asked for the two by their ids (``docs/decisions/models.md``).
 
     >>> said = verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
-    >>> round(said.p_yes, 3), round(said.low, 3), round(said.high, 3)
-    (0.685, 0.656, 0.699)
+    >>> round(said.p_yes, 3), round(said.missing, 3)
+    (0.685, 0.042)
     >>> verdict("No.", [])
-    Verdict(p_yes=0.0, low=0.0, high=1.0, is_graded=False)
+    Verdict(p_yes=0.0, missing=1.0, is_graded=False)
     """
     yes = no = others = 0.0
     for token, log_probability in top:
@@ -62,6 +62,6 @@ def verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
     missing = max(1.0 - yes - no - others, 0.0)
     if yes + no <= missing:
         word = _WORD.search(text)
-        return Verdict(float(word is not None and word[0].casefold() == PROBE_YES.casefold()), 0.0, 1.0, False)
-    whole = yes + no + missing
-    return Verdict(yes / (yes + no), yes / whole, (yes + missing) / whole, True)
+        said_yes = word is not None and word[0].casefold() == PROBE_YES.casefold()
+        return Verdict(float(said_yes), 1.0, is_graded=False)
+    return Verdict(yes / (yes + no), missing / (yes + no + missing), is_graded=True)
