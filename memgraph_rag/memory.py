@@ -25,7 +25,7 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import kept_questions, neighbourhood, reembed, telemetry, validation
 from memgraph_rag.operations.asynchronous import awaited, iterated
-from memgraph_rag.operations.document_lookup import find_documents, matching_metadata
+from memgraph_rag.operations.document_lookup import checked_names, find_documents, matching_metadata
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.outcomes import Outcomes
@@ -333,9 +333,18 @@ class Memory(MaintainedMemory):
         """The segment or information point of that id; None where there is none."""
         return next(iter(self._store.nodes([node_id])), None) if validation.may_name(node_id) else None
 
-    def documents(self) -> list[DocumentRecord]:
-        """All documents of this namespace, by key."""
-        return self._store.documents()
+    def documents(self, documents: Sequence[str | Path] | None = None) -> list[DocumentRecord]:
+        """All documents of this namespace, by key.
+
+        Args:
+            documents: only these, in this order: keys, ids or paths of files.
+
+        Raises:
+            DocumentNotFound: one of them is not in this memory.
+        """
+        if documents is None:
+            return self._store.documents()
+        return find_documents(self._store, checked_names(documents))
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.
