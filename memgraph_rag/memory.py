@@ -346,6 +346,18 @@ class Memory(MaintainedMemory):
             return self._store.documents()
         return find_documents(self._store, checked_names(documents))
 
+    def text(self, document: str | Path) -> str:
+        """The whole text of a document, of which segments and citations are spans.
+
+        Args:
+            document: its key or id, or any path of the file that it was read from.
+
+        Raises:
+            DocumentNotFound: there is none, or the path is that of several documents.
+        """
+        record = find_documents(self._store, [document])[0]
+        return "".join(segment.text for segment in self._store.segments_of(record.id))
+
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.
 

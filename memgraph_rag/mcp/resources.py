@@ -30,7 +30,6 @@ __all__ = ["add_resources", "listed"]
 T = TypeVar("T")
 
 _LISTED = 100  # documents, and kept questions, that a client is told of by address; the newest
-_WHOLE = 1_000_000  # segments of a document that is read
 _JSON = "application/json"
 
 
@@ -108,11 +107,7 @@ def _questions(server: MCPServer[Services]) -> Callable[[], str]:
 
 
 def _document(name: str, call: Call) -> str:
-    """The segments tile the text."""
-    memory = call.request_context.lifespan_context.memory
-    return _read(
-        lambda: "".join(segment.text for segment in memory.around(name, kind="document", most=_WHOLE).passages)
-    )
+    return _read(lambda: call.request_context.lifespan_context.memory.text(name))
 
 
 def _question(name: str, call: Call) -> str:

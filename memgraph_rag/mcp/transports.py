@@ -129,8 +129,9 @@ def _namespace_of_token() -> str:
 
 
 def _open_ahead(memories: Memories, namespace: str) -> None:
+    """Open the memory and load what a search needs, so that the first call does not wait for it."""
     with suppress(MemgraphRagError):  # the first call says what is wrong
-        memories.get(namespace)
+        memories.get(namespace).search(namespace, k=1)
 
 
 def _listen(port: int) -> socket.socket:
