@@ -16,7 +16,8 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, InputRequiredResult
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from mcp.types import Resource as ListedResource
 from typing_extensions import override
 
@@ -81,6 +82,18 @@ class MemoryServer(MCPServer[Services]):
         except ToolError as error:
             # Not the SDK's text: it begins with "Error executing tool", and of our errors it holds nothing more.
             raise ToolError(explain_tool_error(name, error)) from error
+
+    @override
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Services, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        known = [prompt.name for prompt in await self.list_prompts()]
+        if name not in known:
+            raise MCPError(code=INVALID_PARAMS, message=explain_unknown("a prompt", name, known))
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(code=INVALID_PARAMS, message=f"{error}. The prompt {name} wants a question.") from error
 
     @override
     async def list_resources(self) -> list[ListedResource]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from agents import in_loop
+from mcp import MCPError
 from memories import FOX
 
 from memgraph_rag import Memory
@@ -64,6 +65,15 @@ async def test_wrong_arguments_are_told_so_that_a_model_can_act(connect, memory)
             assert "Traceback" not in text
             assert len(text) < 1_200
         assert (await agent("status"))["documents"] == 1
+
+
+@in_loop
+async def test_prompt_that_is_none_or_lacks_its_question_is_told(connect) -> None:
+    async with connect() as agent:
+        with pytest.raises(MCPError, match="Expected a prompt out of answer_from_memory, got 'poem'"):
+            await agent.client.get_prompt("poem")
+        with pytest.raises(MCPError, match="question"):
+            await agent.client.get_prompt("answer_from_memory")
 
 
 @IN_ONE_ERA
