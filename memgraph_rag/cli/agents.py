@@ -6,6 +6,8 @@ protocol is written to standard output; a token is printed once, by the command 
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -22,6 +24,7 @@ from memgraph_rag.cli.sanitize import label as shown
 if TYPE_CHECKING:
     from memgraph_rag import Memory
     from memgraph_rag.contracts import Embedder, LanguageModel
+    from memgraph_rag.mcp.memories import Memories
 
 __all__ = ["app"]
 
@@ -61,6 +64,7 @@ def serve(
 
     at_once, later = _split(layers_given(layers).get("layers"))
     memories = Memories(_Openings(place, at_once, shares=http), later=later)
+    restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))
     try:
         if http:
             serve_http(memories, TokenFolder(tokens), port=port, allowed_hosts=allow_host or (), ready=_show_address)
@@ -68,6 +72,7 @@ def serve(
             serve_stdio(memories, settings.namespace)
     finally:
         memories.close()
+        signal.signal(signal.SIGTERM, restore)
 
 
 app.callback(invoke_without_command=True)(at_place(serve))
@@ -125,6 +130,15 @@ def revoke(
 
     grant = TokenFolder(tokens).revoke(token_id)
     typer.echo(f"revoked    {grant.id} of {shown(grant.namespace)}")
+
+
+def _end(memories: Memories) -> None:
+    """End as a client or a supervisor wants it: the file is given back.
+
+    Not by an exception: the thread that reads standard input waits for a line that does not come.
+    """
+    memories.close()
+    os._exit(0)
 
 
 def _show_address(address: str) -> None:

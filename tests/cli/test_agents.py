@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.cli.agents import _split
+from memgraph_rag.cli.agents import _Openings, _split
+from memgraph_rag.cli.options import Place
 from memgraph_rag.mcp.tokens import TokenFolder
 
 
@@ -54,3 +55,25 @@ def test_wrong_setting_is_told_before_a_client_waits(cli) -> None:
 )
 def test_layers_of_a_language_model_follow_later(layers, at_once, later) -> None:
     assert _split(layers) == (at_once, later)
+
+
+def test_namespaces_share_models_that_keep_no_journal(opened, tmp_path: Path) -> None:
+    """The journal of one namespace would hold what another one forgets."""
+    place = Place(store=str(tmp_path / "notes.lbug"), model="http://127.0.0.1:9/v1#nobody")
+    openings = _Openings(place, ("entities",), shares=True)
+    with openings("ann", progress=print) as ann, openings("tom", progress=print) as tom:
+        assert (ann.namespace, tom.namespace) == ("ann", "tom")
+        ann.add("Ann found a red fox.", key="fox")
+        assert tom.documents() == []
+    first, second = opened
+    assert first["embedder"] is second["embedder"]
+    assert first["model"] is second["model"]
+    assert first["model"]._journal is None
+    assert (first["reader"], first["layers"]) == ("none", ("entities",))
+
+
+def test_single_client_opens_its_models_by_name(opened, tmp_path: Path) -> None:
+    openings = _Openings(Place(store=str(tmp_path / "notes.lbug")), (), shares=False)
+    openings("ann", progress=print).close()
+    assert opened[0]["namespace"] == "ann"
+    assert (opened[0]["model"], opened[0]["embedder"]) == (None, None)

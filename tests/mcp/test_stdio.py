@@ -7,15 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import pytest
 from agents import Agent, in_loop
 from mcp import Client, StdioServerParameters
 from memories import FOX, QUESTION, options
 
 from memgraph_rag import Memory
+from memgraph_rag.stores.ladybug_paths import LOCK_SUFFIX
 
 ROOT = Path(__file__).parents[2]
 FAKES = str(Path(__file__).with_name("serve_fakes.py"))
@@ -114,3 +117,34 @@ def test_process_ends_when_its_client_is_gone(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr.decode()
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--http", "--port", "0")], ids=["stdio", "http"])
+def test_terminated_server_gives_its_file_back(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "notes.lbug"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "memgraph_rag", "mcp", "--store", str(file), "--tokens", str(tmp_path), *options],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with server:
+        try:
+            assert server.stderr is not None
+            if options:
+                assert b"Serving at http://127.0.0.1:" in server.stderr.readline()
+            else:
+                wait_for(file)
+            server.terminate()
+            assert server.wait(30) == 0, server.stderr.read().decode()
+        finally:
+            server.kill()
+    assert not [path.name for path in tmp_path.iterdir() if path.name.endswith(LOCK_SUFFIX)]
+
+
+def wait_for(file: Path) -> None:
+    """Wait until the server has opened its memory."""
+    end = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert file.exists()
