@@ -33,7 +33,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test all-tests coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks
+.PHONY: help demo check quick-tests test all-tests test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks
 .PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
@@ -53,6 +53,9 @@ test: $(VENV)/.has-test ## Lint, types and all tests
 
 all-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+test-mcp-conformance: $(VENV)/.has-test ## Ask the protocol's own suite about `memgraph-rag mcp`; needs npx and a registry of Node packages
+	@PYTHONPATH=tests $(BIN)/python tests/mcp_conformance.py
 
 coverage: $(VENV)/.has-test ## All tests, with the lines and branches that they reach; fails below the floor in pyproject.toml
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term

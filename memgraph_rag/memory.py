@@ -25,7 +25,7 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import kept_questions, neighbourhood, reembed, telemetry, validation
 from memgraph_rag.operations.asynchronous import awaited, iterated
-from memgraph_rag.operations.document_lookup import find_documents, matching_metadata
+from memgraph_rag.operations.document_lookup import checked_names, find_documents, matching_metadata
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.outcomes import Outcomes
@@ -345,9 +345,30 @@ class Memory(MaintainedMemory):
         """The segment or information point of that id; None where there is none."""
         return next(iter(self._store.nodes([node_id])), None) if validation.may_name(node_id) else None
 
-    def documents(self) -> list[DocumentRecord]:
-        """All documents of this namespace, by key."""
-        return self._store.documents()
+    def documents(self, documents: Sequence[str | Path] | None = None) -> list[DocumentRecord]:
+        """All documents of this namespace, by key.
+
+        Args:
+            documents: only these, in this order: keys, ids or paths of files.
+
+        Raises:
+            DocumentNotFound: one of them is not in this memory.
+        """
+        if documents is None:
+            return self._store.documents()
+        return find_documents(self._store, checked_names(documents))
+
+    def text(self, document: str | Path) -> str:
+        """The whole text of a document, of which segments and citations are spans.
+
+        Args:
+            document: its key or id, or any path of the file that it was read from.
+
+        Raises:
+            DocumentNotFound: there is none, or the path is that of several documents.
+        """
+        record = find_documents(self._store, [document])[0]
+        return "".join(segment.text for segment in self._store.segments_of(record.id))
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.

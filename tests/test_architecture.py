@@ -38,9 +38,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {*CONTRACTS, *ROOMS, "operations"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, "memory", "operations", "stores", "models", "strategies", "evaluation"},
+    "cli": {ROOT, *CONTRACTS, "memory", "operations", "stores", "models", "strategies", "evaluation", "mcp"},
     "__main__": {"cli"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},
+    "mcp": {ROOT, *BASE},
 }
 """Which rooms a room may import from, beside itself."""
 
@@ -72,6 +73,10 @@ OWNERS = {
     "rich": "cli",
     "jinja2": "cli",
     "matplotlib": "evaluation",
+    "mcp": "mcp",
+    "uvicorn": "mcp",
+    "starlette": "mcp",
+    "anyio": "mcp",
 }
 """The only room that knows a package."""
 

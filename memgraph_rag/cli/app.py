@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from memgraph_rag.cli import exit_status
 from memgraph_rag.cli.add import add, deepen, forget
+from memgraph_rag.cli.agents import app as agents
 from memgraph_rag.cli.ask import ask
 from memgraph_rag.cli.calibrate import calibrate
 from memgraph_rag.cli.demo import demo
@@ -70,6 +71,8 @@ app.add_typer(
     typer.Typer(cls=_Neo4j, no_args_is_help=True, help="A real Neo4j with Browser on this machine, without Docker."),
     name="neo4j",
 )
+
+app.add_typer(agents, name="mcp")
 
 
 def _show_version(asked: bool) -> None:

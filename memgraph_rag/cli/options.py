@@ -24,7 +24,7 @@ from memgraph_rag.errors import MemgraphRagWarning
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
 
-__all__ = ["Json", "Place", "at_place", "file_of"]
+__all__ = ["Json", "Place", "at_place", "file_of", "layers_given"]
 
 Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
 
@@ -123,6 +123,13 @@ def file_of(store: str) -> Path | None:
         raise SettingsError(
             f"Expected a file, got one in a home that is not known: {store}. Write its whole path.", store=store
         ) from error
+
+
+def layers_given(names: str | None) -> dict[str, Any]:
+    """The argument of ``Memory``; nothing where the option is not given."""
+    if names is None:
+        return {}
+    return {"layers": () if names == "none" else tuple(name.strip() for name in names.split(","))}
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memgraph_rag.models.endpoint import Endpoint
     from memgraph_rag.models.endpoint_model import EndpointModel
 
-__all__ = ["FoundModels", "open_embedder", "open_endpoint", "open_endpoint_model"]
+__all__ = ["FoundModels", "open_embedder", "open_endpoint", "open_endpoint_model", "open_language_model"]
 
 
 class FoundModels:
@@ -32,7 +32,7 @@ class FoundModels:
     Args:
         language: a model in place of the one that the settings name; so with ``reader``, ``embedder``, ``recognizer``.
         stored_recognizer: tells the one that the namespace was built with; empty where there is none.
-        journal: of the model's finished work.
+        journal: of the model's finished work; None keeps none.
         progress: told of a conversion.
     """
 
@@ -45,7 +45,7 @@ class FoundModels:
         embedder: Embedder | None = None,
         recognizer: EntityRecognizer | None = None,
         stored_recognizer: Callable[[], str],
-        journal: Journal,
+        journal: Journal | None,
         progress: Progress | None = None,
     ) -> None:
         self._settings = settings
@@ -105,7 +105,8 @@ class FoundModels:
 
     def settle(self) -> None:
         """All that was built is stored: work that was kept for a retry is not needed any more."""
-        self._journal.settle()
+        if self._journal is not None:
+            self._journal.settle()
 
     def token_counter(self, *, needs_language: bool) -> TokenCounter:
         """The language model's, so that segments do not depend on the layers; where there is none, the embedder's.
@@ -210,6 +211,18 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> E
         calibration=found[0] if found else None,
         journal=journal,
     )
+
+
+def open_language_model(settings: Settings) -> LanguageModel:
+    """The language model of the settings, with its reader, for memories of several namespaces.
+
+    It keeps no journal: that of one namespace would hold what another one forgets.
+
+    Raises:
+        ModelNotFound: there is none.
+        SettingsError: the address is none.
+    """
+    return FoundModels(settings, stored_recognizer=str, journal=None).language
 
 
 def open_embedder(wanted: str, settings: Settings) -> Embedder:

@@ -75,6 +75,7 @@ def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], o
         "get": lambda: [memory.get(node_id) for node_id in foreign],
         "questions": memory.questions,
         "question": lambda: [memory.question(question) for question in (QUESTION, *foreign)],
+        "text": lambda: [memory.text(key) for key in KEYS],
         "around": lambda: [memory.around(key) for key in (*KEYS, "Ann", "Tom")],
     }
     for mode in ("graph", "hybrid", "keywords", "vector"):
@@ -102,6 +103,8 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
             lambda name=name: mine.search("fox", documents=[name]),
             lambda name=name: list(mine.deepen([name])),
             lambda name=name: mine.around(name),
+            lambda name=name: mine.text(name),
+            lambda name=name: mine.documents([name]),
         ):
             with pytest.raises(DocumentNotFound):
                 refused()

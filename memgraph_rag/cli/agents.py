@@ -1,0 +1,198 @@
+"""``memgraph-rag mcp``: the memory as a server that agents call, and the tokens by which they reach it over HTTP.
+
+It opens memories and knows no protocol: that is ``memgraph_rag.mcp``. Invariants: over standard streams nothing but the
+protocol is written to standard output; a token is printed once, by the command that makes it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place, at_place, layers_given
+from memgraph_rag.cli.sanitize import label as shown
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory
+    from memgraph_rag.contracts import Embedder, LanguageModel
+    from memgraph_rag.mcp.memories import Memories
+
+__all__ = ["app"]
+
+app = typer.Typer(help="The memory as a server of the Model Context Protocol, for agents.", rich_markup_mode="rich")
+
+_PORT = 8765
+
+Tokens = Annotated[
+    Path | None, typer.Option("--tokens", help="Folder of the tokens; by default one in the user's data directory.")
+]
+
+
+def serve(
+    place: Place,
+    ctx: typer.Context,
+    http: Annotated[bool, typer.Option("--http", help="Many clients with tokens, at 127.0.0.1.")] = False,
+    port: Annotated[int, typer.Option(help="With --http; 0 takes one that is free.", min=0, max=65535)] = _PORT,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="With --http: name of a proxy before this server; repeatable.")
+    ] = None,
+    tokens: Tokens = None,
+    layers: Annotated[
+        str | None,
+        typer.Option(help="What to build, with commas between; points and relations follow in the background."),
+    ] = None,
+) -> None:
+    """Serve the memory to one client on standard input and output; with --http to many."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from memgraph_rag.mcp import require_sdk
+
+    require_sdk()
+    settings = place.settings()
+    from memgraph_rag.mcp.memories import Memories
+    from memgraph_rag.mcp.tokens import TokenFolder
+    from memgraph_rag.mcp.transports import serve_http, serve_stdio
+
+    at_once, later = _split(layers_given(layers).get("layers"))
+    memories = Memories(_Openings(place, at_once, shares=http), later=later)
+    restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))
+    try:
+        if http:
+            serve_http(memories, TokenFolder(tokens), port=port, allowed_hosts=allow_host or (), ready=_show_address)
+        else:
+            serve_stdio(memories, settings.namespace)
+    finally:
+        memories.close()
+        signal.signal(signal.SIGTERM, restore)
+
+
+app.callback(invoke_without_command=True)(at_place(serve))
+
+
+@app.command()
+def token(
+    *,
+    namespace: Annotated[str, typer.Option(help="The one namespace that the token reaches.")],
+    label: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
+    days: Annotated[int | None, typer.Option(help="How long it holds; for ever by default.")] = None,
+    tokens: Tokens = None,
+) -> None:
+    """Make a token for a namespace and print it; only its hash is kept."""
+    from memgraph_rag.mcp.tokens import TokenFolder
+
+    typer.echo(TokenFolder(tokens).make(namespace, label=label, days=days))
+    typer.echo("This is shown once. Clients send it as the header: Authorization: Bearer TOKEN", err=True)
+
+
+@app.command("tokens")
+def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
+    """List the tokens that were made, without what they are."""
+    from memgraph_rag.cli import render
+    from memgraph_rag.mcp.tokens import TokenFolder
+
+    grants = TokenFolder(tokens).grants()
+    if as_json:
+        json_output.write_json(
+            [
+                {
+                    "id": grant.id,
+                    "namespace": grant.namespace,
+                    "label": grant.label,
+                    "created_at": _moment(grant.created_at),
+                    "expires_at": _moment(grant.expires_at),
+                }
+                for grant in grants
+            ]
+        )
+        return
+    rows = [
+        (grant.id, shown(grant.namespace), shown(grant.label), _moment(grant.created_at), _moment(grant.expires_at))
+        for grant in grants
+    ]
+    render.to_stdout().print(render.table(("id", "namespace", "label", "made", "holds until"), rows))
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="As mcp tokens lists it.")], *, tokens: Tokens = None
+) -> None:
+    """Make a token worthless from the next request on."""
+    from memgraph_rag.mcp.tokens import TokenFolder
+
+    grant = TokenFolder(tokens).revoke(token_id)
+    typer.echo(f"revoked    {grant.id} of {shown(grant.namespace)}")
+
+
+def _end(memories: Memories) -> None:
+    """End as a client or a supervisor wants it: the file is given back.
+
+    Not by an exception: the thread that reads standard input waits for a line that does not come.
+    """
+    memories.close()
+    os._exit(0)
+
+
+def _show_address(address: str) -> None:
+    typer.echo(f"Serving at {address}, for clients with a token: memgraph-rag mcp token --namespace NAME", err=True)
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat() if seconds else ""
+
+
+def _split(layers: Sequence[str] | None) -> tuple[Sequence[str], tuple[str, ...]]:
+    """What is built before ``remember`` returns, and what follows: the layers that a language model writes."""
+    from memgraph_rag.memory import DEFAULT_LAYERS
+
+    if layers is None:
+        return DEFAULT_LAYERS, ()
+    at_once = tuple(layer for layer in layers if layer in DEFAULT_LAYERS)
+    return at_once, tuple(layer for layer in layers if layer not in DEFAULT_LAYERS)
+
+
+class _Openings:
+    """Opens the memory of a namespace at a place.
+
+    Args:
+        shares: whether several namespaces are opened, which then share one embedder and one language model.
+    """
+
+    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool) -> None:
+        self._place = place
+        self._layers = layers
+        self._shares = shares
+
+    def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        more: dict[str, Any] = {"layers": self._layers, "progress": progress}
+        if self._shares:
+            more["embedder"] = self._embedder
+            if self._language_model is not None:
+                more |= {"model": self._language_model, "reader": "none"}
+        return replace(self._place, namespace=namespace).open(**more)
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        from memgraph_rag.operations.model_loader import open_embedder
+
+        settings = self._place.settings()
+        return open_embedder(settings.embedder, settings)
+
+    @cached_property
+    def _language_model(self) -> LanguageModel | None:
+        """None where there is none: then the call that needs it says so."""
+        from memgraph_rag.errors import ModelNotFound
+        from memgraph_rag.operations.model_loader import open_language_model
+
+        try:
+            return open_language_model(self._place.settings())
+        except ModelNotFound:
+            return None

@@ -1,0 +1,27 @@
+"""A Model Context Protocol server over ``Memory``: what an agent remembers, recalls, asks and forgets.
+
+It uses the library as any program does, by its public face, and the official SDK (extra ``mcp``). Importing this
+package imports neither; its modules do. Invariants: a caller reaches one namespace, its own; whatever fails reaches the
+model as a sentence that it can act on.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["require_sdk"]
+
+
+def require_sdk() -> None:
+    """Refuse where the official SDK is missing.
+
+    Raises:
+        SettingsError: it is not installed, or of a version before 2.
+    """
+    if find_spec("mcp") is None or find_spec("mcp.server.mcpserver") is None:
+        raise SettingsError(
+            'Expected the package mcp, version 2.3 or newer, got none. Install it: pip install "memgraph_rag[mcp]"',
+            package="mcp",
+        )

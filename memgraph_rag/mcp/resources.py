@@ -1,0 +1,164 @@
+"""What a client can read without a tool: documents and kept questions, by address; and one prompt.
+
+Invariant: an address holds an id or an escaped key, never a path of this machine; what is not there is said as such.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.types import Resource as ListedResource
+from pydantic import Field
+
+from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
+from memgraph_rag.mcp.explanations import explain
+from memgraph_rag.mcp.results import Answered, StoredDocument
+from memgraph_rag.mcp.services import Call
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from memgraph_rag import Memory, Question
+    from memgraph_rag.mcp.services import Services
+
+__all__ = ["add_resources", "listed"]
+
+T = TypeVar("T")
+
+_LISTED = 100  # documents, and kept questions, that a client is told of by address; the newest
+_JSON = "application/json"
+
+
+def add_resources(server: MCPServer[Services]) -> None:
+    """Give the server its addresses and its prompt."""
+    by_name = ResourceSecurity(exempt_params={"name"})  # a key may be any text; it is looked up, never opened
+    server.resource(
+        "memory://documents",
+        name="documents",
+        title="Documents",
+        description="All documents that are stored, by key.",
+        mime_type=_JSON,
+    )(_documents(server))
+    server.resource(
+        "memory://questions",
+        name="questions",
+        title="Kept questions",
+        description="The questions that were kept with their answers, the newest first.",
+        mime_type=_JSON,
+    )(_questions(server))
+    server.resource(
+        "memory://documents/{name}",
+        name="document",
+        title="A document",
+        description="The whole text of a document, by its id, or its key (percent-encoded).",
+        security=by_name,
+    )(_document)
+    server.resource(
+        "memory://questions/{name}",
+        name="question",
+        title="A kept question",
+        description="A kept question with its answer, its citations and what has changed since, by its id.",
+        mime_type=_JSON,
+        security=by_name,
+    )(_question)
+    server.prompt(
+        name="answer_from_memory",
+        title="Answer from memory",
+        description="Answers a question from what is remembered, with quotes, or says that nothing is known.",
+    )(_answer_from_memory)
+
+
+def listed(memory: Memory) -> list[ListedResource]:
+    """The newest documents and kept questions, as a client lists them."""
+    records = sorted(memory.documents(), key=lambda record: record.added_at, reverse=True)
+    return [
+        *(
+            ListedResource(
+                uri=f"memory://documents/{record.id}", name=record.key, title=record.title or None,
+                mime_type="text/plain", size=record.characters,
+            )
+            for record in records[:_LISTED]
+        ),
+        *(
+            ListedResource(uri=f"memory://questions/{question.id}", name=question.text[:200], mime_type=_JSON)
+            for question in memory.questions()[:_LISTED]
+        ),
+    ]  # fmt: skip
+
+
+def _documents(server: MCPServer[Services]) -> Callable[[], str]:
+    """A resource without a parameter gets no context from the SDK; the memory comes from the server."""
+
+    def documents() -> str:
+        return _read(lambda: _json([StoredDocument.of(record).model_dump() for record in _memory(server).documents()]))
+
+    return documents
+
+
+def _questions(server: MCPServer[Services]) -> Callable[[], str]:
+    def questions() -> str:
+        return _read(lambda: _json([_question_form(question) for question in _memory(server).questions()]))
+
+    return questions
+
+
+def _document(name: str, call: Call) -> str:
+    return _read(lambda: call.request_context.lifespan_context.memory.text(name))
+
+
+def _question(name: str, call: Call) -> str:
+    def form() -> str:
+        question = call.request_context.lifespan_context.memory.question(name)
+        if question is None:
+            raise QuestionNotFound(f"Expected the id or text of a kept question, got {name!r:.80}.")
+        return _json(_question_form(question))
+
+    return _read(form)
+
+
+def _answer_from_memory(
+    question: Annotated[str, Field(description="What the user wants to know.")],
+) -> str:
+    return (
+        f"{question}\n\n"
+        "Answer this from memory. First call the tool recall with the question, and again with each name that the "
+        "passages bring up and that matters. Answer only from these passages. Behind each statement quote the words "
+        "that it rests on, with the document's key. Where passages contradict each other, say so, and prefer what was "
+        "said later. If they do not answer the question, say that nothing about it is remembered; do not guess."
+    )
+
+
+def _memory(server: Any) -> Memory:
+    return server.services.memory
+
+
+def _question_form(question: Question) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "question": question.text,
+        "asked_at": question.asked_at,
+        "answer": Answered.of(question.answer, kept_as=f"memory://questions/{question.id}").model_dump(),
+        "stale": question.is_stale,
+        "changes": [
+            {"document": change.document_key, "action": change.action.value, "changed_at": change.changed_at}
+            for change in question.changes
+        ],
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _read(make: Callable[[], T]) -> T:
+    """What is made, with our errors as the SDK's."""
+    try:
+        return make()
+    except (DocumentNotFound, QuestionNotFound) as error:
+        raise ResourceNotFoundError(explain(error)) from error
+    except MemgraphRagError as error:
+        raise ResourceError(explain(error)) from error

@@ -1,0 +1,44 @@
+"""What every call of the server is given: the memories, and whose call it is.
+
+It knows no tool. Invariant: a call reaches the namespace of its caller, and no argument can name another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.mcpserver import Context
+
+from memgraph_rag.mcp.memories import Memories
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory
+
+__all__ = ["Call", "Services"]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of a server.
+
+    Attributes:
+        caller_namespace: the namespace of whoever the current call comes from.
+    """
+
+    memories: Memories
+    caller_namespace: Callable[[], str]
+
+    @property
+    def memory(self) -> Memory:
+        """The caller's memory.
+
+        Raises:
+            MemgraphRagError: it cannot be opened.
+        """
+        return self.memories.get(self.caller_namespace())
+
+
+Call = Context[Services, Any]
+"""The context of a tool, a resource or a prompt."""

@@ -1,0 +1,146 @@
+"""Bearer tokens: who may reach which namespace over HTTP.
+
+It knows files and no server. Invariants: a token is shown once, and only its SHA-256 is kept; each is a file of its own
+that its user alone can read, so that making and revoking need no lock and hold from the next request on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["Grant", "TokenFolder"]
+
+_PREFIX = "mgr_"
+_BYTES = 32  # of randomness: too many to guess, so that a plain hash is enough
+_DIGITS = 12  # of the hash, by which users call a token
+_MOST_NAMESPACE = 256  # characters, as in the settings
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a token allows.
+
+    Attributes:
+        id: the beginning of its hash; it is no secret.
+        created_at: seconds since 1970; ``expires_at`` likewise, 0 for never.
+    """
+
+    id: str
+    namespace: str
+    label: str
+    created_at: int
+    expires_at: int = 0
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its time is over."""
+        return bool(self.expires_at) and self.expires_at <= time.time()
+
+
+class TokenFolder:
+    """The tokens of one user of this machine.
+
+    Args:
+        folder: by default one in the user's data directory.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(platformdirs.user_data_dir("memgraph_rag")) / "mcp-tokens"
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self._folder
+
+    def make(self, namespace: str, *, label: str = "", days: int | None = None) -> str:
+        """A new token for this namespace, which is kept nowhere as it is.
+
+        Args:
+            days: how long it holds; for ever by default.
+
+        Raises:
+            SettingsError: no namespace can have this name, or ``days`` is below 1.
+            OSError: the folder cannot be written.
+        """
+        if not 1 <= len(namespace) <= _MOST_NAMESPACE:
+            raise SettingsError(
+                f"Expected a namespace of 1 to {_MOST_NAMESPACE} characters, got {len(namespace)}. Name another.",
+                setting="namespace",
+            )
+        if days is not None and days < 1:
+            raise SettingsError(f"Expected days of at least 1, got {days}. Leave it out for a token without an end.")
+        token = _PREFIX + secrets.token_urlsafe(_BYTES)
+        now = int(time.time())
+        grant = Grant(_digest(token)[:_DIGITS], namespace, label, now, now + days * _DAY_S if days else 0)
+        self._write(_digest(token), grant)
+        return token
+
+    def find(self, token: str) -> Grant | None:
+        """What this token allows; None where it is none, or expired."""
+        grant = _read(self._path(_digest(token)))
+        return None if grant is None or grant.is_expired else grant
+
+    def grants(self) -> list[Grant]:
+        """All that were made and not revoked, the oldest first; those that expired too."""
+        found = [grant for path in self._folder.glob("*.json") if (grant := _read(path)) is not None]
+        return sorted(found, key=lambda grant: (grant.created_at, grant.id))
+
+    def revoke(self, grant_id: str) -> Grant:
+        """Make a token worthless, by its id.
+
+        Raises:
+            SettingsError: there is no such token.
+        """
+        for grant in self.grants():
+            if grant.id == grant_id:
+                for path in self._folder.glob(f"{grant.id}*.json"):
+                    path.unlink(missing_ok=True)
+                return grant
+        known = ", ".join(grant.id for grant in self.grants()) or "none"
+        raise SettingsError(
+            f"Expected the id of a token ({known}), got {grant_id!r:.40}. List them: memgraph-rag mcp tokens"
+        )
+
+    def _write(self, digest: str, grant: Grant) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = self._folder / f"{digest}.part"
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(asdict(grant), file)
+        part.replace(self._path(digest))
+
+    def _path(self, digest: str) -> Path:
+        return self._folder / f"{digest}.json"
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(path: Path) -> Grant | None:
+    """The grant in a file; None where there is none, or where it cannot be read as such."""
+    try:
+        form: Any = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(form, Mapping):
+        return None
+    try:
+        grant = Grant(**form)
+    except TypeError:
+        return None
+    kinds = {"id": str, "namespace": str, "label": str, "created_at": int, "expires_at": int}
+    return grant if all(isinstance(getattr(grant, name), kind) for name, kind in kinds.items()) else None

@@ -1,0 +1,149 @@
+"""How clients reach the server: standard streams for one, HTTP on this machine for many.
+
+It knows sockets and tokens, no tool. Invariants: over HTTP nobody is let in without a token, and a token reaches its
+namespace only; a browser's page on another site cannot reach the server (``Host`` and ``Origin`` are checked).
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Thread
+
+import anyio
+import anyio.to_thread
+import uvicorn
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+
+from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.server import MemoryServer
+from memgraph_rag.mcp.tokens import TokenFolder
+
+__all__ = ["HOST", "PATH", "http_app", "serve_http", "serve_stdio", "token_server"]
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+
+_SCOPE = "memory"
+_CLAIM = "namespace"
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
+_GOODBYE_S = 3  # that open streams are given when the server ends
+
+
+def serve_stdio(memories: Memories, namespace: str) -> None:
+    """Serve one client on standard streams until it goes away; the memory is opened meanwhile."""
+    server = MemoryServer(memories, caller_namespace=lambda: namespace)
+    Thread(target=_open_ahead, args=(memories, namespace), daemon=True).start()
+    anyio.run(server.run_stdio_async)
+
+
+def serve_http(
+    memories: Memories,
+    tokens: TokenFolder,
+    *,
+    port: int,
+    allowed_hosts: Sequence[str] = (),
+    ready: Callable[[str], None],
+) -> None:
+    """Serve clients with tokens at 127.0.0.1 until the process is interrupted.
+
+    Args:
+        port: 0 takes one that is free.
+        allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
+        ready: told the address when clients can connect.
+
+    Raises:
+        SettingsError: the port cannot be had.
+    """
+    listening = _listen(port)
+    port = listening.getsockname()[1]
+    app = http_app(token_server(memories, tokens), allowed_hosts=allowed_hosts)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=_GOODBYE_S, server_header=False
+    )
+    with listening:
+        ready(f"http://{HOST}:{port}{PATH}")
+        anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
+
+
+def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
+    """A server that lets in whoever brings a token."""
+    return MemoryServer(
+        memories,
+        caller_namespace=_namespace_of_token,
+        token_verifier=_Verifier(tokens),
+        # There is no authorization server: tokens are made by hand. The field must be there all the same.
+        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
+    )
+
+
+def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
+    """The application to be served; ``allowed_hosts`` as for ``serve_http``."""
+    names = (*(f"{host}:*" for host in _LOCAL), *_LOCAL, *allowed_hosts)
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=list(names),
+        allowed_origins=[f"http://{name}" for name in names] + [f"https://{host}" for host in allowed_hosts],
+    )
+    return server.streamable_http_app(
+        streamable_http_path=PATH, transport_security=security, max_request_body_size=_MOST_BODY, host=HOST
+    )
+
+
+class _Verifier(TokenVerifier):
+    """Tokens of a folder, for the SDK."""
+
+    def __init__(self, tokens: TokenFolder) -> None:
+        self._tokens = tokens
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        grant = await anyio.to_thread.run_sync(self._tokens.find, token)
+        if grant is None:
+            return None
+        return AccessToken(
+            token=token,
+            client_id=grant.id,
+            scopes=[_SCOPE],
+            expires_at=grant.expires_at or None,
+            subject=grant.namespace,
+            claims={_CLAIM: grant.namespace},
+        )
+
+
+def _namespace_of_token() -> str:
+    token = get_access_token()
+    namespace = (token.claims or {}).get(_CLAIM) if token is not None else None
+    if not isinstance(namespace, str):
+        raise ToolError("Expected a call with a token, got none. The user makes one: memgraph-rag mcp token")
+    return namespace
+
+
+def _open_ahead(memories: Memories, namespace: str) -> None:
+    """Open the memory and load what a search needs, so that the first call does not wait for it."""
+    with suppress(MemgraphRagError):  # the first call says what is wrong
+        memories.get(namespace).search(namespace, k=1)
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        got = "one that another program listens on" if taken else f"an error ({error})"
+        raise SettingsError(
+            f"Expected a port of {HOST} that is free, got {port}: {got}. Name another with --port.", port=port
+        ) from error
+    return listening

@@ -1,0 +1,304 @@
+"""What an agent does with a memory, through the SDK's own client in both eras of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from agents import in_loop
+from mcp.types import ElicitResult
+from memories import FOX, QUESTION, RIVER
+
+from memgraph_rag.mcp.tools import TOOLS
+from memgraph_rag.testing import FakeLanguageModel
+
+IN_ONE_ERA = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
+"""For what is the same whichever protocol it came by."""
+
+TALK = [
+    {"role": "Ann", "content": "I live in Hamburg, near the harbour.", "time": "2026-03-01T10:00"},
+    {"role": "Tom", "content": "The harbour is loud at night.", "time": "2026-03-01T10:01"},
+]
+
+
+@in_loop
+async def test_seven_tools_with_schemas_and_hints(connect) -> None:
+    async with connect() as agent:
+        tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
+    assert list(tools) == ["remember", "recall", "ask", "forget", "list_documents", "look", "status"]
+    for tool in tools.values():
+        assert tool.title
+        assert len(tool.description) > 80
+        assert tool.input_schema["additionalProperties"] is False
+        assert all("description" in field for field in tool.input_schema["properties"].values())
+        assert tool.output_schema["type"] == "object"
+        assert tool.annotations.open_world_hint is False
+    hints = {name: tool.annotations for name, tool in tools.items()}
+    reading = {"recall", "list_documents", "look", "status"}
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
+    assert {name for name, hint in hints.items() if not hint.idempotent_hint} == {"forget"}
+    assert tools["recall"].input_schema["required"] == ["query"]
+
+
+def test_no_tool_description_names_a_tool_that_is_none() -> None:
+    names = {entry.function.__name__ for entry in TOOLS}
+    assert all(any(name in entry.description for name in names) for entry in TOOLS if entry.title != "Status")
+
+
+@in_loop
+async def test_what_is_remembered_is_recalled_with_its_place(connect, memory) -> None:
+    async with connect() as agent:
+        stored = await agent("remember", text=FOX, key="fox", title="The fox", metadata={"date": "2026-05-01"})
+        again = await agent("remember", text=FOX, key="fox", title="The fox", metadata={"date": "2026-05-01"})
+        found = await agent("recall", query=QUESTION, k=2)
+    assert (stored["action"], again["action"]) == ("added", "unchanged")
+    (record,) = memory.documents()
+    assert (stored["document_id"], stored["segments"]) == (record.id, record.segments)
+    assert stored["mentions"] == memory.stats()["counts"]["MENTIONS"]
+    assert [passage["text"] for passage in found["passages"]] == [
+        FOX[passage["start"] : passage["end"]] for passage in found["passages"]
+    ]
+    assert found["passages"][0]["document"] == "fox"
+    assert found["passages"][0]["time"] == "2026-05-01"
+    assert found["passages"][0]["stored_at"] == record.added_at
+    assert [item.text for item in memory.search(QUESTION, k=2)] == [passage["text"] for passage in found["passages"]]
+
+
+@in_loop
+async def test_messages_keep_who_said_what_and_when(connect) -> None:
+    async with connect() as agent:
+        await agent("remember", messages=TALK, key="talk")
+        found = await agent("recall", query="Who lives in Hamburg?", k=1, mode="keywords")
+        later = await agent("recall", query="harbour", since="2026-03-01T10:01")
+    assert (found["passages"][0]["speaker"], found["passages"][0]["time"]) == ("Ann", "2026-03-01T10:00:00")
+    assert {passage["speaker"] for passage in later["passages"]} == {"Tom"}
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_recall_stays_within_its_budget(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        everything = await agent("recall", query="fox", k=5)
+        little = await agent("recall", query="fox", k=5, max_tokens=40)
+        least = await agent("recall", query="fox", k=5, max_tokens=1)
+    assert everything["left_out"] == 0
+    assert little["tokens"] <= 40
+    assert len(little["passages"]) + little["left_out"] == len(everything["passages"])
+    assert (len(least["passages"]), least["left_out"]) == (1, len(everything["passages"]) - 1)
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_recall_can_be_held_to_documents_and_metadata(connect, memory) -> None:
+    memory.add(FOX, key="fox", metadata={"year": 1901})
+    memory.add(RIVER, key="river", metadata={"year": 1902})
+    async with connect() as agent:
+        by_key = await agent("recall", query="The fox at the river", documents=["river"])
+        by_year = await agent("recall", query="The fox at the river", where={"year": 1901})
+        nothing = await agent("recall", query="The fox at the river", where={"year": 1})
+    assert {passage["document"] for passage in by_key["passages"]} == {"river"}
+    assert {passage["document"] for passage in by_year["passages"]} == {"fox"}
+    assert nothing == {"passages": [], "tokens": 0, "left_out": 0}
+
+
+@in_loop
+async def test_ask_tells_of_its_steps_and_cites(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    told: list[tuple[float, str | None]] = []
+
+    async def on_progress(progress: float, _: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    async with connect() as agent:
+        result = await agent.client.call_tool("ask", {"question": QUESTION}, progress_callback=on_progress)
+    answer = result.structured_content
+    assert answer is not None
+    assert "Tom" in answer["text"]
+    assert not answer["abstained"]
+    (quote, *_) = answer["citations"]
+    assert quote["quote"] == FOX[quote["start"] : quote["end"]]
+    assert [progress for progress, _ in told] == list(range(1, answer["nodes_read"] + 2))
+    assert told[-1][1] == "writing the answer"
+    assert answer["kept_as"] == ""
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_ask_abstains_where_nothing_is_known(connect, memory) -> None:
+    memory.add(RIVER, key="river")
+    async with connect() as agent:
+        answer = await agent("ask", question="Who painted the Mona Lisa?")
+    assert answer["abstained"]
+    assert answer["citations"] == []
+
+
+class SlowModel(FakeLanguageModel):
+    """Reads a node in a tenth of a second, and counts how many it read."""
+
+    def __init__(self) -> None:
+        super().__init__(yes=[0.0] * 500)
+        self.read = 0
+
+    def open_session(self, question: str) -> Any:
+        session = super().open_session(question)
+        append = session.append
+
+        def slow(texts: Any) -> Any:
+            self.read += len(texts)
+            time.sleep(0.1)
+            return append(texts)
+
+        session.append = slow
+        return session
+
+
+@in_loop
+async def test_cancelled_ask_stops_reading(connect, open_memories) -> None:
+    model = SlowModel()
+    served = open_memories(model=model)
+    served.get("ann").add("\n\n".join(f"{FOX} {number}." for number in range(8)), key="foxes")
+    async with connect(served) as agent:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(agent("ask", question=QUESTION), 0.35)
+        await asyncio.sleep(0.3)  # the step in work comes to its end
+        read = model.read
+        await asyncio.sleep(0.5)
+        assert 1 <= read == model.read
+        assert (await agent("status"))["documents"] == 1
+
+
+@in_loop
+async def test_forget_removes_where_no_one_can_be_asked(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        gone = await agent("forget", name="fox")
+        again = await agent.refused("forget", name="fox")
+        found = await agent("recall", query="fox")
+    assert (gone["forgotten"], gone["segments"]) == (True, 5)
+    assert again.startswith("DocumentNotFound: Expected the key or id of a document")
+    assert "list_documents" in again
+    assert found["passages"] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "content", "is_gone"),
+    [
+        ("accept", {"forget": True}, True),
+        ("accept", {"forget": False}, False),
+        ("decline", None, False),
+        ("cancel", None, False),
+    ],
+)
+@in_loop
+async def test_forget_does_what_the_user_says(connect, memory, action, content, is_gone) -> None:
+    memory.add(FOX, key="fox", title="The fox")
+    asked: list[str] = []
+
+    async def answer(_: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action=action, content=content)
+
+    async with connect(elicitation_callback=answer) as agent:
+        result = await agent("forget", name="fox")
+        missing = await agent.refused("forget", name="hare")
+    assert result["forgotten"] is is_gone
+    assert [record.key for record in memory.documents()] == ([] if is_gone else ["fox"])
+    (message,) = asked  # not of what is not there
+    assert message.startswith("Forget fox “The fox” (363 characters, stored 2")
+    assert "'hare'" in missing
+
+
+@in_loop
+async def test_kept_question_is_read_and_forgotten(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        answer = await agent("ask", question=QUESTION, keep=True)
+        page = await agent.client.read_resource(answer["kept_as"])
+        assert (await agent("status"))["questions"] == 1
+        gone = await agent("forget", name=QUESTION, kind="question")
+        again = await agent.refused("forget", name=QUESTION, kind="question")
+    assert QUESTION in page.contents[0].text
+    assert gone == {"name": QUESTION, "kind": "question", "forgotten": True, "segments": 0, "questions": 1}
+    assert again.startswith("QuestionNotFound: ")
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_documents_come_in_pages(connect, memory) -> None:
+    for number in range(5):
+        memory.add(f"Note {number}: {FOX}", key=f"note {number}")
+    async with connect() as agent:
+        pages, after = [], ""
+        while not pages or after:
+            page = await agent("list_documents", limit=2, after=after)
+            after = page["next_after"]
+            pages.append([document["key"] for document in page["documents"]])
+    assert pages == [["note 0", "note 1"], ["note 2", "note 3"], ["note 4"]]
+    assert page["total"] == 5
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_look_shows_what_a_name_is_tied_to(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        ann = await agent("look", name="Ann", most=1)
+        fox = await agent("look", name="fox", kind="document")
+        nothing = await agent.refused("look", name="Anm")
+    assert (ann["name"], ann["kind"]) == ("Ann", "entity")
+    assert ann["left_out"]["mentions"] == 2
+    assert {tie["kind"] for tie in ann["ties"]} == {"HAS_SEGMENT", "MENTIONS"}
+    assert fox["kind"] == "document"
+    assert "".join(fox["passages"]) == FOX
+    assert "Near to it: 'Ann'" in nothing
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_status_counts_what_the_store_counts(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        status = await agent("status")
+    assert status["counts"] == memory.stats()["counts"]
+    assert (status["namespace"], status["documents"], status["segments"]) == ("ann", 1, 5)
+    assert status["background"] == {"layers": [], "waiting": 0, "doing": "", "built": 0, "failures": {}}
+
+
+@in_loop
+async def test_resources_are_documents_and_kept_questions(connect, memory) -> None:
+    key = "/home/ann/../fox notes?#%.txt"
+    memory.add(FOX, key=key)
+    memory.ask(QUESTION, keep_trace=True)
+    from urllib.parse import quote
+
+    async with connect() as agent:
+        listed = {resource.name: resource.uri for resource in (await agent.client.list_resources()).resources}
+        texts = {name: (await agent.client.read_resource(uri)).contents[0].text for name, uri in listed.items()}
+        by_key = await agent.client.read_resource(f"memory://documents/{quote(key, safe='')}")
+        with pytest.raises(Exception, match="DocumentNotFound: Expected the key or id"):
+            await agent.client.read_resource("memory://documents/hare")
+        with pytest.raises(Exception, match="QuestionNotFound: Expected the id or text"):
+            await agent.client.read_resource("memory://questions/hare")
+        templates = (await agent.client.list_resource_templates()).resource_templates
+    assert list(listed) == ["documents", "questions", key, QUESTION]
+    assert texts[key] == by_key.contents[0].text == FOX
+    assert '"stale": false' in texts[QUESTION]
+    assert [template.uri_template for template in templates] == [
+        "memory://documents/{name}",
+        "memory://questions/{name}",
+    ]
+
+
+@in_loop
+async def test_prompt_asks_for_quotes_from_memory(connect) -> None:
+    async with connect() as agent:
+        (prompt,) = (await agent.client.list_prompts()).prompts
+        rendered = await agent.client.get_prompt(prompt.name, {"question": QUESTION})
+    assert prompt.description
+    (message,) = rendered.messages
+    assert message.content.text.startswith(f"{QUESTION}\n\n")
+    assert "recall" in message.content.text
