@@ -313,6 +313,7 @@ class Memory(MaintainedMemory):
         session: str | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        at: str | date | None = None,
         min_relevance: float | None = None,
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
@@ -330,6 +331,7 @@ class Memory(MaintainedMemory):
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
                 is UTC. Only in mode "graph", as is ``until``.
             until: only what is older.
+            at: what held then: only what was said until this moment, or until the end of this day; in mode "graph".
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
                 1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
 
@@ -350,7 +352,7 @@ class Memory(MaintainedMemory):
                 mode=mode,
                 documents=self._scoped_ids(documents, where, user=user, session=session),
                 since=validation.checked_time("since", since),
-                until=validation.checked_time("until", until),
+                until=validation.checked_end(until, at),
             )
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]

@@ -338,6 +338,10 @@ class OwnGraph:
         counted["RELATES_TO"] += len(self.relations_at(entity_id, k=10**9)) if counted else 0
         return dict(+counted)
 
+    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        versions = self._state.versions
+        return [record for record in self.documents() if versions[record.id] > since]
+
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
         state = self._state
         graphs = [graph for name, graph in state.graphs.items() if state.versions[name] > since]

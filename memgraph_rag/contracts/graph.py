@@ -112,13 +112,6 @@ class GraphReader(NodeReader, Protocol):
         """What layers of users' own say of a document, by layer and index."""
         ...
 
-    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        """What a layer says of segments, of all documents that a write later than version ``since`` stored.
-
-        By (document id, index). Annotations of no segment are left out.
-        """
-        ...
-
 
 class SearchedGraph(NodeReader, Protocol):
     """What a search reads: the k best of all segments, and all of them for an index of its own."""
@@ -143,6 +136,17 @@ class SearchedGraph(NodeReader, Protocol):
         By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
         takes.
         """
+        ...
+
+    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
+        """What a layer says of segments, of all documents that a write later than version ``since`` stored.
+
+        By (document id, index). Annotations of no segment are left out.
+        """
+        ...
+
+    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        """All documents that a write later than version ``since`` stored, by key."""
         ...
 
     def version(self) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from memgraph_rag.lexical.attributes import attribute_form
 
-__all__ = ["Statement", "StatementKind", "event_form", "statements"]
+__all__ = ["Statement", "StatementKind", "event_form", "may_state", "statements"]
 
 StatementKind = Literal["value", "event", "instruction"]
 
@@ -35,7 +35,9 @@ class Statement:
 
 _MOST_SENTENCE = 400  # characters: a longer one is prose, or a list
 _MOST_VALUE, _MOST_ATTRIBUTE = 80, 40  # characters
-_SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?](?!\s|$)[^.!?\n;]*)*[.!?;\n]*")
+_SENTENCE = re.compile(
+    r"[^.!?\n;]*(?:(?:(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bMrs)\.|[.!?](?!\s|$))[^.!?\n;]*)*[.!?;\n]*"
+)
 
 _LEAD = re.compile(
     r"\s*(?:(?:well|so|btw|by the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|fyi|"
@@ -188,6 +190,11 @@ def statements(text: str) -> list[Statement]:
     []
     """
     return [said for start, end in _clauses(text) if (said := _stated(text, start, end))]
+
+
+def may_state(text: str) -> bool:
+    """Whether a text, though no rule reads it, may state something: it is no question, wish or supposition."""
+    return not text.rstrip().endswith("?") and not _UNCERTAIN.search(text)
 
 
 def _clauses(text: str) -> Iterator[tuple[int, int]]:

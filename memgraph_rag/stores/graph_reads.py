@@ -260,6 +260,10 @@ class StoredGraph(ABC):
         """What a layer says of segments, of documents that were written after a version."""
         return layer_annotations(self._run, layer, since)
 
+    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        """All documents that were written after a version, by key."""
+        return [rows.decode_document(row) for row in self._run("read/list_written_documents", since=since)]
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         return next((row["recognizer"] for row in self._run("read/find_recognizer")), "")
