@@ -17,6 +17,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── StoreAccessDenied    wrong user, password or database
     │   ├── StoreLocked          another process holds the embedded file
     │   ├── StoreReadOnly        what was opened for reading only was to be changed
+    │   ├── DocumentChanged      a document is not the one that was read any more
     │   └── SchemaMismatch       the store was built by another version or with another embedder
     ├── ModelError               a model cannot be loaded or run
     │   ├── ModelNotFound        no weights under that name, or none that a server knows
@@ -36,6 +37,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "DocumentChanged",
     "DocumentError",
     "DocumentNotFound",
     "LayerError",
@@ -139,6 +141,10 @@ class StoreLocked(StoreError):
 
 class StoreReadOnly(StoreError):
     """The store was opened for reading only."""
+
+
+class DocumentChanged(StoreError):
+    """A document is not the one that was read any more; read it again, then write."""
 
 
 class SchemaMismatch(StoreError):

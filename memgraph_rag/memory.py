@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, overload
 
 from memgraph_rag.contracts import (
     AttentiveModel,
@@ -23,12 +23,14 @@ from memgraph_rag.contracts import (
     Strategy,
 )
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.operations import kept_questions, neighbourhood, reembed, telemetry, validation
+from memgraph_rag.operations import kept_questions, neighbourhood, reembed, scopes, telemetry, validation
 from memgraph_rag.operations.asynchronous import awaited, iterated
-from memgraph_rag.operations.document_lookup import checked_names, find_documents, matching_metadata
+from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.outcomes import Outcomes
+from memgraph_rag.operations.session import Session
+from memgraph_rag.operations.session_pages import Scope
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
 from memgraph_rag.settings import Settings
@@ -209,6 +211,31 @@ class Memory(MaintainedMemory):
         ingestion = self._ingestion(chosen, max_tokens=max_tokens)
         return Outcomes("deepen", telemetry.each("deepen", ingestion.deepen(self._store.documents(ids))))
 
+    def session(self, *, user: str, session: str = "default") -> Session:
+        """A conversation that is stored turn by turn (``add``), and asked between its turns (``recall``, ``ask``).
+
+        Nothing is stored by this. Users and sessions are no walls as namespaces are: ``search`` without ``user`` finds
+        what anybody said.
+
+        Args:
+            user: whose conversation it is, by any name.
+            session: which of the user's.
+
+        Raises:
+            SettingsError: one of them is no text that can be stored.
+        """
+        return Session(
+            Scope(self.namespace, user, session),
+            self._store,
+            self._models,
+            search=self.search,
+            ask=self.ask,
+            deepen=lambda keys: self.deepen(keys, layers=self._layers),
+            check=self._require_writable,
+            count_tokens=self._models.token_counter(needs_language=False),
+            segment_tokens=self.settings.segment_tokens,
+        )
+
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
     def ask(
@@ -218,6 +245,8 @@ class Memory(MaintainedMemory):
         strategy: str | Strategy | None = None,
         style: AnswerStyle = "sentence",
         documents: Sequence[str | Path] | None = None,
+        user: str | None = None,
+        session: str | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
@@ -230,6 +259,7 @@ class Memory(MaintainedMemory):
             style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which saves a turn of
                 the model; "detailed" for a paragraph, with a mark ``[n]`` of its citation behind each sentence.
             documents: keys, ids or paths of files of the documents to read; all by default.
+            user: only what this user said, or was added with it as metadata; so with ``session``.
             max_seconds: reading ends with the step that reaches it; so with ``max_tokens`` read and ``max_nodes``.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
                 Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
@@ -244,7 +274,7 @@ class Memory(MaintainedMemory):
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
-            question, strategy=strategy, style=style, documents=documents,
+            question, strategy=strategy, style=style, documents=documents, user=user, session=session,
             max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes, keep_trace=keep_trace,
         )  # fmt: skip
         assert isinstance(answer, Answer)
@@ -257,6 +287,8 @@ class Memory(MaintainedMemory):
         strategy: str | Strategy | None = None,
         style: AnswerStyle = "sentence",
         documents: Sequence[str | Path] | None = None,
+        user: str | None = None,
+        session: str | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
@@ -271,7 +303,7 @@ class Memory(MaintainedMemory):
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         if keep_trace:
             kept_questions.require_keepable(chosen)
-        ids = self._ids(documents)
+        ids = self._scoped_ids(documents, user=user, session=session)
         budget = validation.checked_budget(
             self.settings, max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes
         )
@@ -290,8 +322,11 @@ class Memory(MaintainedMemory):
         mode: SearchMode = "graph",
         documents: Sequence[str | Path] | None = None,
         where: Mapping[str, MetadataValue] | None = None,
+        user: str | None = None,
+        session: str | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        at: str | date | None = None,
         min_relevance: float | None = None,
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
@@ -304,10 +339,12 @@ class Memory(MaintainedMemory):
                 vectors), "keywords" or "vector".
             documents: keys, ids or paths of files of the documents to search; all by default.
             where: only documents whose metadata hold all of these.
+            user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
             since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
                 is UTC. Only in mode "graph", as is ``until``.
             until: only what is older.
+            at: what held then: only what was said until this moment, or until the end of this day; in mode "graph".
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
                 1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
 
@@ -326,9 +363,9 @@ class Memory(MaintainedMemory):
                 query,
                 k=k,
                 mode=mode,
-                documents=matching_metadata(self._store, self._ids(documents), where),
+                documents=self._scoped_ids(documents, where, user=user, session=session),
                 since=validation.checked_time("since", since),
-                until=validation.checked_time("until", until),
+                until=validation.checked_end(until, at),
             )
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
@@ -408,19 +445,30 @@ class Memory(MaintainedMemory):
         with telemetry.span("forget_question"):
             kept_questions.forget(self._store, question)
 
-    def forget(self, document: str | Path) -> Receipt:
+    @overload
+    def forget(self, document: str | Path) -> Receipt: ...
+    @overload
+    def forget(self, *, user: str, session: str | None = None) -> list[Receipt]: ...
+    def forget(
+        self, document: str | Path | None = None, *, user: str | None = None, session: str | None = None
+    ) -> Receipt | list[Receipt]:
         """Remove a document and everything that rests on it alone; kept questions that rest on it too.
 
         Args:
             document: its key or id, or any path of the file that it was read from.
+            user: all that this user said, or that was added with it as metadata, is removed, document by document; the
+                receipts of them. After an interruption the same call removes the rest.
+            session: of this user's only this one.
 
         Raises:
             DocumentNotFound: there is none, or the path is that of several documents.
+            SettingsError: not just one of a document and a user is named.
         """
         self._require_writable()
+        scopes.check_named(document, user=user, session=session)
         with telemetry.span("forget") as event_fields:
-            receipt = self._store.forget(find_documents(self._store, [document])[0].id)
+            receipts = scopes.forget(self._store, document, user=user, session=session)
             self._journal.clear()
             reembed.forget_kept(self._reembedding_dir)
-            event_fields |= telemetry.of_receipt(receipt)
-        return receipt
+            event_fields |= telemetry.of_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
+        return receipts if document is None else receipts[0]

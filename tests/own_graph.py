@@ -338,6 +338,16 @@ class OwnGraph:
         counted["RELATES_TO"] += len(self.relations_at(entity_id, k=10**9)) if counted else 0
         return dict(+counted)
 
+    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        versions = self._state.versions
+        return [record for record in self.documents() if versions[record.id] > since]
+
+    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
+        state = self._state
+        graphs = [graph for name, graph in state.graphs.items() if state.versions[name] > since]
+        items = [item for graph in graphs for item in graph.annotations if item.layer == layer and item.segment_ids]
+        return sorted(items, key=lambda item: (item.document_id, item.index))
+
     def annotations(self, document_id: str) -> list[Annotation]:
         annotations = [item for graph in self._within([document_id]) for item in graph.annotations]
         return sorted(annotations, key=lambda item: (item.layer, item.index))

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 import numpy as np
 from own_graph import OwnGraph, State
 
-from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
+from memgraph_rag.errors import DocumentChanged, DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores import layer_rows, write_checks
 from memgraph_rag.types import (
     OPEN_KIND,
@@ -66,6 +66,15 @@ class OwnStore(OwnGraph):
                 )
                 for name in (graph.document.id for graph in graphs)
             ]
+
+    def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
+        if kept and not 0 < kept < len(graph.segments):
+            raise StoreError(f"Expected more than {kept} segments, got {len(graph.segments)}. Write it whole.")
+        with self._database.lock:
+            held = self._state.graphs.get(graph.document.id)
+            if (held.document.sha256 if held else "") != before:
+                raise DocumentChanged("Expected the content that was read, got another. Read it again.")
+            return self.write(graph).action
 
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
         write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)

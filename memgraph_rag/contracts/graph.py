@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from memgraph_rag.types import (
+    Action,
     Annotation,
     Answered,
     DocumentGraph,
@@ -137,6 +138,17 @@ class SearchedGraph(NodeReader, Protocol):
         """
         ...
 
+    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
+        """What a layer says of segments, of all documents that a write later than version ``since`` stored.
+
+        By (document id, index). Annotations of no segment are left out.
+        """
+        ...
+
+    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        """All documents that a write later than version ``since`` stored, by key."""
+        ...
+
     def version(self) -> int:
         """How many writes the namespace has seen; it grows with each, by whatever process. 0 before the first."""
         ...
@@ -224,6 +236,22 @@ class GraphWriter(Protocol):
         """Store documents as ``write`` does, all or none of them: one transaction, one step of the version.
 
         Some dozens at once cost a fraction of what they cost one by one. Each document may be among them once.
+        """
+        ...
+
+    def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
+        """Store a document in place of the content that has the hash ``before``; empty where there is to be none yet.
+
+        As ``write`` does, but only where nobody else changed it meanwhile.
+
+        Args:
+            kept: how many first segments, with all that rests on them, are stored as they are: then only what follows
+                is written, and the embeddings of the last kept ones. Its layers are those that are stored, and its rows
+                beside segments are annotations of single segments. 0 writes all of it.
+
+        Raises:
+            DocumentChanged: another content is stored, or none.
+            StoreError: with ``kept``, it has other rows.
         """
         ...
 

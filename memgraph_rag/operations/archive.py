@@ -16,7 +16,7 @@ import re
 import stat
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -79,8 +79,10 @@ class _Encoded(ArchivedRows):
 _FORM = TypeAdapter(_Encoded)
 
 
-def export_documents(store: GraphStore, path: Path, embedder: Embedder) -> int:
-    """Write all documents of a namespace into an archive; how many. Raises as ``write`` does.
+def export_documents(
+    store: GraphStore, path: Path, embedder: Embedder, *, document_ids: Sequence[str] | None = None
+) -> int:
+    """Write all documents of a namespace, or those of these ids, into an archive; how many. Raises as ``write`` does.
 
     Raises:
         DocumentError: the file belongs to an open store.
@@ -92,7 +94,8 @@ def export_documents(store: GraphStore, path: Path, embedder: Embedder) -> int:
             f"store {place}. Name another file.",
             path=path,
         )
-    graphs = (graph for document_id in store.document_ids() if (graph := store.graph_of(document_id)) is not None)
+    ids = store.document_ids() if document_ids is None else sorted(document_ids)
+    graphs = (graph for document_id in ids if (graph := store.graph_of(document_id)) is not None)
     return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension)
 
 

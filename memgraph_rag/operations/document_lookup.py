@@ -5,16 +5,16 @@ It changes nothing. Invariant: a key or an id comes before a path; a path that n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.validation import may_name
 from memgraph_rag.text.paths import default_key, may_be_path, spellings
-from memgraph_rag.types import DocumentRecord, Fingerprint, MetadataValue
+from memgraph_rag.types import DocumentRecord, Fingerprint
 
-__all__ = ["checked_names", "find_documents", "matching_metadata"]
+__all__ = ["checked_names", "find_documents"]
 
 
 def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
@@ -49,21 +49,6 @@ def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[Docum
                 key=name,
             )
     return [records[key] for key in keys]
-
-
-def matching_metadata(
-    store: GraphStore, ids: list[str] | None, where: Mapping[str, MetadataValue] | None
-) -> list[str] | None:
-    """The ids of those documents whose metadata hold all of ``where``; None is all documents.
-
-    Raises:
-        SettingsError: ``where`` is no mapping.
-    """
-    if where is None:
-        return ids
-    if not isinstance(where, Mapping):
-        raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
-    return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
 
 
 def _of_files(store: GraphStore, names: dict[str, str | Path]) -> dict[str, DocumentRecord]:

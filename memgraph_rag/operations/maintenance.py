@@ -88,18 +88,26 @@ class MaintainedMemory(OpenMemory):
             event_fields["found"] = sum(damage.number for damage in damages)
         return damages
 
-    def export_to(self, path: str | Path) -> int:
+    def export_to(self, path: str | Path, *, user: str | None = None, session: str | None = None) -> int:
         """Write all documents of this namespace, with all that was built of them, into one file; how many.
 
         JSON Lines, one document at a time in memory. ``import_from`` reads it into any store. Only an archive or an
         empty file is replaced; a symbolic link is followed.
+
+        Args:
+            user: only what this user said, or was added with it as metadata; so with ``session``.
 
         Raises:
             DocumentError: the file cannot be written, or something else is there.
         """
         self._process.require()
         with telemetry.span("export") as event_fields:
-            event_fields["documents"] = archive.export_documents(self._store, Path(path), self.embedder)
+            event_fields["documents"] = archive.export_documents(
+                self._store,
+                Path(path),
+                self.embedder,
+                document_ids=self._scoped_ids(None, user=user, session=session),
+            )
         return event_fields["documents"]
 
     def import_from(self, path: str | Path) -> Iterator[Receipt]:

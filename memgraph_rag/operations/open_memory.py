@@ -5,7 +5,7 @@ It knows every room, and no algorithm. Invariant: no weights are loaded before t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,7 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.models.journal import Journal
+from memgraph_rag.operations import scopes
 from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.ingest import Ingestion
@@ -34,7 +35,7 @@ from memgraph_rag.operations.validation import MOST_TOKENS, check_count, check_n
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
-from memgraph_rag.types import make_id
+from memgraph_rag.types import MetadataValue, make_id
 
 __all__ = ["OpenMemory"]
 
@@ -177,6 +178,17 @@ class OpenMemory:
             return None
         records = find_documents(self._store, checked_names(documents))
         return list(dict.fromkeys(record.id for record in records))
+
+    def _scoped_ids(
+        self,
+        documents: Sequence[str | Path] | None,
+        where: Mapping[str, MetadataValue] | None = None,
+        *,
+        user: str | None,
+        session: str | None,
+    ) -> list[str] | None:
+        """The ids of these documents, of them only what has these metadata and is of this user and session."""
+        return scopes.ids_within(self._store, self._ids(documents), where, user=user, session=session)
 
     def close(self) -> None:
         """Let go of the store, if this memory opened it; a second call does nothing."""

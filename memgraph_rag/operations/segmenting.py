@@ -16,9 +16,12 @@ __all__ = ["cut_segments"]
 
 
 def cut_segments(
-    document: Document, document_id: str, *, namespace: str, count_tokens: TokenCounter, max_tokens: int
+    document: Document, document_id: str, *, namespace: str, count_tokens: TokenCounter, max_tokens: int, first: int = 0
 ) -> tuple[Segment, ...]:
     """The segments of a document, each with its turn's speaker and time; without a turn's time, the document's.
+
+    Args:
+        first: the index of the first segment, where the document is the end of one.
 
     Raises:
         DocumentError: there is nothing to cut.
@@ -41,5 +44,5 @@ def cut_segments(
             speaker=turn.speaker,
             time=turn.time or document_time,
         )
-        for index, (span, turn) in enumerate(zip(spans, span_turns, strict=True))
+        for index, (span, turn) in enumerate(zip(spans, span_turns, strict=True), first)
     )

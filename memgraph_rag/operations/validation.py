@@ -7,7 +7,7 @@ what came; what is returned can be stored and asked for as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from functools import wraps
 from inspect import iscoroutinefunction, isfunction, signature
@@ -32,6 +32,7 @@ __all__ = [
     "check_parts",
     "check_relevance",
     "checked_budget",
+    "checked_end",
     "checked_question",
     "checked_style",
     "checked_time",
@@ -115,6 +116,22 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
             setting=name,
         )
     return instant
+
+
+def checked_end(until: str | date | None, at: str | date | None) -> datetime | None:
+    """The moment before which something was said: ``until``, or the end of the day or moment ``at``.
+
+    Raises:
+        SettingsError: one of them is no time, or both are given.
+    """
+    moment = checked_time("at", at)
+    if moment is None:
+        return checked_time("until", until)
+    if until is not None:
+        raise SettingsError(f"Expected until or at, got both, {until!r} and {at!r}. Leave one out.", setting="at")
+    text = at.isoformat() if isinstance(at, date) else str(at)
+    is_day = len(timestamps.read(text)) == len("2024-05-01")
+    return moment + (timedelta(days=1) if is_day else timedelta(microseconds=1))
 
 
 def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> None:

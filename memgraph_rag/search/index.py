@@ -22,9 +22,9 @@ from scipy import sparse
 from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
+from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
-from memgraph_rag.search.speakers import is_machine
 from memgraph_rag.types import IndexedSegment, Matrix
 
 __all__ = ["MENTION_EDGE", "TITLE_EDGE", "NamespaceIndex", "View", "edges_of"]

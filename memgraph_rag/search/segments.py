@@ -16,8 +16,10 @@ from typing import get_args
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.names import names_in
+from memgraph_rag.search.facts import FactIndex
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
+from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.name_coverage import asked_about, held, meant
 from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, Segment, Vector
@@ -48,6 +50,7 @@ class SegmentSearch:
         self._embedder = embedder
         self._recognizer = recognizer
         self._stemming = stemming
+        self.facts = FactIndex(graph)
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
 
     @cached_property
@@ -78,6 +81,27 @@ class SegmentSearch:
             SettingsError: no such mode, or a time in a mode that the database answers.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
+        facts = self.facts.refresh()
+        pool = self._found(query, max(k, POOL) if facts else k, mode, documents, since, until)
+        if not facts or not pool:
+            return pool
+        chosen = None if documents is None else set(documents)
+        return arranged(query, pool, facts, self._segments, k=k, documents=chosen, since=since, until=until)
+
+    def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
+        """These segments as results that no list found."""
+        return {item.segment.id: item for item in self._evidence([Found(each, 0.0, {}) for each in ids])} if ids else {}
+
+    def _found(
+        self,
+        query: str,
+        k: int,
+        mode: SearchMode,
+        documents: Sequence[str] | None,
+        since: datetime | None,
+        until: datetime | None,
+    ) -> list[Evidence]:
+        """The k best segments, whether what they say holds or not."""
         if mode not in get_args(SearchMode):
             raise SettingsError(
                 f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode

@@ -17,9 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["Side", "asked_for", "asked_of", "asked_side", "is_machine", "said_instead"]
+__all__ = ["Side", "asked_for", "asked_of", "asked_side", "said_instead"]
 
 Side = Literal["human", "machine", "both", ""]
 """Of a conversation with a machine."""
@@ -30,7 +31,6 @@ ANOTHER = 0.55
 WEIGHED = 50
 """How many of the best candidates are weighed: what is far from the question tells nothing of whose it is."""
 
-_MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})
 _ASKER = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'd"})
 _SAID = (
     "advised described explained gave given helped listed mentioned outlined proposed provided recommended said shared "
@@ -42,11 +42,6 @@ _OF_MACHINE = re.compile(
     re.IGNORECASE,
 )
 _OF_BOTH = re.compile(r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|recap)\b", re.IGNORECASE)
-
-
-def is_machine(speaker: str) -> bool:
-    """Whether a speaker is the machine of a chat, by its role's name."""
-    return speaker.casefold() in _MACHINES
 
 
 def asked_side(question: str) -> Side:

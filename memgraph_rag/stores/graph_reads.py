@@ -256,6 +256,14 @@ class StoredGraph(ABC):
         """What layers of users' own say of a document, by layer and index."""
         return annotations_of(self._run, document_id)
 
+    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
+        """What a layer says of segments, of documents that were written after a version."""
+        return layer_annotations(self._run, layer, since)
+
+    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        """All documents that were written after a version, by key."""
+        return [rows.decode_document(row) for row in self._run("read/list_written_documents", since=since)]
+
     def recognizer(self) -> str:
         """The recognizer that found the entities of this namespace; empty where it holds none."""
         return next((row["recognizer"] for row in self._run("read/find_recognizer")), "")
@@ -342,6 +350,20 @@ def annotations_of(run: Run, document_id: str) -> list[Annotation]:
     for row in run("read/list_annotated", document_id=document_id) if annotation_rows else ():
         segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
     return [rows.decode_annotation(row, segment_ids.get(row["id"], ())) for row in annotation_rows]
+
+
+def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
+    """What a layer says of segments, by (document id, index), the segments of each by their place."""
+    annotation_rows: dict[str, dict[str, Any]] = {}
+    targets: dict[str, list[tuple[int, str]]] = {}
+    for row in run("read/list_layer_annotations", layer=layer, since=since):
+        targets.setdefault(row["id"], []).append((row.pop("place"), row.pop("segment_id")))
+        annotation_rows[row["id"]] = row
+    annotations = [
+        rows.decode_annotation(row, [segment_id for _, segment_id in sorted(targets[key])])
+        for key, row in annotation_rows.items()
+    ]
+    return sorted(annotations, key=lambda item: (item.document_id, item.index))
 
 
 def counts(run: Run, document_id: str) -> Mapping[str, int]:

@@ -15,7 +15,15 @@ from dataclasses import replace as changed
 from typing import Any, TypeVar
 
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
-from memgraph_rag.stores import integrity, kept_questions, relation_rows, relation_writes, rows, write_checks
+from memgraph_rag.stores import (
+    document_revisions,
+    integrity,
+    kept_questions,
+    relation_rows,
+    relation_writes,
+    rows,
+    write_checks,
+)
 from memgraph_rag.stores.document_reader import document_graph
 from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
@@ -34,7 +42,7 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "size"]
+__all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "revise", "size"]
 
 T = TypeVar("T")
 
@@ -101,6 +109,17 @@ class WrittenGraph(StoredGraph):
             Receipt(document.id, document.key, action, counts_by_id.get(document.id, {}), stale_questions=stale)
             for document, (action, stale) in zip(documents, actions, strict=True)
         ]
+
+    def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
+        """Store a document in place of one content of it, or what follows its first segments, in one transaction."""
+        write_checks.check(graph, self._dimension, namespace=self._namespace)
+        if kept:
+            document_revisions.check_appended(graph, kept)
+        return self._transaction(
+            "revise",
+            lambda run, create: revise(run, create, self._find_near, graph, before=before, kept=kept),
+            row_bytes=size(graph),
+        )
 
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
         """Store these layers of a document that is there, in one transaction."""
@@ -204,6 +223,19 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     return [
         (Action.REPLACED if document_id in stored else Action.ADDED, stale[document_id]) for document_id in document_ids
     ]
+
+
+def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, before: str, kept: int) -> Action:
+    """Store a document where the content of the hash ``before`` is stored; of it only what follows ``kept`` segments.
+
+    Raises:
+        DocumentChanged: another content is stored, or none.
+    """
+    stored = document_revisions.require_content(run, graph, before, kept=kept)
+    if not kept or stored is None:
+        return replace(run, create, find_near, [graph])[0][0]
+    document_revisions.append(run, create, DocumentWrite(run, create, find_near), graph, kept=kept)
+    return Action.REPLACED
 
 
 def _remove_document(write: DocumentWrite, document_id: str) -> None:

@@ -15,7 +15,7 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.types import Message, Turn
 
-__all__ = ["render", "unread_times"]
+__all__ = ["read_message", "render", "unread_times"]
 
 _BETWEEN = "\n\n"
 
@@ -41,7 +41,7 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     """
     if not messages:
         raise DocumentError("Expected at least one chat message, got an empty list.")
-    read = [_read(index, message) for index, message in enumerate(messages)]
+    read = [read_message(index, message) for index, message in enumerate(messages)]
     paragraphs = [f"{role} ({moment}): {content}" if moment else f"{role}: {content}" for role, content, moment in read]
     text = _BETWEEN.join(paragraphs)
     starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
@@ -60,8 +60,12 @@ def unread_times(messages: object, turns: Sequence[Turn]) -> int:
     return sum(bool(time) and not turn.time for time, turn in zip(times, turns, strict=False))
 
 
-def _read(index: int, message: object) -> tuple[str, str, str]:
-    """Role, content and time of a message, or a refusal; the time as it is written, empty without."""
+def read_message(index: int, message: object) -> tuple[str, str, str]:
+    """Role, content and time of a message; the time as it is written, empty without.
+
+    Raises:
+        DocumentError: it is no message, or has no role or content.
+    """
     if isinstance(message, Message):
         role, content, time = message.role, message.content, message.time
     elif isinstance(message, Mapping):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
 from memgraph_rag.types.receipts import Action
@@ -86,6 +87,7 @@ class Evidence:
         path: the entities that carried it in a graph search, largest share first.
         relevance: how near it is to the query, from 0 to 1: the share of passages as near as it that are evidence. None
             where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
+        standing: whether what a person says there of itself still holds; None where it states nothing that is known.
     """
 
     segment: Segment
@@ -94,6 +96,7 @@ class Evidence:
     why: Mapping[str, int]
     path: tuple[Carrier, ...] = ()
     relevance: float | None = None
+    standing: Standing | None = None
 
     @property
     def text(self) -> str:

@@ -24,7 +24,7 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("writes", "searches", "entities", "relations", "annotations", "questions", "echoes",
+        for module in ("writes", "searches", "entities", "relations", "annotations", "questions", "echoes", "revisions",
                        "fingerprints", "groups")
     )
 )  # fmt: skip
@@ -38,6 +38,7 @@ from memgraph_rag.testing.store_suite.fingerprints import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.groups import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.questions import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.relations import *  # noqa: E402, F403
+from memgraph_rag.testing.store_suite.revisions import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.searches import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.searches import library  # noqa: E402
 from memgraph_rag.testing.store_suite.writes import *  # noqa: E402, F403

@@ -1,0 +1,71 @@
+"""Facts: what people say of themselves in conversations, as annotations of the segments that say so.
+
+It knows no database and no model: the rules are ``lexical.statements``. Which of several values holds is not said here,
+since it follows from other documents too (``search.holding``). Invariants: a fact rests on one segment of a person's
+turn; it follows from that segment alone, so that a page that grows keeps the facts that it had.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.lexical.roles import is_machine
+from memgraph_rag.lexical.statements import statements
+from memgraph_rag.types import Annotation, LayerRows, Segment
+
+__all__ = ["FACTS", "FactsLayer", "facts_in"]
+
+FACTS = "facts"
+"""The layer's name."""
+
+_MOST_FACTS = 32  # of one segment
+
+
+class FactsLayer:
+    """Finds facts; needs no model."""
+
+    name = FACTS
+    needs_language = False
+    needs_recognizer = False
+    requires: Sequence[str] = ()
+
+    def build(
+        self,
+        documents: Sequence[SplitDocument],
+        *,
+        namespace: str,  # noqa: ARG002 - this and what follows are the contract's
+        models: Models,  # noqa: ARG002
+        progress: Progress | None = None,  # noqa: ARG002
+    ) -> list[LayerRows]:
+        """The facts of each document, in order."""
+        return [
+            LayerRows(annotations=tuple(fact for segment in document.segments for fact in facts_in(segment)))
+            for document in documents
+        ]
+
+
+def facts_in(segment: Segment) -> list[Annotation]:
+    """The facts that a segment states: nothing where nobody, or a machine, says it.
+
+    ``text`` is the sentence, ``kind`` that of ``lexical.statements.Statement``; the properties are attribute, value,
+    speaker and said (ISO 8601; empty where it is not known).
+    """
+    if not segment.speaker or is_machine(segment.speaker):
+        return []
+    return list(islice(_facts(segment), _MOST_FACTS))
+
+
+def _facts(segment: Segment) -> Iterator[Annotation]:
+    head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text)
+    text = segment.text[head.end() :] if head else segment.text
+    for said in statements(text):
+        properties = {
+            "attribute": said.attribute,
+            "value": said.value,
+            "speaker": segment.speaker,
+            "said": segment.time,
+        }
+        yield Annotation(text[said.start : said.end].strip(), (segment.id,), said.kind, properties)

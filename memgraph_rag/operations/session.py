@@ -1,0 +1,316 @@
+"""A conversation that is stored turn by turn, and asked between its turns.
+
+It knows no database and asks no language model. Invariants: after a crash, a retry or a second call the pages are as
+after one clean call; a page is written only over the content that was read, so two writers lose nothing of each other;
+what is asked within a session's user never comes from another one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from itertools import count, takewhile
+from typing import Any, Literal
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, GraphStore, Models, SplitDocument, TokenCounter
+from memgraph_rag.errors import DocumentChanged, SettingsError
+from memgraph_rag.layers.facts import FactsLayer
+from memgraph_rag.operations import telemetry
+from memgraph_rag.operations.layer_building import build_layer
+from memgraph_rag.operations.segmenting import cut_segments
+from memgraph_rag.operations.session_pages import SESSION, USER, Page, PageTurn, Scope, page_of, read_turns
+from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.text import echoes
+from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.types import (
+    Answer,
+    Document,
+    DocumentGraph,
+    DocumentRecord,
+    Evidence,
+    Failure,
+    Matrix,
+    Message,
+    Receipt,
+    Segment,
+)
+
+__all__ = ["Session", "Stored", "Within"]
+
+Within = Literal["user", "session"]
+"""What is asked: all sessions and documents of the user, or this session alone."""
+
+_MOST_ATTEMPTS = 100  # of a write that others were faster than; each means that another one got through
+_PROBED = 64  # keys of pages that are looked for at once
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What ``Session.add`` did, after the commit.
+
+    Attributes:
+        added: how many turns are new.
+        edited: how many took the place of another content of the same id.
+        unchanged: how many were stored just so.
+        echoes: how many of the segments that were written say again what the memory itself answered.
+        documents: the keys of the pages that were written.
+    """
+
+    added: int = 0
+    edited: int = 0
+    unchanged: int = 0
+    echoes: int = 0
+    documents: tuple[str, ...] = ()
+
+    def __add__(self, other: Stored) -> Stored:
+        return Stored(
+            self.added + other.added,
+            self.edited + other.edited,
+            self.unchanged + other.unchanged,
+            self.echoes + other.echoes,
+            tuple(dict.fromkeys((*self.documents, *other.documents))),
+        )
+
+
+class Session:
+    """One conversation of one user. Made by ``Memory.session``; may be used from several threads.
+
+    Args:
+        search: the memory's, as ``ask``.
+        deepen: builds the memory's own layers of these documents.
+        check: refuses where the memory may not be changed.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        store: GraphStore,
+        models: Models,
+        *,
+        search: Callable[..., list[Evidence]],
+        ask: Callable[..., Answer],
+        deepen: Callable[[Sequence[str]], Iterable[Receipt | Failure]],
+        check: Callable[[], None],
+        count_tokens: TokenCounter,
+        segment_tokens: int,
+    ) -> None:
+        self.user, self.session = scope.user, scope.session
+        self._scope, self._store, self._models = scope, store, models
+        self._search, self._ask, self._deepen = search, ask, deepen
+        self._check = check
+        self._count_tokens, self._segment_tokens = count_tokens, segment_tokens
+        self._lock = threading.Lock()
+        self._places: dict[str, int] | None = None  # the page of each turn; None where it is not known
+        self._last = Page(scope, 0)
+        self._vectors: tuple[str, Matrix] = ("", np.zeros((0, 0), np.float32))  # of the last page, by its hash
+
+    def add(self, turns: Sequence[Message | Mapping[str, Any]]) -> Stored:
+        """Store turns behind those that the session has; no language model is asked.
+
+        All are checked before the first is stored. Those of one page are one transaction. A turn that is stored just
+        so changes nothing; another content under the same ``id`` takes the place of the former. What lacks a time was
+        said now.
+
+        Args:
+            turns: as for ``Memory.add``; a mapping may hold an ``id``, by which the turn is known again. Without, a
+                turn is known by its role, time and content.
+
+        Raises:
+            DocumentError: a turn is no message, or is empty; or another document has the key of a page.
+            StoreError: the database failed; or the session was written by others faster than by this call.
+        """
+        self._check()
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        read = read_turns(self._scope, turns, now=now)
+        stored = Stored()
+        with self._lock, telemetry.span("session_add", turns=len(read)) as event_fields:
+            while read:
+                part, written = self._retried(read)
+                stored, read = stored + part, read[written:]
+            event_fields |= {"added": stored.added, "edited": stored.edited, "unchanged": stored.unchanged}
+        return stored
+
+    def recall(self, query: str, *, k: int = 10, within: Within = "user", **options: Any) -> list[Evidence]:
+        """The k segments that bear on a query most, of this user's, or of this session's alone.
+
+        Args:
+            within: "user" or "session".
+            **options: further ones of ``Memory.search``, such as ``at``.
+        """
+        return self._search(query, k=k, **self._held(within), **options)
+
+    def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
+        """The answer from what this user, or this session, said; options as for ``Memory.ask``."""
+        return self._ask(question, **self._held(within), **options)
+
+    def end(self) -> list[Receipt | Failure]:
+        """Build the memory's own layers for all pages of the session; a later turn begins a new page."""
+        self._check()
+        records = [record for _, record in self._records()]
+        outcomes = list(self._deepen([record.key for record in records])) if records else []
+        with self._lock:
+            self._places = None
+        return outcomes
+
+    def _held(self, within: Within) -> dict[str, str]:
+        if within not in ("user", "session"):
+            raise SettingsError(f"Expected within as 'user' or 'session', got {within!r}.", setting="within")
+        return {USER: self.user} | ({SESSION: self.session} if within == "session" else {})
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _retried(self, turns: Sequence[PageTurn]) -> tuple[Stored, int]:
+        """What became of the first of these turns, and how many these are; others may write meanwhile."""
+        for attempt in range(_MOST_ATTEMPTS):
+            try:
+                return self._add_first(turns)
+            except DocumentChanged:
+                self._places = None
+                if attempt + 1 == _MOST_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _add_first(self, turns: Sequence[PageTurn]) -> tuple[Stored, int]:
+        """Store the first turns of one kind: a known one, or as many new ones as the last page takes."""
+        places = self._known()
+        first = turns[0]
+        if first.id in places:
+            return self._add_known(first, places[first.id]), 1
+        page = self._last if self._last.is_open else Page(self._scope, self._last.number + 1)
+        new = page.fitting(takewhile(lambda turn: turn.id not in places, turns))
+        written = self._write(page, (*page.turns, *new))
+        self._places = places | {turn.id: page.number for turn in new}
+        self._last = written
+        return self._done(written, len(page.segments), added=len(new)), len(new)
+
+    def _add_known(self, turn: PageTurn, number: int) -> Stored:
+        """A turn that has a place: nothing where it is stored just so, else it takes the place of what is there."""
+        page = self._last if number == self._last.number else self._page(number)
+        held = next((stored for stored in page.turns if stored.id == turn.id), None)
+        if held is None:
+            raise DocumentChanged("Expected a turn in the page that held it, got none. Read the session again.")
+        if (held.text, held.speaker) == (turn.text, turn.speaker):
+            if number == self._last.number and self._store.documents([self._scope.page_id(number)]) != [page.record]:
+                raise DocumentChanged("Expected the page that was read, got another. Read the session again.")
+            return Stored(unchanged=1)
+        written = self._write(replace(page, segments=()), [turn if each.id == turn.id else each for each in page.turns])
+        if number == self._last.number:
+            self._last = written
+        return self._done(written, 0, edited=1)
+
+    def _done(self, page: Page, kept: int, **counts: int) -> Stored:
+        number = sum(segment.echo for segment in page.segments[kept:])
+        return Stored(**counts, echoes=number, documents=(self._scope.key(page.number),))
+
+    def _write(self, page: Page, turns: Sequence[PageTurn]) -> Page:
+        """The page with these turns, stored; where it has segments, these are kept and the further turns appended."""
+        kept = len(page.segments)
+        document = page.with_turns(turns).document
+        document_id = self._scope.page_id(page.number)
+        segments = (*page.segments, *self._with_echoes(self._cut(document, document_id, page.segments)))
+        vectors = self._raw_vectors(page, segments)
+        split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
+        (rows,) = build_layer(FactsLayer(), [split], namespace=self._store.namespace, models=self._models)
+        record = _record(page, document_id, document.key, document.sha256, segments, document.metadata)
+        graph = DocumentGraph(
+            document=record,
+            segments=segments,
+            segment_embeddings=units(with_neighbours(vectors, segments)),
+            annotations=rows.annotations,
+        )
+        self._store.revise(graph, before=page.sha256, kept=kept)
+        self._vectors = (record.sha256, vectors)
+        return Page(self._scope, page.number, tuple(turns), segments, record)
+
+    def _cut(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:
+        """The segments of a page behind those that are kept: each turn is cut for itself, so these stay as they are."""
+        end = kept[-1].end if kept else 0
+        turns = tuple(
+            replace(turn, start=turn.start - end, end=turn.end - end) for turn in document.turns if turn.start >= end
+        )
+        segments = cut_segments(
+            replace(document, text=document.text[end:], turns=turns),
+            document_id,
+            namespace=self._store.namespace,
+            count_tokens=self._count_tokens,
+            max_tokens=self._segment_tokens,
+            first=len(kept),
+        )
+        return tuple(replace(segment, start=segment.start + end, end=segment.end + end) for segment in segments)
+
+    def _with_echoes(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+        """New segments, those marked that say again what the memory answered."""
+        namespace = self._store.namespace
+        if not self._store.has_answers():
+            return tuple(segments)
+        known = self._store.answered(sorted(echoes.sentence_ids(namespace, segments)))
+        return echoes.marked(namespace, segments, known)
+
+    def _raw_vectors(self, page: Page, segments: Sequence[Segment]) -> Matrix:
+        """(n, d) of each segment's own text; those of the page that was written last are kept from then."""
+        content, before = self._vectors
+        kept = len(page.segments) if page.sha256 and content == page.sha256 else 0
+        new = _embedded(in_context("", segments[kept:]), self._models.embedder)
+        return np.concatenate([before[:kept], new]) if kept else new
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _known(self) -> dict[str, int]:
+        """The page of each turn; the session's pages are read where that is not known."""
+        if self._places is None:
+            pages = [self._page(number) for number, _ in self._records()]
+            self._places = {turn.id: page.number for page in pages for turn in page.turns}
+            self._last = pages[-1] if pages else Page(self._scope, 0)
+        return self._places
+
+    def _records(self) -> list[tuple[int, DocumentRecord]]:
+        """The records of all pages by number; a page that was forgotten among them is left out."""
+        records: list[tuple[int, DocumentRecord]] = []
+        for start in count(0, _PROBED):
+            numbers = {self._scope.page_id(number): number for number in range(start, start + _PROBED)}
+            stored = [(numbers[record.id], record) for record in self._store.documents(list(numbers))]
+            records += sorted(stored, key=lambda pair: pair[0])
+            if not stored:
+                return records
+        raise AssertionError("unreachable")
+
+    def _page(self, number: int) -> Page:
+        """A page as it is stored.
+
+        Raises:
+            DocumentChanged: there is none, or it was changed while it was read.
+        """
+        document_id = self._scope.page_id(number)
+        records = self._store.documents([document_id])
+        segments = self._store.segments_of(document_id)
+        if not records or records != self._store.documents([document_id]):
+            raise DocumentChanged(f"Expected page {number} of a session, got none. Read the session again.")
+        return page_of(self._scope, number, records[0], segments)
+
+
+def _record(
+    page: Page, document_id: str, key: str, sha256: str, segments: Sequence[Segment], metadata: Mapping[str, Any]
+) -> DocumentRecord:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return DocumentRecord(
+        id=document_id,
+        key=key,
+        title="",
+        source="",
+        sha256=sha256,
+        added_at=page.record.added_at if page.record else now,
+        characters=segments[-1].end,
+        segments=len(segments),
+        layers=(FactsLayer.name,),
+        model="",
+        metadata=metadata,
+        echoes=sum(segment.echo for segment in segments),
+    )
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
+    return units(embedder.embed(list(texts)))

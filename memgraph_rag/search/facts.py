@@ -1,0 +1,162 @@
+"""The facts of a namespace in memory, and which of them hold: decided here, by when they were said.
+
+It knows the graph through the reader only, no model and no ranking. Invariants: after ``refresh`` it holds what the
+store held at some moment since the call began; validity follows from what is stored now, so that what is forgotten
+closes nothing; statements of different users or speakers never close one another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from memgraph_rag.contracts import SearchedGraph
+from memgraph_rag.lexical.attributes import value_form
+from memgraph_rag.lexical.timestamps import instant
+from memgraph_rag.types import Annotation, DocumentRecord
+from memgraph_rag.types.facts import Rival, Standing
+
+__all__ = ["Fact", "FactIndex", "FactKey", "standings", "within"]
+
+_LAYER = "facts"
+_MOST_RIVALS = 8
+
+FactKey = tuple[str, str, str]
+"""User, speaker (in lower case) and attribute: of these one value holds at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement with its place; ``at`` is when it was said, in seconds since 1970, ``said`` the same as ISO 8601."""
+
+    key: FactKey
+    kind: str
+    value: str
+    quote: str
+    speaker: str
+    said: str
+    at: float
+    document_id: str
+    segment_id: str
+    index: int
+
+    @property
+    def form(self) -> str:
+        """The value as it is compared."""
+        return value_form(self.value) or self.value
+
+    @property
+    def rival(self) -> Rival:
+        """The fact as another one's rival."""
+        return Rival(self.segment_id, self.value, self.quote, self.said)
+
+
+class FactIndex:
+    """All facts of one namespace. May be used from several threads."""
+
+    def __init__(self, graph: SearchedGraph) -> None:
+        self._graph = graph
+        self._lock = threading.Lock()
+        self._version = -1
+        self._facts: dict[str, tuple[Fact, ...]] = {}  # by document
+
+    def refresh(self) -> tuple[Fact, ...]:
+        """All facts as they are stored now, by document."""
+        with self._lock:
+            version = self._graph.version()
+            if version != self._version:
+                self._renew(version)
+            return tuple(fact for facts in self._facts.values() for fact in facts)
+
+    def _renew(self, version: int) -> None:
+        annotations = self._graph.layer_annotations(_LAYER, since=self._version)
+        if annotations or self._facts:
+            records = {record.id: record for record in self._graph.written_documents(since=self._version)}
+            facts = dict(self._facts)
+            for document_id in records:
+                facts.pop(document_id, None)
+            for document_id, of_document in groupby(annotations, key=lambda item: item.document_id):
+                if document_id in records:
+                    facts[document_id] = tuple(_fact(item, records[document_id]) for item in of_document)
+            there = set(self._graph.document_ids())
+            self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & there)}
+        self._version = version
+
+
+def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
+    properties = {name: str(value) for name, value in annotation.properties.items()}
+    said = properties.get("said") or record.added_at
+    moment = instant(said)
+    speaker, attribute = properties.get("speaker", ""), properties.get("attribute", "")
+    return Fact(
+        (str(record.metadata.get("user", "")), speaker.casefold(), attribute),
+        annotation.kind,
+        properties.get("value", ""),
+        annotation.text,
+        speaker,
+        said,
+        moment.timestamp() if moment else 0.0,
+        annotation.document_id,
+        annotation.segment_ids[0],
+        annotation.index,
+    )
+
+
+def within(
+    facts: Iterable[Fact], *, documents: Collection[str] | None, since: datetime | None, until: datetime | None
+) -> list[Fact]:
+    """The facts of these documents (ids; None is all) that were said in ``[since, until)``."""
+    begin = since.timestamp() if since else float("-inf")
+    end = until.timestamp() if until else float("inf")
+    return [fact for fact in facts if begin <= fact.at < end and (documents is None or fact.document_id in documents)]
+
+
+def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
+    """How each of the facts of one key stands, by (segment id, index).
+
+    Values are in the order in which they were said, in one document also by place. Of several values that were said at
+    the same moment in different documents none supersedes another, nor is "never" superseded by what was done.
+    """
+    ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
+    clashing = _clashing(ordered)
+    runs = [list(run) for _, run in groupby(ordered, key=lambda fact: fact.form)]
+    stood: dict[tuple[str, int], Standing] = {}
+    for place, run in enumerate(runs):
+        is_last = place == len(runs) - 1
+        following = runs[place + 1][0].said if not is_last else ""
+        for fact in run:
+            rivals = [other for other in clashing if other.form != fact.form] if fact in clashing else []
+            if rivals:
+                stood[fact.segment_id, fact.index] = _standing("contradicted", fact, run[0].said, "", rivals)
+            elif is_last:
+                former = [earlier[-1] for earlier in reversed(runs[:-1])]
+                stood[fact.segment_id, fact.index] = _standing("holds", fact, run[0].said, "", former)
+            else:
+                stood[fact.segment_id, fact.index] = _standing(
+                    "superseded", fact, run[0].said, following, [runs[-1][-1]]
+                )
+    return stood
+
+
+def _clashing(ordered: Sequence[Fact]) -> list[Fact]:
+    """Those facts of one key of which no order tells which holds."""
+    if ordered and ordered[0].kind == "event":
+        return list(ordered) if len({fact.form for fact in ordered}) > 1 else []
+    last = [fact for fact in ordered if fact.at == ordered[-1].at]
+    newest = {document_id: list(of)[-1] for document_id, of in groupby(last, key=lambda fact: fact.document_id)}
+    return list(newest.values()) if len({fact.form for fact in newest.values()}) > 1 else []
+
+
+def _standing(state: str, fact: Fact, since: str, until: str, rivals: Sequence[Fact]) -> Standing:
+    return Standing(
+        state,  # pyright: ignore[reportArgumentType] - one of the three
+        fact.key[2],
+        fact.value,
+        fact.speaker,
+        since,
+        until,
+        tuple(rival.rival for rival in rivals[:_MOST_RIVALS]),
+    )

@@ -1,0 +1,144 @@
+"""What holds now comes before what it superseded; what is past, of another, or later than asked does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from memories import options
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.types import Evidence
+
+MODES: tuple[Any, ...] = ("graph", "hybrid", "keywords", "vector")
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory(":memory:", **options(layers=())) as memory:
+        yield memory
+
+
+def say(memory: Memory, *texts: str, day: str, user: str = "ann", session: str = "1", role: str = "user") -> None:
+    turns = [{"role": role, "content": text, "time": day} for text in texts]
+    memory.session(user=user, session=session).add(turns)
+
+
+def texts(evidence: list[Evidence]) -> list[str]:
+    return [item.text.partition(": ")[2].strip() for item in evidence]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_newest_value_comes_first(memory: Memory, mode: Any) -> None:
+    say(memory, "I moved to Berlin.", day="2024-05-12", session="b")
+    say(memory, "I live in Hamburg.", "Do I live well?", day="2024-03-01", session="a")
+    say(memory, "You live in Hamburg, I see.", day="2024-06-01", role="assistant")
+
+    best = memory.search("Where do I live now?", mode=mode, user="ann")
+
+    assert texts(best)[0] == "I moved to Berlin."
+    assert "I live in Hamburg." in texts(best)
+    standing = best[0].standing
+    assert standing is not None
+    assert (standing.state, standing.value, standing.since, standing.until) == ("holds", "Berlin", "2024-05-12", "")
+    assert [(rival.value, rival.said) for rival in standing.rivals] == [("Hamburg", "2024-03-01")]
+    former = best[texts(best).index("I live in Hamburg.")].standing
+    assert former is not None
+    assert (former.state, former.until, former.rivals[0].quote) == ("superseded", "2024-05-12", "I moved to Berlin.")
+    assert [item.score for item in best] == sorted((item.score for item in best), reverse=True)
+
+
+def test_as_of_a_day(memory: Memory) -> None:
+    for place, day in (("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12"), ("Oslo", "2024-08-01")):
+        say(memory, f"I live in {place}.", day=f"{day}T10:00")
+
+    for at, place in (("2024-03-01", "Hamburg"), ("2024-05-11", "Hamburg"), ("2024-05-12", "Berlin")):
+        best = memory.search("Where do I live?", at=at, k=1)
+        assert texts(best) == [f"I live in {place}."]
+        assert best[0].standing is not None
+        assert best[0].standing.state == "holds"
+    assert memory.search("Where do I live?", at="2024-02-01") == []
+    with pytest.raises(SettingsError, match="both"):
+        memory.search("Where do I live?", at="2024-02-01", until="2024-02-01")
+    with pytest.raises(SettingsError, match="Expected at"):
+        memory.search("Where do I live?", at="noon")
+
+
+def test_what_is_beyond_the_results_is_brought_in(memory: Memory) -> None:
+    say(memory, *[f"Where do I live and live and live, number {n}?" for n in range(60)], day="2024-03-02")
+    say(memory, "I relocated to Zzyzx.", day="2024-05-12")
+
+    best = memory.search("Where do I live?", k=1, mode="keywords")
+    assert texts(best) == ["I relocated to Zzyzx."]
+
+
+def test_the_past_is_left_as_it_is_found(memory: Memory) -> None:
+    say(memory, "My job is baker.", day="2024-03-01")
+    say(memory, "My job is now something entirely else: plumber.", day="2024-05-01")
+
+    assert texts(memory.search("What was my job before?", mode="keywords"))[0] == "My job is baker."
+    assert texts(memory.search("What is my job?", mode="keywords"))[0].endswith("plumber.")
+
+
+def test_users_and_speakers_close_nothing_of_each_other(memory: Memory) -> None:
+    say(memory, "I live in Hamburg.", day="2024-03-01", user="ann")
+    say(memory, "I live in Berlin.", day="2024-05-12", user="tom")
+    say(memory, "I live in Rome.", day="2024-06-12", user="ann", role="Eve")
+
+    for user, place in (("ann", "Hamburg"), ("tom", "Berlin")):
+        (item,) = (e for e in memory.search("Where do I live?", user=user) if place in e.text)
+        assert item.standing is not None
+        assert (item.standing.state, item.standing.rivals) == ("holds", ())
+    assert texts(memory.search("Where does Eve live?", user="ann"))[0] == "I live in Rome."
+
+
+def test_what_is_said_again_is_one_value(memory: Memory) -> None:
+    for day in ("2024-03-01", "2024-04-01", "2024-05-01"):
+        say(memory, "My car is a Volvo.", day=day)
+    best = memory.search("What is my car?", k=3)
+    assert {(item.standing.state, item.standing.since) for item in best if item.standing} == {("holds", "2024-03-01")}
+
+
+def test_contradictions_are_told_with_both_quotes(memory: Memory) -> None:
+    say(memory, "I never ate oysters.", day="2024-05-12")
+    say(memory, *[f"I like the sea, number {n}." for n in range(30)], day="2024-05-20")
+    say(memory, "I ate oysters last week.", day="2024-06-12")
+    say(memory, "My team is Falcons.", day="2024-06-12", session="a")
+    say(memory, "My team is Wolves.", day="2024-06-12", session="b")
+
+    pair = memory.search("Have I ever eaten oysters?", k=2, mode="keywords")
+    assert sorted(texts(pair)) == ["I ate oysters last week.", "I never ate oysters."]
+    for item in (*pair, *memory.search("What is my team?", k=2)):
+        assert item.standing is not None
+        assert item.standing.state == "contradicted"
+        assert len(item.standing.rivals) == 1
+    assert sorted(texts(memory.search("What is my team?", k=2))) == ["My team is Falcons.", "My team is Wolves."]
+
+
+def test_what_is_forgotten_or_edited_closes_nothing(memory: Memory) -> None:
+    say(memory, "I live in Hamburg.", day="2024-03-01", session="a")
+    session = memory.session(user="ann", session="b")
+    session.add([{"role": "user", "content": "I moved to Berlin.", "time": "2024-05-12", "id": 1}])
+    assert texts(memory.search("Where do I live?", k=1)) == ["I moved to Berlin."]
+
+    session.add([{"role": "user", "content": "I bought bread.", "time": "2024-05-12", "id": 1}])
+    best = memory.search("Where do I live?", k=1)
+    assert texts(best) == ["I live in Hamburg."]
+    assert best[0].standing is not None
+    assert best[0].standing.rivals == ()
+
+    session.add([{"role": "user", "content": "I moved to Berlin.", "time": "2024-05-12", "id": 1}])
+    assert texts(memory.search("Where do I live?", k=1)) == ["I moved to Berlin."]
+    memory.forget(user="ann", session="b")
+    assert texts(memory.search("Where do I live?", k=1)) == ["I live in Hamburg."]
+
+
+def test_facts_of_chats_that_are_added_whole(memory: Memory) -> None:
+    chat = [{"role": "user", "content": f"I live in {place}.", "time": day} for place, day in
+            (("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12"))]  # fmt: skip
+    memory.add(chat, key="chat")
+    assert all(item.standing is None for item in memory.search("Where do I live?"))
+    list(memory.deepen(layers=["facts"]))
+    assert texts(memory.search("Where do I live?"))[0] == "I live in Berlin."
