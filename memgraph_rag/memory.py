@@ -30,13 +30,14 @@ from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.sources import Request
+from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
 from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
-from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step
+from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step, Tool
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
@@ -327,15 +328,39 @@ class Memory(MaintainedMemory):
     aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)
     aadd_many, astream = iterated(add_many), iterated(stream)
 
+    def tools(self, names: Sequence[ToolName] = TOOLS) -> list[Tool]:
+        """Functions for a model that calls functions: search, ask, add and forget, each with a JSON schema.
+
+        Args:
+            names: which of them; ``("search", "ask")`` for a model that is to change nothing.
+
+        Raises:
+            SettingsError: no tool of that name.
+        """
+        return make_tools(names, search=self.search, ask=self.ask, add=self.add, forget=self.forget)
+
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
     def get(self, node_id: str) -> Node | None:
         """The segment or information point of that id; None where there is none."""
         return next(iter(self._store.nodes([node_id])), None) if validation.may_name(node_id) else None
 
-    def documents(self) -> list[DocumentRecord]:
-        """All documents of this namespace, by key."""
-        return self._store.documents()
+    def documents(self, documents: Sequence[str | Path] | None = None) -> list[DocumentRecord]:
+        """All documents of this namespace, or those of these keys, ids or paths of files; by key.
+
+        Raises:
+            DocumentNotFound: a document is not in this memory.
+        """
+        return self._store.documents(self._ids(documents))
+
+    def text(self, document: str | Path) -> str:
+        """The whole text of a document, by its key, id or the path of its file: what citations count characters of.
+
+        Raises:
+            DocumentNotFound: there is none, or the path is that of several documents.
+        """
+        (record,) = find_documents(self._store, [document])
+        return "".join(segment.text for segment in self._store.segments_of(record.id))
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.

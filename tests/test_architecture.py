@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {ROOT, *CONTRACTS, "memory", "operations", "stores", "models", "strategies", "evaluation"},
     "__main__": {"cli"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},
+    "integrations": {*BASE, "contracts", "memory"},
 }
 """Which rooms a room may import from, beside itself."""
 
@@ -72,6 +73,10 @@ OWNERS = {
     "rich": "cli",
     "jinja2": "cli",
     "matplotlib": "evaluation",
+    **dict.fromkeys(
+        ("langchain_core", "langgraph", "haystack", "llama_index", "agents", "anthropic", "google", "agent_framework"),
+        "integrations",
+    ),
 }
 """The only room that knows a package."""
 
