@@ -40,7 +40,13 @@ def store_message(
         return False
     time = _readable(time)
     items.put(
-        list(message_id), text, {"speaker": speaker, "time": time}, speaker=speaker[:_MOST_SPEAKER], time=time, **scope
+        list(message_id),
+        text,
+        {"speaker": speaker, "time": time},
+        speaker=speaker[:_MOST_SPEAKER],
+        time=time,
+        before=None,
+        **scope,
     )
     return True
 
