@@ -118,8 +118,8 @@ class ScriptedModel(Model):
         self.calls = list(calls)
         self.tools: list[Any] = []
 
-    async def get_response(self, _: Any, items: Any, *args: Any, **kwargs: Any) -> ModelResponse:
-        self.tools = kwargs.get("tools") or args[1]
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        self.tools = kwargs["tools"]
         if self.calls:
             name, arguments = self.calls.pop(0)
             call_id = f"c{len(self.calls)}"
@@ -127,7 +127,7 @@ class ScriptedModel(Model):
                 type="function_call", name=name, arguments=arguments, call_id=call_id
             )
         else:
-            text = ResponseOutputText(type="output_text", text=items[-1]["output"], annotations=[])
+            text = ResponseOutputText(type="output_text", text=kwargs["input"][-1]["output"], annotations=[])
             output = ResponseOutputMessage(
                 id="m", type="message", role="assistant", status="completed", content=[text]
             )  # fmt: skip
