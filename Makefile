@@ -33,7 +33,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test all-tests test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks bench-updates
+.PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks bench-updates
 .PHONY: scorecard scorecard-full clean distclean
 
 help: ## This list
@@ -56,6 +56,9 @@ all-tests: $(VENV)/.has-test
 
 test-mcp-conformance: $(VENV)/.has-test ## Ask the protocol's own suite about `memgraph-rag mcp`; needs npx and a registry of Node packages
 	@PYTHONPATH=tests $(BIN)/python tests/mcp_conformance.py
+
+test-integrations: $(VENV)/.has-test ## The adapters for agent frameworks, each in an environment of its own; ONLY="langgraph haystack" chooses
+	@$(BIN)/python tests/integrations/run.py $(ONLY)
 
 coverage: $(VENV)/.has-test ## All tests, with the lines and branches that they reach; fails below the floor in pyproject.toml
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
@@ -138,7 +141,7 @@ clean: ## Remove what was built, but not .venv
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-integrations
 
 $(VENV)/.has-demo: pyproject.toml $(VENV)/.torch
 	@echo "Installing, the first time with 1.2 GB of models and $(TORCH_COST) …"

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "memgraph_rag"
 PICTURE = Path(__file__).with_name("architecture.svg")
 
 ROWS = (
-    ("__main__", "cli", "mcp", "evaluation", "testing"),
+    ("__main__", "cli", "mcp", "evaluation", "integrations", "testing"),
     ("memory",),
     ("operations",),
     ("text", "models", "layers", "search", "strategies", "stores"),

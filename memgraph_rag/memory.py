@@ -32,13 +32,14 @@ from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Scope
 from memgraph_rag.operations.sources import Request
+from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
 from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
-from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step
+from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step, Tool
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
@@ -375,6 +376,17 @@ class Memory(MaintainedMemory):
     # In a thread each, for programs with an event loop: arguments, errors and results are those of the methods.
     aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)
     aadd_many, astream = iterated(add_many), iterated(stream)
+
+    def tools(self, names: Sequence[ToolName] = TOOLS) -> list[Tool]:
+        """Functions for a model that calls functions: search, ask, add and forget, each with a JSON schema.
+
+        Args:
+            names: which of them; ``("search", "ask")`` for a model that is to change nothing.
+
+        Raises:
+            SettingsError: no tool of that name.
+        """
+        return make_tools(names, search=self.search, ask=self.ask, add=self.add, forget=self.forget)
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 

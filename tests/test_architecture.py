@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "evaluation": {ROOT, *BASE, "memory", "settings"},
     "mcp": {ROOT, *BASE},
+    "integrations": {*BASE, "contracts", "memory"},
 }
 """Which rooms a room may import from, beside itself."""
 
@@ -77,6 +78,10 @@ OWNERS = {
     "uvicorn": "mcp",
     "starlette": "mcp",
     "anyio": "mcp",
+    **dict.fromkeys(
+        ("langchain_core", "langgraph", "haystack", "llama_index", "agents", "anthropic", "google", "agent_framework"),
+        "integrations",
+    ),
 }
 """The only room that knows a package."""
 

@@ -103,6 +103,20 @@ class Evidence:
         """What the segment says."""
         return self.segment.text
 
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Where it stands, who said it when, and how near it is, for JSON; without its text."""
+        return {
+            "document": self.document_key,
+            "document_id": self.segment.document_id,
+            "segment_id": self.segment.id,
+            "start": self.segment.start,
+            "end": self.segment.end,
+            "speaker": self.segment.speaker,
+            "time": self.segment.time,
+            "score": self.score,
+            "relevance": self.relevance,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

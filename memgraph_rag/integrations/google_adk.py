@@ -1,0 +1,147 @@
+"""Google ADK's memory service over a memory: events of sessions, an event a document.
+
+It knows ADK's sessions and memory entries. Invariants: what one user of an app said is found for that user of that app
+alone; an event that was deleted does not come back with its session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from memgraph_rag.contracts import SearchMode
+from memgraph_rag.integrations.items import Items
+from memgraph_rag.integrations.messages import now, recall, store_message
+from memgraph_rag.integrations.requirements import framework
+from memgraph_rag.memory import Memory
+from memgraph_rag.types import Evidence, MetadataValue
+
+with framework("google-adk", extra="google-adk"):
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai.types import Content, Part
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.adk.sessions.session import Session
+
+__all__ = ["MemoryService"]
+
+_NO_SESSION = "__unknown_session_id__"
+_DELETED = "deleted"
+
+
+class MemoryService(BaseMemoryService):
+    """ADK's memory service: the texts of events are documents of a memory.
+
+    Args:
+        memory: an open ``Memory``; of its other documents nothing is returned here.
+        k: how many memories a search returns at most.
+        mode: as for ``Memory.search``.
+    """
+
+    def __init__(self, memory: Memory, *, k: int = 10, mode: SearchMode = "graph") -> None:
+        self.memory = memory
+        self.k = k
+        self.mode: SearchMode = mode
+        self._items = Items(memory, "google_adk")
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Store the events of a session that are not stored yet; those that it has no more are deleted."""
+        await asyncio.to_thread(self._add, session.app_name, session.user_id, session.id, list(session.events), True)
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
+    ) -> None:
+        """Store events that are not stored yet."""
+        await asyncio.to_thread(self._add, app_name, user_id, session_id or _NO_SESSION, list(events), False)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
+    ) -> None:
+        """Store memories that stand for themselves; one without an id gets one."""
+        await asyncio.to_thread(self._add_entries, app_name, user_id, list(memories))
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """The memories of this user of this app that bear on the query most, best first, each once."""
+        where: dict[str, MetadataValue] = {"collection": "google_adk", "app": app_name, "user": user_id}
+        evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, mode=self.mode, where=where)
+        best: dict[str, Evidence] = {}
+        for passage in evidence:
+            best.setdefault(passage.document_key, passage)
+        entries = await asyncio.to_thread(self._entries, list(best)[: self.k])
+        return SearchMemoryResponse(memories=entries)
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Delete the memory of that ``MemoryEntry.id``; it stays deleted when its session is added again."""
+        if memory_id:
+            await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
+
+    # ── in a thread ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _add(self, app: str, user: str, session: str, events: Sequence[Event], is_whole: bool) -> None:
+        with self._items.lock:
+            if is_whole:
+                kept = {event.id for event in events}
+                for item in self._items.all(app=app, user=user, session=session):
+                    if item.id[-1] not in kept:
+                        self._items.delete(item.id)
+            deleted = self._deleted(app, user)
+            for event in events:
+                if event.id not in deleted:
+                    moment = datetime.fromtimestamp(event.timestamp, timezone.utc).isoformat(timespec="seconds")
+                    text = _text(event.content)
+                    self._store([app, user, session, event.id], text, speaker=event.author or "", time=moment)
+
+    def _add_entries(self, app: str, user: str, entries: Sequence[MemoryEntry]) -> None:
+        for entry in entries:
+            id_ = [app, user, _NO_SESSION, entry.id or f"memory-{self._items.next_order()}"]
+            self._store(id_, _text(entry.content), speaker=entry.author or "", time=entry.timestamp or now())
+
+    def _store(self, id_: Sequence[str], text: str, *, speaker: str, time: str) -> None:
+        app, user, session, _ = id_
+        store_message(self._items, id_, text=text, speaker=speaker, time=time, app=app, user=user, session=session)
+
+    def _entries(self, keys: Sequence[str]) -> list[MemoryEntry]:
+        stored = {item.key: item for item in self._items.all()}
+        entries = []
+        for item in (stored[key] for key in keys if key in stored):
+            said = item.value
+            role = "user" if said["speaker"] == "user" else "model"
+            content = Content(role=role, parts=[Part(text=self._items.text(item))])
+            entries.append(
+                MemoryEntry(id=item.id[-1], content=content, author=said["speaker"] or None, timestamp=said["time"])
+            )
+        return entries
+
+    def _delete(self, app: str, user: str, memory_id: str) -> None:
+        with self._items.lock:
+            gone = [item for item in self._items.all(app=app, user=user) if item.id[-1] == memory_id]
+            for item in gone:
+                self._items.delete(item.id)
+            if gone:
+                before = self._items.get([_DELETED, app, user])
+                deleted = sorted({memory_id, *self._deleted(app, user)})
+                self._items.put([_DELETED, app, user], "", deleted, before=before)
+
+    def _deleted(self, app: str, user: str) -> list[str]:
+        item = self._items.get([_DELETED, app, user])
+        return [] if item is None else item.value
+
+
+def _text(content: Any) -> str:
+    parts = (content.parts if content else None) or ()
+    return "\n\n".join(part.text for part in parts if part.text and not part.thought)

@@ -1,0 +1,219 @@
+"""What a framework stores under an id (a text with a value of JSON), as documents of a memory.
+
+It knows no framework. An item is one document: its text is the item's text, so that every search of the memory finds
+it; collection, id, order and value stand in the metadata. Invariants: what is read is what was put, whatever
+characters it has; items of one collection never appear in another; an item's order survives its replacement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from memgraph_rag.contracts import SearchMode
+from memgraph_rag.errors import DocumentError, DocumentNotFound
+from memgraph_rag.memory import Memory
+from memgraph_rag.types import Document, Evidence, Failure, MetadataValue, Turn
+
+__all__ = ["MAX_QUERY", "Item", "Items", "as_json"]
+
+MAX_QUERY = 20_000
+"""Most characters of a query; of a longer one the end is searched for, where a conversation asks."""
+
+_BLANK = "-"
+"""Stands for a text without words, which a memory does not store."""
+
+_LONGEST_KEY = 400
+_MOST_RESULTS = 1_000_000
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A stored item; ``order`` grows with every new one, and is the time of its first put in nanoseconds."""
+
+    id: Any
+    value: Any
+    order: int
+    key: str
+    exact: str | None
+
+
+class Items:
+    """The items of one collection.
+
+    Args:
+        collection: first part of the documents' keys, and "collection" in their metadata.
+
+    Ids are what JSON can hold: a str, or a list of them.
+    """
+
+    def __init__(self, memory: Memory, collection: str) -> None:
+        self.memory = memory
+        self.collection = collection
+        self.lock = threading.RLock()
+        self._last_order = 0
+
+    def put(
+        self,
+        id: Any,  # noqa: A002 - the word of every framework
+        text: str,
+        value: Any,
+        *,
+        speaker: str = "",
+        time: str = "",
+        before: Item | None = None,
+        **metadata: MetadataValue,
+    ) -> Item:
+        """Store an item, in place of what stands under its id.
+
+        Args:
+            text: what searches read; may be empty.
+            value: what JSON can hold, up to 64 KiB of it with the metadata.
+            speaker, time: of a chat message, which is then searched as such.
+            before: what stands there now, whose order it keeps.
+
+        Raises:
+            DocumentError: it is too large, or JSON cannot hold the value.
+        """
+        document = self._document(id, text, value, before=before, speaker=speaker, time=time, metadata=metadata)
+        self.memory.add(document)
+        return _item(document.key, document.metadata)
+
+    def put_many(self, entries: Iterable[tuple[Any, str, Any, Item | None]]) -> None:
+        """Store items, each as (id, text, value, what stands there now); their texts are embedded together.
+
+        Raises:
+            DocumentError: of the first that could not be stored; the others are.
+        """
+        documents = [self._document(id_, text, value, before=before) for id_, text, value, before in entries]
+        failures = [outcome for outcome in self.memory.add_many(documents) if isinstance(outcome, Failure)]
+        if failures:
+            raise failures[0].error
+
+    def _document(
+        self,
+        id_: Any,
+        text: str,
+        value: Any,
+        *,
+        before: Item | None,
+        speaker: str = "",
+        time: str = "",
+        metadata: Mapping[str, MetadataValue] = MappingProxyType({}),
+    ) -> Document:
+        stored = text if text.strip() else _BLANK
+        fields: dict[str, MetadataValue] = {
+            **metadata,
+            "collection": self.collection,
+            "item": json.dumps(id_),
+            "order": self.next_order() if before is None else before.order,
+            "value": as_json(value, id_),
+        }
+        if stored != text or _UNSTORABLE.search(text):
+            fields["exact"] = json.dumps(text)
+        turns = (Turn(0, len(stored), speaker, time),) if speaker or time else ()
+        return Document(stored, self.key(id_), metadata=fields, turns=turns)
+
+    def get(self, id: Any) -> Item | None:  # noqa: A002
+        """The item of that id; None where there is none."""
+        try:
+            (record,) = self.memory.documents([self.key(id)])
+        except DocumentNotFound:
+            return None
+        return _item(record.key, record.metadata)
+
+    def text(self, item: Item) -> str:
+        """The item's text, as it was put.
+
+        Raises:
+            DocumentNotFound: it was deleted meanwhile.
+        """
+        return self.memory.text(item.key) if item.exact is None else item.exact
+
+    def delete(self, id: Any) -> bool:  # noqa: A002
+        """Delete an item; whether there was one."""
+        try:
+            self.memory.forget(self.key(id))
+        except DocumentNotFound:
+            return False
+        return True
+
+    def all(self, **metadata: MetadataValue) -> list[Item]:
+        """The items whose metadata hold all of these, in order. Cost: one look at every document of the namespace."""
+        wanted = {"collection": self.collection, **metadata}
+        records = [
+            record
+            for record in self.memory.documents()
+            if "item" in record.metadata and wanted.items() <= record.metadata.items()
+        ]
+        return sorted((_item(record.key, record.metadata) for record in records), key=lambda item: item.order)
+
+    def search(
+        self, query: str, items: Iterable[Item], *, k: int, mode: SearchMode = "graph"
+    ) -> list[tuple[Item, Evidence]]:
+        """The k of these items that bear on a query most, each with its best passage, best first."""
+        by_key = {item.key: item for item in items if item.exact is None or item.exact.strip()}
+        if not by_key or k < 1 or not query.strip():
+            return []
+        best = self._best(query[-MAX_QUERY:], list(by_key), k, mode)
+        return [(by_key[key], evidence) for key, evidence in best]
+
+    def key(self, id: Any) -> str:  # noqa: A002
+        """The key of an item's document."""
+        written = id if isinstance(id, str) else json.dumps(id)
+        if len(written) > _LONGEST_KEY or _UNSTORABLE.search(written):
+            framed = json.dumps(id).encode()
+            written = f"sha256 {hashlib.sha256(framed).hexdigest()}"
+        return f"{self.collection}:{written}"
+
+    def _best(self, query: str, keys: Sequence[str], k: int, mode: SearchMode) -> list[tuple[str, Evidence]]:
+        """The best passages of k documents; a document may have many passages, so more are asked for until k have."""
+        count = k
+        while True:
+            evidence = self.memory.search(query, k=count, mode=mode, documents=keys)
+            best: dict[str, Evidence] = {}
+            for passage in evidence:
+                best.setdefault(passage.document_key, passage)
+            if len(best) >= min(k, len(keys)) or len(evidence) < count or count == _MOST_RESULTS:
+                return list(best.items())[:k]
+            count = min(count * 4, _MOST_RESULTS)
+
+    def next_order(self) -> int:
+        """A number above all that this process gave before."""
+        with self.lock:
+            self._last_order = max(self._last_order + 1, time.time_ns())
+            return self._last_order
+
+
+def as_json(value: Any, id: Any) -> str:  # noqa: A002
+    """The value as JSON.
+
+    Raises:
+        DocumentError: JSON cannot hold it.
+    """
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise DocumentError(
+            f"Expected a value that JSON can hold under {id!r}, got {exc}. Convert it before it is stored.", id=id
+        ) from exc
+
+
+def _item(key: str, metadata: Mapping[str, Any]) -> Item:
+    """The item that a document with these metadata is."""
+    exact = metadata.get("exact")
+    return Item(
+        id=json.loads(metadata["item"]),
+        value=json.loads(metadata["value"]),
+        order=metadata["order"],
+        key=key,
+        exact=None if exact is None else json.loads(exact),
+    )

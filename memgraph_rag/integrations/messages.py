@@ -1,0 +1,92 @@
+"""Chat messages that a framework hands over, as items: kept one by one, searched as what someone said at a time.
+
+It knows no framework. Invariant: a message that was stored under its id is not stored twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+
+from memgraph_rag.contracts import SearchMode
+from memgraph_rag.integrations.items import MAX_QUERY, Items
+from memgraph_rag.memory import Memory
+from memgraph_rag.types import Evidence, MetadataValue
+
+__all__ = ["as_lines", "now", "recall", "store_message"]
+
+_MOST_SPEAKER = 256
+
+
+def now() -> str:
+    """This moment as ISO 8601, in UTC."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def store_message(
+    items: Items, message_id: Sequence[str], *, text: str, speaker: str, time: str, **scope: MetadataValue
+) -> bool:
+    """Store a message unless it is stored or has no text; whether it was.
+
+    Args:
+        message_id: within the collection: the scope's values first.
+        time: ISO 8601, or empty.
+        scope: whose it is, as metadata: what ``recall`` is held to.
+
+    Raises:
+        DocumentError: it is too large.
+    """
+    if not text.strip() or items.get(list(message_id)) is not None:
+        return False
+    time = _readable(time)
+    items.put(
+        list(message_id),
+        text,
+        {"speaker": speaker, "time": time},
+        speaker=speaker[:_MOST_SPEAKER],
+        time=time,
+        before=None,
+        **scope,
+    )
+    return True
+
+
+def recall(
+    memory: Memory,
+    query: str,
+    *,
+    k: int,
+    mode: SearchMode = "graph",
+    where: dict[str, MetadataValue] | None = None,
+    without: Iterable[str] = (),
+) -> list[Evidence]:
+    """The k passages that bear on a message most; none of an empty one.
+
+    Args:
+        where: metadata to be held to, as for ``Memory.search``.
+        without: texts that are in sight already, and so need not be recalled.
+    """
+    if not query.strip():
+        return []
+    seen = {text.strip() for text in without}
+    evidence = memory.search(query[-MAX_QUERY:], k=k + len(seen), mode=mode, where=where)
+    return [passage for passage in evidence if passage.text.strip() not in seen][:k]
+
+
+def as_lines(evidence: Iterable[Evidence]) -> str:
+    """The passages for a prompt, a line each: who said it when, or in which document it stands, and the words."""
+    return "\n".join(f"- [{_source(passage)}] {' '.join(passage.text.split())}" for passage in evidence)
+
+
+def _readable(time: str) -> str:
+    """The time, if it is ISO 8601, else none: a framework's own may be anything."""
+    try:
+        return datetime.fromisoformat(time.replace("Z", "+00:00")).isoformat()
+    except ValueError:
+        return ""
+
+
+def _source(passage: Evidence) -> str:
+    segment = passage.segment
+    said = ", ".join(filter(None, [segment.speaker, segment.time[:16].replace("T", " ")]))
+    return said or passage.document_key

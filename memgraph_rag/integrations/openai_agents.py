@@ -1,0 +1,126 @@
+"""Sessions and tools for the OpenAI Agents SDK over a memory.
+
+It knows the SDK's session protocol and function tools. Invariants: a session gives back the items that it was given,
+in order; what was said in it can be searched in the memory like everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memgraph_rag.integrations.items import Item, Items
+from memgraph_rag.integrations.messages import now
+from memgraph_rag.integrations.requirements import framework
+from memgraph_rag.memory import Memory
+
+with framework("openai-agents", extra="openai-agents"):
+    from agents import FunctionTool
+    from agents.memory import SessionABC, SessionSettings
+
+if TYPE_CHECKING:
+    from agents import TResponseInputItem
+
+    from memgraph_rag.operations.tools import ToolName
+
+__all__ = ["MemorySession", "memory_tools"]
+
+T = TypeVar("T")
+
+
+class MemorySession(SessionABC):
+    """A conversation of the Agents SDK whose items are documents of a memory.
+
+    Args:
+        session_id: of the conversation; others in the same memory stay apart.
+        memory: an open ``Memory``.
+        session_settings: ``limit``, how many of the latest items a run reads.
+
+    Every read looks at all documents of the memory's namespace. Two programs may add to one session at once, and
+    nothing is lost; their items stand in the order in which they were stored.
+    """
+
+    def __init__(self, session_id: str, memory: Memory, *, session_settings: SessionSettings | None = None) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings
+        self._items = Items(memory, "openai_agents")
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The items, or the latest ``limit`` of them, oldest first."""
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        items = await self._in_thread(self._stored)
+        values = [item.value["item"] for item in items]
+        return values if limit is None else values[-limit:] if limit > 0 else []
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Store items behind those that are there.
+
+        Raises:
+            DocumentError: one is larger than 64 KiB, or JSON cannot hold it; those before it are stored.
+        """
+        await self._in_thread(lambda: [self._add(item) for item in items])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the latest item out and return it; None where there is none."""
+        return await self._in_thread(self._pop)
+
+    async def clear_session(self) -> None:
+        """Delete all items of this session."""
+        await self._in_thread(lambda: [self._items.delete(item.id) for item in self._stored()])
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        def locked() -> T:
+            with self._items.lock:
+                return work()
+
+        return await asyncio.to_thread(locked)
+
+    def _stored(self) -> list[Item]:
+        return self._items.all(session=self.session_id)
+
+    def _add(self, item: Any) -> None:
+        role, text = _said(item)
+        id_ = [self.session_id, str(self._items.next_order())]
+        self._items.put(id_, text, {"item": item}, session=self.session_id, speaker=role, time=now() if role else "")
+
+    def _pop(self) -> Any:
+        items = self._stored()
+        if not items:
+            return None
+        self._items.delete(items[-1].id)
+        return items[-1].value["item"]
+
+
+def memory_tools(memory: Memory, names: Sequence[ToolName] | None = None) -> list[FunctionTool]:
+    """``Memory.tools`` as function tools for an ``Agent``.
+
+    Raises:
+        SettingsError: no tool of that name.
+    """
+    tools = memory.tools() if names is None else memory.tools(names)
+    return [_function_tool(tool) for tool in tools]
+
+
+def _function_tool(tool: Any) -> FunctionTool:
+    async def invoke(_: Any, arguments: str) -> str:
+        return await tool.arun(arguments)
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=dict(tool.parameters),
+        on_invoke_tool=invoke,
+        strict_json_schema=False,  # it would make optional arguments required
+    )
+
+
+def _said(item: Mapping[str, Any]) -> tuple[str, str]:
+    """Who says what in an item; what is no message, such as the call of a tool, says nothing."""
+    content = item.get("content") if item.get("role") else None
+    if isinstance(content, str):
+        return str(item["role"]), content
+    parts = content if isinstance(content, list) else []
+    texts = [part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+    return (str(item["role"]), "\n\n".join(texts)) if texts else ("", "")

@@ -1,0 +1,40 @@
+"""Where a framework is missing: an error of ours that says what to install.
+
+It knows no framework.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["framework"]
+
+
+@contextmanager
+def framework(name: str, *, extra: str, python: tuple[int, int] = (3, 10)) -> Iterator[None]:
+    """Imports of a framework stand in this block.
+
+    Args:
+        name: as its makers write it.
+        extra: of this package, which installs it.
+        python: the oldest that it runs on.
+
+    Raises:
+        SettingsError: it is not installed, or this Python is too old for it.
+    """
+    if sys.version_info < python:
+        ours = ".".join(map(str, sys.version_info[:2]))
+        raise SettingsError(
+            f"Expected Python {python[0]}.{python[1]} or newer for {name}, got {ours}. Make an environment with one.",
+            extra=extra,
+        )
+    try:
+        yield
+    except ImportError as exc:
+        raise SettingsError(
+            f'Expected the package {name}, got {exc}. Install it: pip install "memgraph_rag[{extra}]".', extra=extra
+        ) from exc
