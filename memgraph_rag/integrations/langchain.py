@@ -14,7 +14,7 @@ from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Evidence, MetadataValue
 
-with framework("langchain-core", extra="langchain"):
+with framework("langchain-core", extra="langchain", python=(3, 11)):
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever

@@ -18,7 +18,7 @@ from memgraph_rag.integrations.items import Item, Items, as_json
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
 
-with framework("langgraph-checkpoint", extra="langgraph"):
+with framework("langgraph-checkpoint", extra="langgraph", python=(3, 11)):
     from langgraph.store.base import (
         BaseStore,
         GetOp,
