@@ -79,6 +79,12 @@ def test_picture_shows_the_imports_of_today() -> None:
     assert {room for row in drawing.ROWS for room in row} == set(drawing.rooms())
 
 
+def test_picture_shows_the_answers_of_the_table() -> None:
+    drawing = load("draw_answers")
+    assert len(list(drawing.points())) > 15
+    assert drawing.draw() == drawing.PICTURE.read_text("utf-8"), "run python docs/draw_answers.py"
+
+
 def test_architecture_page_has_a_row_for_each_room() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     table = text.partition("## Rooms")[2].partition("\n## ")[0]
