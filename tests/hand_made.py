@@ -17,6 +17,7 @@ import numpy as np
 from memgraph_rag.contracts import Calibration
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import (
+    Annotation,
     DocumentRecord,
     Entity,
     Evidence,
@@ -91,6 +92,12 @@ class HandMadeGraph:
         self._cosine = dict(similarity or {})
         self._similarity = dict.fromkeys(self._nodes, 0.0) | self._cosine
         self._words = words
+
+    def version(self) -> int:
+        return 1
+
+    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
+        return []
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         self.calls["documents"] += 1

@@ -173,10 +173,15 @@ def test_unknown_documents_are_refused(unchanged: Memory, documents: object) -> 
         unchanged.search("Who?", documents=documents)
 
 
-@pytest.mark.parametrize("document", [None, 5, "", "whale", "fox\0", "\ud800", ["fox"]], ids=repr)
+@pytest.mark.parametrize("document", [5, "", "whale", "fox\0", "\ud800", ["fox"]], ids=repr)
 def test_forgetting_what_is_not_there_is_refused(unchanged: Memory, document: object) -> None:
     with pytest.raises(DocumentNotFound):
         unchanged.forget(document)
+
+
+def test_forgetting_nothing_and_nobody_is_refused(unchanged: Memory) -> None:
+    with pytest.raises(SettingsError, match="Expected a document, or user="):
+        unchanged.forget(None)
 
 
 @pytest.mark.parametrize("node_id", [None, 5, "", "nobody", "\0", "\ud800", ["x"]], ids=repr)
@@ -342,7 +347,7 @@ def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
 
 
 def test_an_unknown_argument_that_is_like_none_is_refused_with_the_list(unchanged: Memory) -> None:
-    with pytest.raises(UnknownArgument, match="It takes query, k, mode, documents, where, since, until"):
+    with pytest.raises(UnknownArgument, match="It takes query, k, mode, documents, where, user, session, since"):
         unchanged.search("fox", colour="red")  # type: ignore[call-arg]
 
 

@@ -22,6 +22,6 @@ def require_sdk() -> None:
     """
     if find_spec("mcp") is None or find_spec("mcp.server.mcpserver") is None:
         raise SettingsError(
-            'Expected the package mcp, version 2.3 or newer, got none. Install it: pip install "memgraph_rag[mcp]"',
+            'Expected the package mcp, version 2.3 or newer, got none. Install it: pip install "memgraph_rag[mcp]".',
             package="mcp",
         )

@@ -111,7 +111,7 @@ class TokenFolder:
                 return grant
         known = ", ".join(grant.id for grant in self.grants()) or "none"
         raise SettingsError(
-            f"Expected the id of a token ({known}), got {grant_id!r:.40}. List them: memgraph-rag mcp tokens"
+            f"Expected the id of a token ({known}), got {grant_id!r:.40}. List them with memgraph-rag mcp tokens."
         )
 
     def _write(self, digest: str, grant: Grant) -> None:
