@@ -64,7 +64,7 @@ def fakes() -> dict[str, object]:
 def tries() -> Iterator[tuple[str, str, list[str], tuple[str, ...]]]:
     """Each option and argument of each command that is no flag, with what stands before it and what may break it."""
     for command, run in COMMANDS.items():
-        for name, parameter in inspect.signature(run).parameters.items():
+        for name, parameter in inspect.signature(run, eval_str=True).parameters.items():
             kind, info = get_args(parameter.annotation)
             if command in LEFT_OUT or name in SHARED or kind is bool:
                 continue
