@@ -14,6 +14,7 @@ from memgraph_rag.models.journal import Journal
 
 SILENCE = 60.0
 PROGRAM = """
+import signal
 import sys
 from pathlib import Path
 from memgraph_rag.models.address import Address
@@ -22,6 +23,7 @@ from memgraph_rag.models.endpoint_model import EndpointModel
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.types import Prompt
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 url, journal = sys.argv[1:]
 model = EndpointModel(
     Endpoint(Address(url, "small"), key=lambda: "a-key-that-nobody-may-see", seconds=300), requests=2,

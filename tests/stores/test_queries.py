@@ -34,6 +34,7 @@ VALUES: dict[str, Any] = {
     "characters": 1,
     "dimension": DIMENSION,
     "document_ids": ["d"],
+    "echoes": 0,
     "entity_ids": ["e"],
     "everywhere": True,
     "k": 3,
