@@ -56,14 +56,14 @@ def calibrate(
     plan = Plan(limit=limit, heads=heads, candidates=candidates, cut_tokens=cut, seed=seed)
     sets = [_labelled(path, documents) for path in questions]
     with Bars() as bars:
-        measure = _of_address if is_address(settings.model) else _of_weights
+        measure = _calibrate_address if is_address(settings.model) else _calibrate_weights
         calibration, usual = measure(settings, sets, plan, bars)
     path = out or usual
     write_calibration(calibration, path)
     _show(calibration, path, as_json=as_json)
 
 
-def _of_weights(
+def _calibrate_weights(
     settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
 ) -> tuple[HeadCalibration, Path]:
     """What a model's attention and its Yes are worth, and where that is kept."""
@@ -82,7 +82,9 @@ def _of_weights(
     return calibration, calibration_path(name, folder, cache_dir=settings.cache_dir)
 
 
-def _of_address(settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars) -> tuple[YesCalibration, Path]:
+def _calibrate_address(
+    settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
+) -> tuple[YesCalibration, Path]:
     """What the Yes of a model behind an address is worth, and where that is kept."""
     from memgraph_rag.models.calibrate import calibrate_yes, estimating_cutter
     from memgraph_rag.models.catalogue import address_fingerprint, yes_calibration_path

@@ -20,10 +20,8 @@ from memgraph_rag.mcp.results import Answered, StoredDocument
 from memgraph_rag.mcp.services import Call
 
 if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
     from memgraph_rag import Memory, Question
-    from memgraph_rag.mcp.services import Services
+    from memgraph_rag.mcp.server import MemoryServer
 
 __all__ = ["add_resources", "listed"]
 
@@ -33,7 +31,7 @@ _LISTED = 100  # documents, and kept questions, that a client is told of by addr
 _JSON = "application/json"
 
 
-def add_resources(server: MCPServer[Services]) -> None:
+def add_resources(server: MemoryServer) -> None:
     """Give the server its addresses and its prompt."""
     by_name = ResourceSecurity(exempt_params={"name"})  # a key may be any text; it is looked up, never opened
     server.resource(
@@ -42,14 +40,14 @@ def add_resources(server: MCPServer[Services]) -> None:
         title="Documents",
         description="All documents that are stored, by key.",
         mime_type=_JSON,
-    )(_documents(server))
+    )(_listing(server, lambda memory: [StoredDocument.of(record).model_dump() for record in memory.documents()]))
     server.resource(
         "memory://questions",
         name="questions",
         title="Kept questions",
         description="The questions that were kept with their answers, the newest first.",
         mime_type=_JSON,
-    )(_questions(server))
+    )(_listing(server, lambda memory: [_question_form(question) for question in memory.questions()]))
     server.resource(
         "memory://documents/{name}",
         name="document",
@@ -90,20 +88,9 @@ def listed(memory: Memory) -> list[ListedResource]:
     ]  # fmt: skip
 
 
-def _documents(server: MCPServer[Services]) -> Callable[[], str]:
+def _listing(server: MemoryServer, forms: Callable[[Memory], list[dict[str, Any]]]) -> Callable[[], str]:
     """A resource without a parameter gets no context from the SDK; the memory comes from the server."""
-
-    def documents() -> str:
-        return _read(lambda: _json([StoredDocument.of(record).model_dump() for record in _memory(server).documents()]))
-
-    return documents
-
-
-def _questions(server: MCPServer[Services]) -> Callable[[], str]:
-    def questions() -> str:
-        return _read(lambda: _json([_question_form(question) for question in _memory(server).questions()]))
-
-    return questions
+    return lambda: _read(lambda: _json(forms(server.services.memory)))
 
 
 def _document(name: str, call: Call) -> str:
@@ -130,10 +117,6 @@ def _answer_from_memory(
         "that it rests on, with the document's key. Where passages contradict each other, say so, and prefer what was "
         "said later. If they do not answer the question, say that nothing about it is remembered; do not guess."
     )
-
-
-def _memory(server: Any) -> Memory:
-    return server.services.memory
 
 
 def _question_form(question: Question) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Origin(_Part):
     date: str
 
 
-class _OfYes(_Part):
+class _Thresholded(_Part):
     """The threshold of Yes of a model, and how well it does."""
 
     version: Literal[1] = VERSION
@@ -96,7 +96,7 @@ class _OfYes(_Part):
         return UNSUPPORTED * self.yes_threshold if auc is not None and auc.low > 0.5 else 0.0
 
 
-class YesCalibration(_OfYes):
+class YesCalibration(_Thresholded):
     """What is known of a model behind an address, whose attention nobody sees: its threshold of Yes.
 
     Attributes:
@@ -110,7 +110,7 @@ class YesCalibration(_OfYes):
         return 0.0
 
 
-class HeadCalibration(_OfYes):
+class HeadCalibration(_Thresholded):
     """Chosen heads of a model with their usual attention by distance, its threshold of Yes, and how well both do.
 
     Attributes:

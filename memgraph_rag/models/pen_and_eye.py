@@ -96,7 +96,7 @@ class PenAndEye:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfBoth:
+class _JoinedCalibration:
     """How far to trust the eye's attention, and the pen's Yes as far as it is known."""
 
     attention_weight: float
@@ -127,8 +127,8 @@ class PenAndEyeSession:
         if self._says_yes is self._eye or of_eye is None:
             return of_eye
         if of_pen is None:
-            return _OfBoth(of_eye.attention_weight)
-        return _OfBoth(of_eye.attention_weight, of_pen.yes_threshold, of_pen.unsupported_below)
+            return _JoinedCalibration(of_eye.attention_weight)
+        return _JoinedCalibration(of_eye.attention_weight, of_pen.yes_threshold, of_pen.unsupported_below)
 
     @property
     def usage(self) -> Usage:

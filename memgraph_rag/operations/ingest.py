@@ -45,7 +45,7 @@ class _Group:
     @property
     def pending(self) -> list[PendingDocument]:
         """Those that are being built."""
-        return [plan for plan in self.plans if isinstance(plan, PendingDocument)]
+        return _pending(self.plans)
 
     @property
     def keys(self) -> set[str]:
@@ -120,7 +120,7 @@ class Ingestion:
 
         A language model works in the caller's own thread, later: there it can be interrupted.
         """
-        pending = [plan for plan in plans if isinstance(plan, PendingDocument)]
+        pending = _pending(plans)
         if any(document.needs_language for document in pending):
             return _Group(plans, partial(self._builder.build, pending))
         return _Group(plans, beside.submit(self._builder.build, pending).result)
@@ -140,8 +140,7 @@ class Ingestion:
                 Failure(plan.record.key, error) if isinstance(plan, PendingDocument) and plan.needs_language else plan
                 for plan in group.plans
             ]
-            rest = _Group(plans, list[BuiltDocument])
-            return replace(rest, result=partial(self._builder.build, rest.pending))
+            return _Group(plans, partial(self._builder.build, _pending(plans)))
         return group
 
     def _write_built(self, group: _Group) -> Iterator[Receipt | Failure]:
@@ -166,6 +165,10 @@ class Ingestion:
         waiting = iter(outcomes)
         for plan in group.plans:
             yield next(waiting) if isinstance(plan, PendingDocument) else plan
+
+
+def _pending(plans: Sequence[Plan]) -> list[PendingDocument]:
+    return [plan for plan in plans if isinstance(plan, PendingDocument)]
 
 
 def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> Iterator[Request]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, GraphStore, Models, SplitDocument, TokenCounter
+from memgraph_rag.contracts import GraphStore, Models, SplitDocument, TokenCounter
 from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
@@ -254,7 +254,7 @@ class Session:
         """(n, d) of each segment's own text; those of the page that was written last are kept from then."""
         content, before = self._vectors
         kept = len(page.segments) if page.sha256 and content == page.sha256 else 0
-        new = _embedded(in_context("", segments[kept:]), self._models.embedder)
+        new = units(self._models.embedder.embed(in_context("", segments[kept:])))
         return np.concatenate([before[:kept], new]) if kept else new
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
@@ -310,7 +310,3 @@ def _record(
         metadata=metadata,
         echoes=sum(segment.echo for segment in segments),
     )
-
-
-def _embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
-    return units(embedder.embed(list(texts)))

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.layers.facts import FACTS
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import read_message
 from memgraph_rag.text.loading import is_storable, storable
@@ -102,7 +103,7 @@ class Page:
         """Whether it takes further turns: it has room, and no costly layer rests on its end."""
         layers = set(self.record.layers) if self.record else set()
         size = sum(len(turn.text) for turn in self.turns)
-        return len(self.turns) < MOST_TURNS and size < _MOST_CHARACTERS and layers <= {"facts"}
+        return len(self.turns) < MOST_TURNS and size < _MOST_CHARACTERS and layers <= {FACTS}
 
     def fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
         """The first of these turns, one at least, that the page takes, which is open."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -103,7 +104,7 @@ def _tool(name: ToolName, function: Callable[..., Any]) -> Tool:
     def call(arguments: Mapping[str, Any]) -> Any:
         return function(**_checked(_NAMES[name], model, arguments))
 
-    return Tool(_NAMES[name], _DESCRIPTIONS[name], _schema(model), function=call, to_text=_to_text)
+    return Tool(_NAMES[name], _DESCRIPTIONS[name], _schema(model), function=call, to_text=partial(_to_text, call))
 
 
 def _to_text(call: Callable[[Mapping[str, Any]], Any], arguments: object) -> str:

@@ -22,14 +22,14 @@ class Tool:
         description: written for the model that has to choose.
         parameters: JSON schema of the arguments, an object without other properties.
         function: takes the arguments as a mapping and returns what JSON can hold; raises ``MemgraphRagError``.
-        to_text: what a model reads of a call of ``function``, its errors included.
+        to_text: calls ``function`` with what a model wrote, and gives what it reads of that, its errors included.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     function: Callable[[Mapping[str, Any]], Any] = field(repr=False)
-    to_text: Callable[[Callable[[Mapping[str, Any]], Any], object], str] = field(repr=False)
+    to_text: Callable[[object], str] = field(repr=False)
 
     def __call__(self, **arguments: Any) -> Any:
         """Call it; what comes back can be written as JSON.
@@ -45,7 +45,7 @@ class Tool:
         What the model can put right (arguments that do not fit, a document that is not there, a question that is
         empty) comes back as ``{"error": …}`` and does not raise; a store or a model that fails raises.
         """
-        return self.to_text(self.function, arguments)
+        return self.to_text(arguments)
 
     async def arun(self, arguments: str | Mapping[str, Any]) -> str:
         """``run`` in a thread, without the event loop standing still."""
