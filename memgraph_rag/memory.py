@@ -479,7 +479,7 @@ class Memory(MaintainedMemory):
         self._require_writable()
         scopes.check_named(document, user=user, session=session)
         with telemetry.span("forget") as event_fields:
-            receipts = scopes.forget(self._store, document, user=user, session=session)
+            receipts = scopes.forget(self._store, self._scopes, document, user=user, session=session)
             self._journal.clear()
             reembed.forget_kept(self._reembedding_dir)
             event_fields |= telemetry.of_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}

@@ -29,6 +29,7 @@ from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.ingest import Ingestion
 from memgraph_rag.operations.model_loader import FoundModels
+from memgraph_rag.operations.scope_index import ScopeIndex
 from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.operations.update_graph import Learning
 from memgraph_rag.operations.validation import MOST_TOKENS, check_count, check_namespace
@@ -68,6 +69,7 @@ class OpenMemory:
         self._process = OpeningProcess("this memory")
         self._owns_store = store is None
         self._store = self._open_store() if store is None else store
+        self._scopes = ScopeIndex(self._store)
         check_namespace(namespace, self._store)
         owner = make_id(self._store.namespace, "journal")
         self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
@@ -188,7 +190,7 @@ class OpenMemory:
         session: str | None,
     ) -> list[str] | None:
         """The ids of these documents, of them only what has these metadata and is of this user and session."""
-        return scopes.ids_within(self._store, self._ids(documents), where, user=user, session=session)
+        return scopes.ids_within(self._store, self._scopes, self._ids(documents), where, user=user, session=session)
 
     def close(self) -> None:
         """Let go of the store, if this memory opened it; a second call does nothing."""

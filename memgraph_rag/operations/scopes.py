@@ -12,6 +12,7 @@ from pathlib import Path
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.document_lookup import find_documents
+from memgraph_rag.operations.scope_index import SESSION, USER, ScopeIndex
 from memgraph_rag.types import MetadataValue, Receipt
 
 __all__ = ["check_named", "forget", "ids_within"]
@@ -19,6 +20,7 @@ __all__ = ["check_named", "forget", "ids_within"]
 
 def ids_within(
     store: GraphStore,
+    scopes: ScopeIndex,
     ids: list[str] | None,
     where: Mapping[str, MetadataValue] | None = None,
     *,
@@ -28,6 +30,7 @@ def ids_within(
     """The ids of those of these documents (None is all) that are in a scope; None where it is held to nothing.
 
     Args:
+        scopes: of the store's documents.
         where: metadata that they hold, all of these.
 
     Raises:
@@ -35,12 +38,16 @@ def ids_within(
     """
     if where is not None and not isinstance(where, Mapping):
         raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
-    wanted = {**(where or {}), **_names(user, session)}
+    names = _names(user, session)
+    wanted = {**(where or {}), **names}
     if where is not None and not where.items() <= wanted.items():
         raise SettingsError(f"Expected one user and session, got {where!r:.200} and {wanted!r:.200}. Name each once.")
-    if where is None and not wanted:
+    if names:
+        within = scopes.documents(names)
+        ids = within if ids is None else [document_id for document_id in within if document_id in ids]
+    if where is None:
         return ids
-    return [record.id for record in store.documents(ids) if wanted.items() <= record.metadata.items()]
+    return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
 
 
 def check_named(document: str | Path | None, *, user: str | None, session: str | None) -> None:
@@ -57,7 +64,12 @@ def check_named(document: str | Path | None, *, user: str | None, session: str |
 
 
 def forget(
-    store: GraphStore, document: str | Path | None, *, user: str | None = None, session: str | None = None
+    store: GraphStore,
+    scopes: ScopeIndex,
+    document: str | Path | None,
+    *,
+    user: str | None = None,
+    session: str | None = None,
 ) -> list[Receipt]:
     """Remove a document, or all of a user or a session, until nothing of it is stored; the receipts.
 
@@ -67,7 +79,7 @@ def forget(
     if document is not None:
         return [store.forget(find_documents(store, [document])[0].id)]
     receipts: list[Receipt] = []
-    while ids := ids_within(store, None, user=user, session=session):  # again: somebody may add meanwhile
+    while ids := ids_within(store, scopes, None, user=user, session=session):  # again: somebody may add meanwhile
         for document_id in ids:
             try:
                 receipts.append(store.forget(document_id))
@@ -78,7 +90,7 @@ def forget(
 
 def _names(user: str | None, session: str | None) -> dict[str, MetadataValue]:
     names: dict[str, MetadataValue] = {}
-    for name, value in (("user", user), ("session", session)):
+    for name, value in ((USER, user), (SESSION, session)):
         if value is None:
             continue
         if not isinstance(value, str) or not value.strip():

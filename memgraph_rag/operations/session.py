@@ -21,8 +21,9 @@ from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
 from memgraph_rag.operations.layer_building import build_layer
+from memgraph_rag.operations.scope_index import SESSION, USER
 from memgraph_rag.operations.segmenting import cut_segments
-from memgraph_rag.operations.session_pages import SESSION, USER, Page, PageTurn, Scope, page_of, read_turns
+from memgraph_rag.operations.session_pages import Page, PageTurn, Scope, page_of, read_turns
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text import echoes
 from memgraph_rag.text.context import in_context, with_neighbours

@@ -16,14 +16,15 @@ from urllib.parse import quote
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.layers.facts import FACTS
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.operations.scope_index import SESSION, USER
 from memgraph_rag.text.chat import read_message
 from memgraph_rag.text.loading import is_storable, storable
 from memgraph_rag.types import Document, DocumentRecord, Message, MetadataValue, Segment, Turn, make_id
 
-__all__ = ["MOST_TURNS", "SESSION", "TURNS", "USER", "Page", "PageTurn", "Scope", "page_of", "read_turns"]
+__all__ = ["MOST_TURNS", "TURNS", "Page", "PageTurn", "Scope", "page_of", "read_turns"]
 
-USER, SESSION, TURNS = "user", "session", "turns"
-"""In a page's metadata: whose it is, and [id, characters] of each turn as JSON."""
+TURNS = "turns"
+"""In a page's metadata, beside its user and session: [id, characters] of each turn as JSON."""
 
 MOST_TURNS = 32
 """Of a page. A page is read again by the next search after a turn; a turn that begins one lacks the turn before it."""

@@ -219,3 +219,14 @@ def test_a_folder_that_went_away(store: LadybugStore, path: Path) -> None:
     for write in (lambda: store.write(make_graph("n", "other")), store.purge):
         with pytest.raises(StoreError, match="Put it back"):
             write()
+
+
+@pytest.mark.parametrize(("chunk", "chunks"), [(1, 3), (2, 2), (1_000, 1)])
+def test_a_table_is_read_in_chunks(
+    store: LadybugStore, monkeypatch: pytest.MonkeyPatch, chunk: int, chunks: int
+) -> None:
+    monkeypatch.setattr(ladybug_file, "_MOST_CHUNK", chunk)
+    text = "UNWIND range(1, $rows) AS row RETURN row"
+    table = store._file.read_table(text, {"rows": 3})
+    assert (table["row"].to_pylist(), table["row"].num_chunks) == ([1, 2, 3], chunks)
+    assert store._file.read_table(text, {"rows": 0}).num_rows == 0
