@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag.contracts import Embedder
-from memgraph_rag.operations import archive, archive_import, reembed, repair, telemetry
+from memgraph_rag.operations import archive, archive_import, reembed, repair, telemetry, tidy
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
-from memgraph_rag.operations.validation import as_object, check_parts, with_known_arguments
+from memgraph_rag.operations.validation import as_object, check_limit, check_parts, with_known_arguments
 from memgraph_rag.types.inspection import Damage
-from memgraph_rag.types.receipts import Receipt
+from memgraph_rag.types.receipts import Receipt, Tidied
 
 __all__ = ["MaintainedMemory"]
 
@@ -64,6 +64,33 @@ class MaintainedMemory(OpenMemory):
             self._search = self._new_search()
             self._store.migrate(embedder=new.name, dimension=new.dimension)
         return event_fields["documents"]
+
+    def tidy(self, *, max_seconds: float | None = None) -> Tidied:
+        """Build what documents lack of this memory's layers, one after another, for as long as there is time.
+
+        For idle time: ``add`` is never kept waiting, because a document is built outside of transactions and then
+        written in one. Ctrl-C, or time that is up, loses no document that is built; the next call goes on from there.
+        The last page of a conversation is left alone while it takes further turns (``Session.end`` closes it).
+
+        Args:
+            max_seconds: begin no document later than that; one that is begun is finished.
+
+        Raises:
+            SettingsError: the seconds are no number above 0.
+            ModelNotFound: a layer needs a language model, and there is none.
+        """
+        self._require_writable()
+        check_limit("max_seconds", max_seconds)
+        ingestion = self._ingestion(self._layers)
+        with telemetry.span("tidy") as event_fields:
+            done = tidy.tidy(
+                self._store.documents(None),
+                [layer.name for layer in self._layers],
+                lambda record: next(ingestion.deepen([record])),
+                max_seconds=max_seconds,
+            )
+            event_fields |= {"built": len(done.receipts), "waiting": len(done.waiting)}
+        return done
 
     def examine(self) -> list[Damage]:
         """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.

@@ -21,7 +21,7 @@ from memgraph_rag.text.chat import read_message
 from memgraph_rag.text.loading import is_storable, storable
 from memgraph_rag.types import Document, DocumentRecord, Message, MetadataValue, Segment, Turn, make_id
 
-__all__ = ["MOST_TURNS", "TURNS", "Page", "PageTurn", "Scope", "page_of", "read_turns"]
+__all__ = ["MOST_TURNS", "TURNS", "Page", "PageTurn", "Scope", "is_growing", "page_of", "read_turns"]
 
 TURNS = "turns"
 """In a page's metadata, beside its user and session: [id, characters] of each turn as JSON."""
@@ -102,9 +102,8 @@ class Page:
     @property
     def is_open(self) -> bool:
         """Whether it takes further turns: it has room, and no costly layer rests on its end."""
-        layers = set(self.record.layers) if self.record else set()
-        size = sum(len(turn.text) for turn in self.turns)
-        return len(self.turns) < MOST_TURNS and size < _MOST_CHARACTERS and layers <= {FACTS}
+        layers = self.record.layers if self.record else ()
+        return _takes_turns(len(self.turns), sum(len(turn.text) for turn in self.turns), layers)
 
     def fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
         """The first of these turns, one at least, that the page takes, which is open."""
@@ -137,6 +136,17 @@ class Page:
         )
         text = "".join(turn.text for turn in self.turns)
         return Document(text, self.scope.key(self.number), metadata=metadata, turns=placed)
+
+
+def is_growing(record: DocumentRecord) -> bool:
+    """Whether a document is a page that takes further turns, until a costly layer is built of it."""
+    if not {USER, SESSION, TURNS} <= record.metadata.keys():
+        return False
+    return _takes_turns(len(json.loads(str(record.metadata[TURNS]))), record.characters, record.layers)
+
+
+def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
+    return turns < MOST_TURNS and characters < _MOST_CHARACTERS and set(layers) <= {FACTS}
 
 
 def page_of(scope: Scope, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:

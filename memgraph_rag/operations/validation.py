@@ -28,6 +28,7 @@ __all__ = [
     "as_object",
     "as_text",
     "check_count",
+    "check_limit",
     "check_namespace",
     "check_parts",
     "check_relevance",
@@ -186,10 +187,15 @@ def checked_budget(settings: Settings, **given: float | None) -> Budget:
     """The budget of these limits, each above 0 or None; a limit that was not given is that of the settings."""
     limits = {name: getattr(settings, name) if value is None else value for name, value in given.items()}
     for name, value in limits.items():
-        kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
-        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
-            raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
+        check_limit(name, value)
     return Budget(**limits)  # type: ignore[arg-type]
+
+
+def check_limit(name: str, value: object) -> None:
+    """A limit of seconds, tokens or nodes is above 0, or None."""
+    kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
+        raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
 
 
 def checked_style(style: object) -> AnswerStyle:

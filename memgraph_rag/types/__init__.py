@@ -44,7 +44,7 @@ from memgraph_rag.types.graph import (
 )
 from memgraph_rag.types.ids import annotation_id, entity_id, make_id, question_id, relation_id, text_hash, text_id
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
-from memgraph_rag.types.receipts import Action, Failure, Receipt
+from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "StopReason",
     "Summarizes",
     "Thing",
+    "Tidied",
     "Tie",
     "Title",
     "Tool",
