@@ -1,8 +1,8 @@
 """A neighbourhood as a page: the graph to move about in, and the text beside it with what is named or cited marked.
 
-One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which lies beside this module and is written
-into the page. Invariants: every text is escaped, by the template engine; the page forbids itself everything but the two
-scripts that it brings, so that a text which got through could do nothing.
+One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which lies in the room ``mcp`` (its own page
+needs it too) and is written into the page. Invariants: every text is escaped, by the template engine; the page forbids
+itself everything but the two scripts that it brings, so that a text which got through could do nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Passage:
 
 def page(neighbourhood: Neighbourhood) -> str:
     """The whole page, as HTML."""
-    library, script = _asset("cytoscape.min.js"), _asset("page.js")
+    library, script = _asset("cytoscape.min.js", room="mcp"), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {_kind(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
@@ -89,8 +89,8 @@ def page(neighbourhood: Neighbourhood) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
-    return (files("memgraph_rag.cli") / "assets" / name).read_text("utf-8")
+def _asset(name: str, room: str = "cli") -> str:
+    return (files(f"memgraph_rag.{room}") / "assets" / name).read_text("utf-8")
 
 
 @cache

@@ -24,6 +24,7 @@ from typing_extensions import override
 from memgraph_rag import __version__
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.mcp.explanations import explain_tool_error, explain_unknown
+from memgraph_rag.mcp.graph_page import graph_page
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.resources import add_resources, listed
 from memgraph_rag.mcp.services import Services
@@ -63,6 +64,7 @@ class MemoryServer(MCPServer[Services]):
             instructions=_INSTRUCTIONS,
             version=__version__,
             tools=[_tool(entry) for entry in TOOLS],
+            extensions=[graph_page()],
             lifespan=_lend(self.services),
             log_level="WARNING",
             token_verifier=token_verifier,
@@ -106,7 +108,11 @@ class MemoryServer(MCPServer[Services]):
 
 def _tool(entry: Any) -> Tool:
     tool = Tool.from_function(
-        entry.function, title=entry.title, description=entry.description, annotations=entry.annotations
+        entry.function,
+        title=entry.title,
+        description=entry.description,
+        annotations=entry.annotations,
+        meta={"ui": {"resourceUri": entry.page}} if entry.page else None,
     )
     # An argument of another name is a mistake to tell of; the SDK would pass over it.
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound
+from memgraph_rag.mcp import graph_page
 from memgraph_rag.mcp.results import (
     Answered,
     DocumentList,
@@ -275,6 +276,7 @@ class ToolEntry:
     title: str
     description: str
     annotations: ToolAnnotations
+    page: str = ""  # the address of what shows its result, where the host shows pages
 
 
 def _hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
@@ -333,6 +335,7 @@ TOOLS = (
         "that name it and its relations; for a document its names and summaries. Use it to explore from a name that "
         "you know; to search by meaning use recall.",
         _hints(reads=True),
+        page=graph_page.ADDRESS,
     ),
     ToolEntry(
         status,
