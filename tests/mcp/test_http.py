@@ -17,6 +17,7 @@ from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.mcp import transports
+from memgraph_rag.mcp.graph_page import ADDRESS
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.tokens import TokenFolder
 from memgraph_rag.mcp.transports import http_app, serve_http, token_server
@@ -66,7 +67,8 @@ async def test_tokens_reach_their_own_namespace_only(served: Served, mode: str) 
             with pytest.raises(Exception, match="NotFound"):
                 await tom.client.read_resource(uri)
         listed = [resource.uri for resource in (await tom.client.list_resources()).resources]
-        assert listed == ["memory://documents", "memory://questions", f"memory://documents/{yours['document_id']}"]
+        fixed = [ADDRESS, "memory://documents", "memory://questions"]
+        assert listed == [*fixed, f"memory://documents/{yours['document_id']}"]
         assert (await tom.client.read_resource("memory://documents/note")).contents[0].text == RIVER
         (only,) = (await tom("list_documents"))["documents"]
         assert only["document_id"] == yours["document_id"]
