@@ -274,6 +274,9 @@ class HandMadeSession:
         self.read: list[str] = []
         self._probes_before: list[int] = []
 
+    def ignore_calibration(self) -> None:
+        self.calibration = None
+
     def append(self, texts: Sequence[str]) -> Vector:
         ids = [text.rsplit(maxsplit=1)[-1] for text in texts]
         cost = sum(self._tokens.get(node_id, 10) + 4 for node_id in ids)

@@ -28,8 +28,8 @@ def ask(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="How to read: walk (by default), pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, "
-            "top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker."
+            help="How to read: walk (by default), pecan, pecan_calibrated, qrmem, qrmem_te, qrmem_ges, top_k, "
+            "top_k_graph, top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker."
         ),
     ] = None,
     style: Annotated[

@@ -158,6 +158,10 @@ class ReadingSession(Protocol):
         """The model's, if it has one: the attention that ``append`` returns then does not fall with distance."""
         ...
 
+    def ignore_calibration(self) -> None:
+        """Be as a session of a model without calibration from now on; before the first node is read."""
+        ...
+
     @property
     def usage(self) -> Usage:
         """What this session has cost so far."""

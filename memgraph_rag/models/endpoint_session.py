@@ -38,6 +38,7 @@ class EndpointSession:
     def __init__(self, model: EndpointModel, question: str) -> None:
         self._model = model
         self._question = question
+        self._calibration = model.calibration
         self._texts = [prompts.question_head(question)[0]]  # the head, then the nodes of each call
         self._costs = [estimated_tokens(self._texts[0])]
         self._verdicts: dict[int, Verdict] = {}  # by how many texts were held
@@ -48,7 +49,11 @@ class EndpointSession:
     @property
     def calibration(self) -> YesCalibration | None:
         """What is known of the model's Yes."""
-        return self._model.calibration
+        return self._calibration
+
+    def ignore_calibration(self) -> None:
+        """See ``ReadingSession.ignore_calibration``."""
+        self._calibration = None
 
     @property
     def is_graded(self) -> bool:

@@ -130,6 +130,11 @@ class PenAndEyeSession:
             return _JoinedCalibration(of_eye.attention_weight)
         return _JoinedCalibration(of_eye.attention_weight, of_pen.yes_threshold, of_pen.unsupported_below)
 
+    def ignore_calibration(self) -> None:
+        """See ``ReadingSession.ignore_calibration``; of both."""
+        self._pen.ignore_calibration()
+        self._eye.ignore_calibration()
+
     @property
     def usage(self) -> Usage:
         """What both have cost."""

@@ -208,6 +208,9 @@ class PlainSession:
         """How many tokens of nodes still fit, with room kept for the probe and the answer."""
         return self._model.window - len(self._ids) - self._room
 
+    def ignore_calibration(self) -> None:
+        """There is none."""
+
     def append(self, texts: Sequence[str]) -> Vector:
         """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
 

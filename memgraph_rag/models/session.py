@@ -71,6 +71,7 @@ class KVSession:
         self._model = model
         self._tokens = model.tokens
         self._text = question
+        self._calibration = model.calibration
         self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self._stages: list[tuple[int, float | None]] = []  # tokens held and P(Yes), after the question and each reading
         self.usage = Usage()
@@ -93,7 +94,11 @@ class KVSession:
     @property
     def calibration(self) -> HeadCalibration | None:
         """The model's; where there is one, ``append`` has the distance taken out."""
-        return self._model.calibration
+        return self._calibration
+
+    def ignore_calibration(self) -> None:
+        """Give the mean attention of all heads from now on, as the papers do."""
+        self._calibration = None
 
     def append(self, texts: Sequence[str]) -> Vector:
         """Read nodes; (n,) attention of each new node's tokens to the question's tokens.

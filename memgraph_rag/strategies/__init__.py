@@ -18,7 +18,7 @@ from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
-from memgraph_rag.strategies.reflection import NEVER
+from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
@@ -26,10 +26,14 @@ __all__ = ["DEFAULT", "QUOTE_UNREAD", "STRATEGIES", "find_strategy"]
 
 DEFAULT = "walk"
 
+_AVERAGE_NODES = 33
+"""Nodes that PECAN read a question, mean over its four sets (48, 36, 17, 30). ``evaluate --max-nodes`` gives another
+number: the mean of ``pecan`` on the questions at hand."""
+
 _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
     Pecan: {
-        "pecan_without_graph": {"with_points": False},
-        "pecan_without_stop": {"yes_needed": NEVER},
+        "pecan_without_graph": {"shape": "tree"},
+        "pecan_without_stop": {"count": _AVERAGE_NODES},
         "pecan_without_attention": {"attention_weight": 0.0},
         "pecan_without_similarity": {"similarity_weight": 0.0},
     },
@@ -45,6 +49,7 @@ _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "walk": Walk,
     "pecan": Pecan,
+    "pecan_calibrated": partial(Pecan, calibrated=True, start_tokens=START_TOKENS, name="pecan_calibrated"),
     "qrmem": Qrmem,
     "qrmem_te": EntityTrial,
     "qrmem_ges": GraphExpansion,

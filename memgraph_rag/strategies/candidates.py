@@ -5,7 +5,7 @@ more, nor is one that was found to be forgotten; a score is the sum of its sourc
 before; per step each kind of read of the graph is made once (nodes: again, where the best ones are gone), and its work
 is bounded.
 
-Sources: PECAN, section 3.2 (what is passed down); QRMeM, section 3.6 (relations of the current entities).
+Sources: PECAN, section 3.2 (what is passed down); QRMeM, algorithm 1 (relations of the current entities).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ __all__ = ["Found", "MentionFrontier", "RelationFrontier"]
 
 _EDGES = 16  # unread relations that one expansion looks at, at least
 _MOST_HOPS = 8  # relations followed within what was read already, before mentions are tried
+_MOST_SEGMENTS = 32  # of an entity that a relation reaches, the nearest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +117,34 @@ class RelationFrontier:
         ends = sorted({end for edge in edges for end in (edge.relation.source_id, edge.relation.target_id)})
         return {entity.id for entity in self._graph.entities(ends) if entity.kinds == (OPEN_KIND,)}
 
-    def next(self, vector: Vector, read: Collection[str]) -> Found | None:
-        """The unread segment behind the nearest relation; behind one that was read already, a further hop.
+    def next(self, vector: Vector, read: Collection[str]) -> list[Found]:
+        """The unread segments behind the nearest relation; where all of them were read already, a further hop.
 
-        Where no relation leads to an unread segment, the nearest one that names a current entity.
+        Those are the one that states it, then all of the entity that it reaches, the nearest first (algorithm 1, line
+        13). Where no relation leads to an unread segment, the nearest one that names a current entity.
         """
         for _ in range(_MOST_HOPS):
+            known = set(self.entities)
             edge = self.follow(vector)
             if edge is None:
                 break
-            if edge.relation.segment_id not in read:
-                segment = _segment(self._graph, edge.relation.segment_id)
-                if segment is not None:
-                    return Found(segment, edge.score, edge.relation.description)
-        return self._mentions.next(vector, read)
+            behind = self._behind(edge, known, vector, read)
+            if behind:
+                return behind
+        nearest = self._mentions.next(vector, read)
+        return [nearest] if nearest else []
+
+    def _behind(self, edge: Neighbour, known: Collection[str], vector: Vector, read: Collection[str]) -> list[Found]:
+        reached = sorted({edge.relation.source_id, edge.relation.target_id}.difference(known))
+        hits = (
+            self._graph.segments_naming(reached, vector=vector, k=_MOST_SEGMENTS, documents=self._documents)
+            if reached
+            else []
+        )
+        ids = [edge.relation.segment_id, *(hit.node_id for hit in hits)]
+        unread = [segment_id for segment_id in dict.fromkeys(ids) if segment_id not in read]
+        segments = (node for node in self._graph.nodes(unread) if isinstance(node, Segment))
+        return [Found(segment, edge.score, edge.relation.description) for segment in segments]
 
 
 def _segment(graph: GraphReader, segment_id: str) -> Segment | None:

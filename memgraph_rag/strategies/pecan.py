@@ -3,7 +3,8 @@
 It knows the graph, the session and the embedder by their contracts only. Invariant: a node is read at most once,
 and the score of an unread node depends only on what was read before.
 
-Source: PECAN / GARLIC, section 3.2; what the paper leaves open is decided in ``docs/decisions``.
+Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; what the paper leaves open is decided in
+``docs/decisions/walk.md``. The defaults are the paper's; what must differ is the size of the model and of its batches.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Literal
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
 from memgraph_rag.strategies.attention import require_attention
 from memgraph_rag.strategies.node_lines import NodeLines
-from memgraph_rag.strategies.reflection import Reflection
+from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
-from memgraph_rag.strategies.token_budget import START_TOKENS, fitting, start_set
-from memgraph_rag.types import Budget, Node, Step, StopReason
+from memgraph_rag.strategies.summary_tree import SummaryTree
+from memgraph_rag.strategies.token_budget import fitting, start_set
+from memgraph_rag.types import Budget, InformationPoint, Node, Step, StopReason
 
 __all__ = ["Pecan"]
 
@@ -28,40 +30,48 @@ class Pecan:
     """The attention-driven walk.
 
     Args:
+        calibrated: whether the model's calibration chooses heads, takes the distance out of attention, and sets what is
+            not given here; else attention is the mean over all heads, as in the paper.
         yes_threshold: the model's Yes counts above this probability (t_p); by default the calibration's, else 0.5.
         yes_needed: reading ends with this many Yes in all (t_n).
+        count: so many nodes are read in all, whatever the model says (the budget's number, where that has one); the
+            start set then has as many as the graph's levels divide that.
         position: attention to the question falls with distance; "linear" multiplies the n-th node's by n + 1. By
             default "none" with a calibration, which takes the distance out itself, else "linear".
         attention_weight: weight of the walk's own score; by default the calibration's, else 1.
         similarity_weight: weight of the embedding similarity beside the walk's own score.
-        start_tokens: most tokens of the start set; half the window where that is less.
+        start_tokens: most tokens of the start set; by default half the window.
+        shape: "tree" leaves each node the one parent whose edge weighs most.
         ahead: nodes read in one pass, of which those are kept that would have been read one by one; the result is the
             same. Worth it where a pass over many tokens takes no longer than over few, as on a GPU.
-        with_points: without, only segments are read, so that nothing is carried down the graph.
         name: that users choose it by.
     """
 
     def __init__(
         self,
         *,
+        calibrated: bool = False,
         yes_threshold: float | None = None,
         yes_needed: int = 1,
+        count: int | None = None,
         position: Literal["linear", "none"] | None = None,
         attention_weight: float | None = None,
         similarity_weight: float = 1.0,
-        start_tokens: int = START_TOKENS,
+        start_tokens: int | None = None,
+        shape: Literal["graph", "tree"] = "graph",
         ahead: int = 1,
-        with_points: bool = True,
         name: str = "pecan",
     ) -> None:
         self.name = name
-        self._with_points = with_points
+        self._calibrated = calibrated
         self._yes_threshold = yes_threshold
-        self._yes_needed = yes_needed
+        self._yes_needed = NEVER if count else yes_needed
+        self._count = count
         self._position = position
         self._attention_weight = attention_weight
         self._similarity_weight = similarity_weight
         self._start_tokens = start_tokens
+        self._shape = shape
         self._ahead = ahead
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
@@ -70,7 +80,10 @@ class Pecan:
         Raises:
             StrategyError: the session tells no attention.
         """
-        signals = self._signals(require_attention(context.session, self.name))
+        require_attention(context.session, self.name)
+        if not self._calibrated:
+            context.session.ignore_calibration()
+        signals = self._signals(context.session)
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         scope = documents_to_walk(question, context)
         similarity = {
@@ -78,12 +91,10 @@ class Pecan:
             for hit in context.graph.similarities(context.embedder.embed([question])[0], documents=scope)
         }
         top = context.graph.top_nodes(scope)
-        if not self._with_points:
-            stored = (segment for document in scope for segment in context.graph.segments_of(document))
-            top = [segment for segment in stored if not segment.echo]
-            similarity = {node.id: similarity[node.id] for node in top if node.id in similarity}
-        walk = _Walk(similarity, signals, self._similarity_weight, context.graph)
-        start = _start_set(top, similarity, context.session, context.budget, self._start_tokens)
+        below = SummaryTree(context.graph, top) if self._shape == "tree" else context.graph
+        walk = _Walk(similarity, signals, self._similarity_weight, context.graph, below)
+        count = self._fixed_count(context.budget)
+        start = _start_set(top, similarity, context, self._start_tokens, nodes=_share(count, top))
         if not start:
             return
         lines = NodeLines(context)
@@ -96,7 +107,7 @@ class Pecan:
         while True:
             ranked, nodes = walk.best(self._most_ahead(walk, context.budget))
             ahead = fitting(nodes, context.session.tokens_left)
-            stop = _stop(reflection, ranked, ahead)
+            stop = StopReason.MAX_NODES if walk.count == count else _stop(reflection, ranked, ahead)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None:
                 return
@@ -122,10 +133,12 @@ class Pecan:
             self._position == "linear" or (self._position is None and known is None),
         )
 
+    def _fixed_count(self, budget: Budget) -> int | None:
+        return budget.max_nodes or self._count if self._count else None
+
     def _most_ahead(self, walk: _Walk, budget: Budget) -> int:
-        if budget.max_nodes is None:
-            return self._ahead
-        return max(1, min(self._ahead, budget.max_nodes - walk.count))
+        most = self._fixed_count(budget) or budget.max_nodes
+        return self._ahead if most is None else max(1, min(self._ahead, most - walk.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +153,18 @@ class _Walk:
     """The scores of all nodes that can still be read (steps 3 to 5)."""
 
     def __init__(
-        self, similarity: dict[str, float], signals: _Signals, similarity_weight: float, graph: GraphReader
+        self,
+        similarity: dict[str, float],
+        signals: _Signals,
+        similarity_weight: float,
+        graph: GraphReader,
+        below: GraphReader | SummaryTree,
     ) -> None:
         self._similarity = {node_id: max(cosine, 0.0) for node_id, cosine in similarity.items()}
         self._signals = signals
         self._similarity_weight = similarity_weight
         self._graph = graph
+        self._below = below
         self._z: dict[str, float] = {}
         self.count = 0
 
@@ -158,7 +177,7 @@ class _Walk:
             self.count += 1
             factor = self.count + 1 if self._signals.is_linear else 1  # the question is 1, the first node 2
             carried[node.id] = attended * factor
-        for edge in self._graph.successors([node.id for node in nodes]):
+        for edge in self._below.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
                 raised = carried[edge.source_id] * edge.weight
                 self._z[edge.target_id] = self._z.get(edge.target_id, 0.0) + raised
@@ -210,10 +229,24 @@ def _stop(reflection: Reflection, ranked: Sequence[tuple[str, float]], ahead: Se
     return None
 
 
+def _share(count: int | None, top: Sequence[Node]) -> int | None:
+    """How many nodes of a fixed count the start set has: one level's share (PECAN, section 4.2)."""
+    if count is None:
+        return None
+    levels = 1 + max((node.level for node in top if isinstance(node, InformationPoint)), default=0)
+    return max(1, count // levels)
+
+
 def _start_set(
-    nodes: Sequence[Node], similarity: dict[str, float], session: ReadingSession, budget: Budget, most_tokens: int
+    top: Sequence[Node],
+    similarity: dict[str, float],
+    context: ReadingContext,
+    most_tokens: int | None,
+    *,
+    nodes: int | None,
 ) -> list[Node]:
-    """The top-level nodes, in their order; where they exceed the limit, those most similar to the question."""
-    best_first = sorted(nodes, key=lambda node: (-similarity.get(node.id, 0.0), node.id))
-    kept = {node.id for node in start_set(best_first, session, budget, most_tokens=most_tokens)}
-    return [node for node in nodes if node.id in kept]
+    """The top-level nodes, in their order; where they exceed a limit, those most similar to the question."""
+    best_first = sorted(top, key=lambda node: (-similarity.get(node.id, 0.0), node.id))[:nodes]
+    room = context.session.tokens_left if most_tokens is None else most_tokens
+    kept = {node.id for node in start_set(best_first, context.session, context.budget, most_tokens=room)}
+    return [node for node in top if node.id in kept]

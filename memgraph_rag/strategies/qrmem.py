@@ -8,7 +8,7 @@ Three ways to go on, one class each: along the relation nearest to what is missi
 segments of the names that the model asks for (``EntityTrial``, TE), or along relations nearest to the question, without
 reading, to one elaborated query (``GraphExpansion``, GES).
 
-Source: QRMeM (EMNLP Findings 2024), section 3.6, algorithm 1 and appendix E; what it leaves open is decided in
+Source: QRMeM (EMNLP Findings 2024), algorithm 1 and appendix E; what it leaves open is decided in
 ``docs/decisions``. Its code was never released.
 """
 
@@ -17,14 +17,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from typing_extensions import override
 
-from memgraph_rag.contracts import Extract, ReadingContext
+from memgraph_rag.contracts import Extract, ReadingContext, ReadingSession
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
-from memgraph_rag.strategies.reflection import MISSING_FACT, MISSING_NAMES, NEVER, Reflection, ask
+from memgraph_rag.strategies.reflection import MISSING_NAMES, GeneratedVerdict, Reflection, ask
 from memgraph_rag.strategies.token_budget import START_TOKENS, is_spent, start_set
 from memgraph_rag.strategies.working_set import Hand
 from memgraph_rag.types import Segment, Step, StopReason
@@ -33,6 +33,7 @@ __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
 _ROUNDS = 8
 _NAMED = 32  # segments of the question's entities that are looked at
+_MOST_TOKENS = 4096  # of nodes in hand: L of the models that the paper used
 _NAMES_TOLD = 12  # of the current entities, the last ones: the embedder reads no long list
 
 _ELABORATE = (
@@ -44,9 +45,20 @@ _ELABORATE = (
 class _Guide(Protocol):
     """Where a reading goes next."""
 
-    def find(self, reason: str, read: Collection[str]) -> Found | None:
-        """An unread segment for what is missing; None where there is none."""
+    def find(self, reason: str, read: Collection[str]) -> list[Found]:
+        """Unread segments for what is missing, in the order of reading; none where there are none."""
         ...
+
+
+class _Judge(Protocol):
+    """Whether what was read is enough, and what is missing."""
+
+    @property
+    def is_enough(self) -> bool: ...
+
+    def hear(self, p_yes: float, /) -> None: ...
+
+    def missing(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,63 +74,47 @@ class _Navigated(ABC):
     """What KN and TE have in common: a first hand, and a guide that says what is read next.
 
     Args:
-        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
         rounds: how often it goes on at most.
         start_tokens: most tokens of what is read first; half the window where that is less.
-        reflects: without, the model is not asked whether that is enough, nor what is missing: all rounds are gone.
     """
 
-    _request: ClassVar[str]
-    """What the model is asked for where it says No."""
-
-    def __init__(
-        self,
-        *,
-        yes_threshold: float | None = None,
-        rounds: int = _ROUNDS,
-        start_tokens: int = START_TOKENS,
-        reflects: bool = True,
-    ) -> None:
-        self._yes_threshold = yes_threshold
+    def __init__(self, *, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS) -> None:
         self._rounds = rounds
         self._start_tokens = start_tokens
-        self._reflects = reflects
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
         around = _Around(question, context.search.named_in(question), context)
-        reflection = Reflection(
-            context.session,
-            yes_threshold=self._yes_threshold,
-            yes_needed=1 if self._reflects else NEVER,
-            most_reasons=self._rounds if self._reflects else 0,
-            request=self._request,
-        )
         start = start_set(_first(around), context.session, context.budget, most_tokens=self._start_tokens)
-        yield from _reflecting(self._guide(around, context.extract), start, context, reflection, self._rounds)
+        judge = self._judge(context.session)
+        yield from _reflecting(self._guide(around, context.extract), start, context, judge, self._rounds)
+
+    @abstractmethod
+    def _judge(self, session: ReadingSession) -> _Judge:
+        """What says whether that is enough."""
 
     @abstractmethod
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
-        """What finds the next segment of this question."""
+        """What finds the next segments of this question."""
 
 
 class Qrmem(_Navigated):
-    """Reflection-based navigation (KN).
+    """Reflection-based navigation (KN), as algorithm 1 has it.
 
     Args:
         updates: how often at most the segments in hand are searched for relations that bear on the question, where
-            ``extract`` is given. Each costs a page of writing.
+            ``extract`` is given. Each costs a page of writing. Without, the graph is the paper's initialisation: what
+            was built before any question, without a pool of questions unless ``pool_questions`` asked for one.
         open_entities: without, no relation is followed to what only a language model found to be an entity.
-        yes_threshold: as for ``_Navigated``; ``rounds``, ``start_tokens`` and ``reflects`` likewise.
+        reflects: without, what the model says is missing does not enter the query of the next edge; it still ends the
+            reading.
+        rounds: as for ``_Navigated``; ``start_tokens`` likewise.
         name: that users choose it by.
     """
-
-    _request = MISSING_FACT
 
     def __init__(
         self,
         *,
-        yes_threshold: float | None = None,
         rounds: int = _ROUNDS,
         start_tokens: int = START_TOKENS,
         reflects: bool = True,
@@ -126,10 +122,15 @@ class Qrmem(_Navigated):
         open_entities: bool = True,
         name: str = "qrmem",
     ) -> None:
-        super().__init__(yes_threshold=yes_threshold, rounds=rounds, start_tokens=start_tokens, reflects=reflects)
+        super().__init__(rounds=rounds, start_tokens=start_tokens)
         self.name = name
+        self._reflects = reflects
         self._updates = updates
         self._open_entities = open_entities
+
+    @override
+    def _judge(self, session: ReadingSession) -> _Judge:
+        return GeneratedVerdict(session, tells_reason=self._reflects)
 
     @override
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
@@ -142,11 +143,22 @@ class Qrmem(_Navigated):
 class EntityTrial(_Navigated):
     """The model names what to look up, and segments that name it are read (TE); relations play no part.
 
-    Args: as ``_Navigated`` has them.
+    Args:
+        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+        rounds: as for ``_Navigated``; ``start_tokens`` likewise.
     """
 
     name = "qrmem_te"
-    _request = MISSING_NAMES
+
+    def __init__(
+        self, *, yes_threshold: float | None = None, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS
+    ) -> None:
+        super().__init__(rounds=rounds, start_tokens=start_tokens)
+        self._yes_threshold = yes_threshold
+
+    @override
+    def _judge(self, session: ReadingSession) -> _Judge:
+        return Reflection(session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_NAMES)
 
     @override
     def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
@@ -198,8 +210,8 @@ class _Navigation:
         self._updates_left = updates
         self._searched: set[str] = set()
 
-    def find(self, reason: str, read: Collection[str]) -> Found | None:
-        """The segment behind the nearest relation; the graph is updated before."""
+    def find(self, reason: str, read: Collection[str]) -> list[Found]:
+        """The segments behind the nearest relation; the graph is updated before."""
         self._update(reason, read)
         names = [entity.name for entity in self._around.context.graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
         wanted = " ".join((self._around.question, reason, ", ".join(names)))
@@ -223,13 +235,14 @@ class _Trial:
         self._around = around
         self._frontier = MentionFrontier(around.context.graph, around.named, around.context.documents)
 
-    def find(self, reason: str, read: Collection[str]) -> Found | None:
+    def find(self, reason: str, read: Collection[str]) -> list[Found]:
         """A segment that names what the model asked for; where it named nothing known, what was current."""
         wanted = self._around.context.search.named_in(reason) if reason else []
         if wanted:
             self._frontier.entities = wanted
         vector = self._around.context.embedder.embed([f"{self._around.question} {reason}".strip()])[0]
-        return self._frontier.next(vector, read)
+        nearest = self._frontier.next(vector, read)
+        return [nearest] if nearest else []
 
 
 def _first(around: _Around) -> Iterable[Segment]:
@@ -247,37 +260,37 @@ def _first(around: _Around) -> Iterable[Segment]:
 
 
 def _reflecting(
-    guide: _Guide,
-    start: Sequence[Segment],
-    context: ReadingContext,
-    reflection: Reflection,
-    rounds: int,
+    guide: _Guide, start: Sequence[Segment], context: ReadingContext, judge: _Judge, rounds: int
 ) -> Iterator[tuple[Step, ...]]:
     """Algorithm 1: ask, and while that is not enough, read what the guide finds for what is missing."""
     if not start:
         return
-    hand = Hand(context)
+    hand = Hand(context, most_tokens=_MOST_TOKENS)
     steps = hand.begin(start)
-    left = rounds
-    while True:
+    for left in range(rounds, -1, -1):
         p_yes = steps[-1].p_yes
         assert p_yes is not None
-        reflection.hear(p_yes)
-        if reflection.is_enough:
+        judge.hear(p_yes)
+        if judge.is_enough:
             yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
             return
         if is_spent(context.budget, hand.count, context.session):
             yield tuple(steps)
             return
-        stop, finding, reason = StopReason.MAX_ROUNDS, None, ""
-        if left:
-            left -= 1
-            reason = reflection.missing()
-            finding = guide.find(reason, hand.read)
-            stop = StopReason.EXHAUSTED
-            if finding is not None and not hand.can_hold(finding):
-                stop, finding = StopReason.WINDOW, None
-        yield (*steps[:-1], replace(steps[-1], reason=reason, stop=None if finding else stop))
-        if finding is None:
+        reason = judge.missing() if left else ""
+        findings = guide.find(reason, hand.read) if left else []
+        stop = None
+        if not findings or not hand.can_hold(findings[0]):
+            stop = StopReason.WINDOW if findings else StopReason.EXHAUSTED if left else StopReason.MAX_ROUNDS
+        yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
+        if stop is not None:
             return
-        steps = [hand.take(finding)]
+        steps = list(_taken(hand, findings, context))
+
+
+def _taken(hand: Hand, findings: Sequence[Found], context: ReadingContext) -> Iterator[Step]:
+    """The first of these, and further ones while they fit and the budget holds."""
+    for place, finding in enumerate(findings):
+        if place and (is_spent(context.budget, hand.count, context.session) or not hand.can_hold(finding)):
+            return
+        yield hand.take(finding)

@@ -3,7 +3,7 @@
 It knows the session by its contract. Invariants: reading is enough from the needed Yes on, never before; a greedy
 request is never made twice behind the same reading; no more replies are asked for than was allowed.
 
-Sources: PECAN, section 3.2 (the stop); QRMeM, section 3.6 (reflection) and appendix E, in our own words.
+Sources: PECAN, section 3.2 (the stop); QRMeM, algorithm 1 (reflection) and appendix E, in our own words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
 
-__all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "Reflection", "ask"]
+__all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
 
 NEVER = 2**31
 """``yes_needed`` that no reading reaches."""
@@ -34,6 +34,11 @@ NEXT_SEARCH = (
     "The information above may not be enough to answer the question. Write what to search for next, as one short "
     "sentence that names what the information has told already. Write the sentence only."
 )
+_VERDICT = (
+    "Can the question be answered from the information above alone? If not, reply -1 and, in one short sentence, which "
+    "fact is missing, with the names that it is about. If so, reply -2 and the answer."
+)
+_VERDICT_FORM = re.compile(r"(?:\W*action)?\W*?(?P<action>-[12])\b\W*(?P<rest>.*)", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(r"\W*(?:(?:yes|no|none|nothing|unknown|n/?a)\W*)*", re.IGNORECASE)
 
 
@@ -65,7 +70,7 @@ class Reflection:
         self._reasons_left = most_reasons
         self._request = request
 
-    def hear(self, p_yes: float) -> None:
+    def hear(self, p_yes: float, /) -> None:
         """Count what the model said after a node."""
         self._said_yes += p_yes > self.yes_threshold
 
@@ -80,6 +85,39 @@ class Reflection:
             return ""
         self._reasons_left -= 1
         return ask(self._session, self._request)
+
+
+class GeneratedVerdict:
+    """The model's judgement in its own words: -2 where what was read is enough, else -1 and what is missing.
+
+    A reply that is neither is asked for again, as ``ask`` does; without one that is, reading is not enough.
+
+    Args:
+        tells_reason: without, what is missing is not told.
+
+    Source: QRMeM, algorithm 1, lines 4 to 7, and appendix E (``Action: -1`` and ``-2``), in our own words.
+    """
+
+    def __init__(self, session: ReadingSession, *, tells_reason: bool = True) -> None:
+        self._session = session
+        self._tells_reason = tells_reason
+        self._reason = ""
+        self.is_enough = False
+        """Whether the model has said so."""
+
+    def hear(self, _: float, /) -> None:
+        """Ask what the model says to all that was read; P(Yes) stands beside it in the trace and decides nothing."""
+        reply = _VERDICT_FORM.match(ask(self._session, _VERDICT, is_usable=_is_verdict))
+        self.is_enough = reply is not None and reply["action"] == "-2"
+        self._reason = reply["rest"] if reply is not None else ""
+
+    def missing(self) -> str:
+        """What the model said is missing; empty where it said nothing, or it may not tell."""
+        return self._reason if self._tells_reason and _says_something(self._reason) else ""
+
+
+def _is_verdict(line: str) -> bool:
+    return _VERDICT_FORM.match(line) is not None
 
 
 def _says_something(line: str) -> bool:

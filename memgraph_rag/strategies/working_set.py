@@ -29,10 +29,15 @@ class _Added:
 
 
 class Hand:
-    """What one session holds."""
+    """What one session holds.
 
-    def __init__(self, context: ReadingContext) -> None:
+    Args:
+        most_tokens: how many tokens of nodes it holds at most (the paper's L); by default as many as fit the window.
+    """
+
+    def __init__(self, context: ReadingContext, *, most_tokens: int | None = None) -> None:
         self._session = context.session
+        self._reserved = 0 if most_tokens is None else max(0, context.session.tokens_left - most_tokens)
         self._lines = NodeLines(context)
         self._added: list[_Added] = []
         self.read: dict[str, None] = {}
@@ -71,7 +76,7 @@ class Hand:
 
     def _too_many(self, finding: Found) -> list[_Added] | None:
         """What must go for this one, in the order of reading; None where that is not enough."""
-        missing = cost(finding.segment) - self._session.tokens_left
+        missing = cost(finding.segment) - (self._session.tokens_left - self._reserved)
         lowest = sorted(enumerate(self._added), key=lambda placed: (placed[1].score, -placed[0]))
         chosen = []
         for place, item in lowest:

@@ -220,6 +220,10 @@ class FakeSession:
         self._held = len(_TOKEN.findall(question))
         self.usage = Usage(prompt_tokens=self._held, model_calls=1)
 
+    def ignore_calibration(self) -> None:
+        """See ``ReadingSession.ignore_calibration``."""
+        self.calibration = None
+
     @property
     def tokens_left(self) -> int:
         """How many tokens of nodes still fit, with room kept for the probe and the answer."""

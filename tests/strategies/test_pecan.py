@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
+from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
 
 QUESTION = "Where is the fox?"
@@ -256,9 +257,17 @@ def test_a_yes_must_be_above_the_threshold() -> None:
 
 def test_the_threshold_is_the_calibrations_unless_one_is_given() -> None:
     world = example(yes=[0.6], calibration=Known(yes_threshold=0.7))
-    assert world.walk()[-1].stop is StopReason.EXHAUSTED
-    assert len(world.walk(Pecan(yes_threshold=0.55))) == 2
-    assert len(example(yes=[0.4], calibration=Known(yes_threshold=0.3)).walk()) == 2
+    assert world.walk(Pecan(calibrated=True))[-1].stop is StopReason.EXHAUSTED
+    assert len(world.walk(Pecan(calibrated=True, yes_threshold=0.55))) == 2
+    assert len(example(yes=[0.4], calibration=Known(yes_threshold=0.3)).walk(Pecan(calibrated=True))) == 2
+
+
+def test_pecan_is_the_papers_whatever_the_calibration() -> None:
+    known = Known(yes_threshold=0.9, attention_weight=0.0)
+    plain = example(yes=[0.2, 0.6], attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p1", "s2", 1.0)])
+    calibrated = replace(plain, calibration=known)
+    assert calibrated.walk(find_strategy("pecan")) == plain.walk(Pecan())
+    assert calibrated.walk(find_strategy("pecan_calibrated")) != plain.walk(Pecan())
 
 
 def test_the_position_factor_is_left_out_where_attention_does_not_fall() -> None:
@@ -267,18 +276,18 @@ def test_the_position_factor_is_left_out_where_attention_does_not_fall() -> None
     )
     known = replace(plain, calibration=Known())
     assert ids(plain.walk())[2] == "s2"
-    assert ids(known.walk())[2] == "s0"
-    assert ids(known.walk(Pecan(position="linear")))[2] == "s2"
+    assert ids(known.walk(Pecan(calibrated=True)))[2] == "s0"
+    assert ids(known.walk(Pecan(calibrated=True, position="linear")))[2] == "s2"
 
 
 def test_attention_counts_as_much_as_the_calibration_says() -> None:
     given = {"edges": [Summarizes("p0", "s0", 1.0)], "similarity": {"s1": 0.6, "s2": 0.4}}
     assert ids(example(**given).walk())[2:] == ["s0", "s1", "s2"]
-    weak = example(**given, calibration=Known(attention_weight=0.5)).walk()
+    weak = example(**given, calibration=Known(attention_weight=0.5)).walk(Pecan(calibrated=True))
     assert [(step.node.id, step.score) for step in weak[2:]] == [("s1", 0.6), ("s2", 1.0), ("s0", 0.5)]
     off = example(**given, calibration=Known(attention_weight=0.0))
-    assert ids(off.walk())[2:] == ["s1", "s2", "s0"], "similarity alone"
-    assert ids(off.walk(Pecan(attention_weight=1.0)))[2] == "s0"
+    assert ids(off.walk(Pecan(calibrated=True)))[2:] == ["s1", "s2", "s0"], "similarity alone"
+    assert ids(off.walk(Pecan(calibrated=True, attention_weight=1.0)))[2] == "s0"
 
 
 def test_reading_ends_where_the_next_node_does_not_fit() -> None:
@@ -371,15 +380,53 @@ def tree() -> World:
 
 
 @pytest.mark.parametrize(
-    ("name", "read"),
-    [
-        ("pecan", ["top", "side"]),
-        ("pecan_without_stop", ["top", "side", "low", "near", "far"]),
-        ("pecan_without_graph", ["near", "far", "low"]),
-    ],
+    ("count", "read"),
+    [(None, ["top", "side", "low", "near", "far"]), (4, ["top", "side", "low", "near"]), (3, ["top", "near", "far"])],
 )
-def test_what_is_taken_away_is_not_there(name: str, read: list[str]) -> None:
-    assert ids(tree().walk(find_strategy(name))) == read
+def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) -> None:
+    """Of a count of four over two levels the start set has two nodes, of three it has one."""
+    assert ids(tree().walk(find_strategy("pecan"))) == ["top", "side"]
+    steps = tree().walk(find_strategy("pecan_without_stop"), budget=Budget(max_nodes=count))
+    assert ids(steps) == read
+    assert steps[-1].stop is (StopReason.MAX_NODES if count else StopReason.EXHAUSTED)
+
+
+def test_without_graph_a_node_has_one_parent() -> None:
+    """Both points lead to "far", "side" more so; as a tree "top" leads to "near" alone, with all its weight."""
+    world = replace(
+        tree(),
+        edges=[
+            Summarizes("top", "near", 0.6),
+            Summarizes("top", "far", 0.4),
+            Summarizes("side", "far", 0.5),
+            Summarizes("side", "low", 0.5),
+        ],
+        similarity={},
+        attention={"top": 0.9, "side": 0.4},
+        yes=[],
+    )
+    below = SummaryTree(world.graph, world.nodes[:2])
+    assert below.successors(["side", "top"]) == [
+        Summarizes("side", "far", 0.5),
+        Summarizes("side", "low", 0.5),
+        Summarizes("top", "near", 1.0),
+    ]
+    graph, tree_walk = world.walk(Pecan()), world.walk(find_strategy("pecan_without_graph"))
+    z = {"near": 1.8 * 0.6, "far": 1.8 * 0.4 + 1.2 * 0.5, "low": 1.2 * 0.5}
+    assert [step.node.id for step in graph[2:]] == sorted(z, key=lambda name: -z[name])
+    assert [step.node.id for step in tree_walk[2:]] == ["near", "far", "low"]
+
+
+@given(world=worlds())
+def test_the_tree_keeps_the_heaviest_edge_of_each_node(world: World) -> None:
+    below = SummaryTree(world.graph, world.nodes)
+    kept = [edge for node in world.nodes for edge in below.successors([node.id])]
+    assert len({edge.target_id for edge in kept}) == len(kept) == len({edge.target_id for edge in world.edges})
+    for edge in kept:
+        rivals = [rival for rival in world.edges if rival.target_id == edge.target_id]
+        assert edge.source_id in {rival.source_id for rival in rivals if rival.weight == max(r.weight for r in rivals)}
+    for source in {edge.source_id for edge in kept}:
+        assert sum(edge.weight for edge in kept if edge.source_id == source) == pytest.approx(1.0)
 
 
 def test_each_signal_can_be_taken_away() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -22,6 +23,7 @@ WAY = [
     relation("Cay", "Dan", "s3", "Cay lives in Dan"),
     relation("Ann", "Eve", "s4", "Ann met Eve"),
 ]
+NO, YES = "-1 A fact is missing.", "-2 In Dan."
 COSINES = {WAY[0].id: 0.9, WAY[1].id: 0.8, WAY[2].id: 0.7, WAY[3].id: 0.1}
 
 
@@ -73,30 +75,57 @@ def read(
 def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
     graph = world(mentions={"s0": ["Ann"]}, relations=WAY[:3])
     graph._mentions |= {"s1": {"Ben"}}
-    # The question names Ann: what names her is read first, then the way from Ann over Ben and Cay to Dan.
-    steps = read(Qrmem(start_tokens=14), graph=graph, session=HandMadeSession(yes=[0.1, 0.1, 0.1, 0.9]))
+    # The question names Ann: what names her is read first, then the way from Ann over Ben and Cay to Dan: the segment
+    # that states an edge, and all of the entity that it reaches.
+    steps = read(Qrmem(start_tokens=14), graph=graph, session=HandMadeSession(replies=[NO, NO, YES]))
     assert ids(steps) == ["s0", "s1", "s2", "s3"]
-    assert [step.via for step in steps] == ["", *(edge.description for edge in WAY[:3])]
-    assert [step.score for step in steps] == [0.0, 0.9, 0.8, 0.7]
-    assert [step.sources for step in steps[1:]] == [{"relation": 0.9}, {"relation": 0.8}, {"relation": 0.7}]
+    assert [step.via for step in steps] == ["", *(WAY[place].description for place in (0, 0, 1))]
+    assert [step.score for step in steps] == [0.0, 0.9, 0.9, 0.8]
+    assert [step.sources for step in steps[1:]] == [{"relation": 0.9}, {"relation": 0.9}, {"relation": 0.8}]
     assert [step.stop for step in steps] == [None] * 3 + [StopReason.ANSWERABLE]
 
 
-def test_what_is_missing_is_asked_after_each_no_and_told() -> None:
-    session = HandMadeSession(yes=[0.1, 0.2, 0.9], replies=["The sister.", "Where Ben lives."])
+def test_what_is_missing_is_told_with_each_no() -> None:
+    session = HandMadeSession(replies=["-1 The sister.", "Action: -1: Where Ben lives.", "-2 In Dan."])
     steps = read(Qrmem(start_tokens=14), session=session)
-    assert [step.reason for step in steps] == ["The sister.", "Where Ben lives.", ""]
-    assert len(session.requests) == 2
+    assert [step.reason for step in steps] == ["The sister.", "", "Where Ben lives.", ""]
+    assert len(session.requests) == 3
+
+
+def test_reply_without_a_verdict_is_asked_for_again() -> None:
+    session = HandMadeSession(replies=["Perhaps.", "", "-2 In Dan."])
+    steps = read(Qrmem(start_tokens=14), session=session)
+    assert (ids(steps), steps[-1].stop) == (["s0"], StopReason.ANSWERABLE)
+    assert [temperature for _, temperature, _ in session.requests] == [0.0, 0.7, 0.7]
+
+
+def test_p_yes_is_told_and_decides_nothing() -> None:
+    steps = read(Qrmem(start_tokens=14), session=HandMadeSession(yes=[0.9, 0.9, 0.1], replies=[NO, YES]))
+    assert [step.p_yes for step in steps] == [0.9, 0.9, 0.1]
+    assert steps[-1].stop is StopReason.ANSWERABLE
+
+
+def test_an_entity_brings_at_most_the_tokens_that_the_paper_holds() -> None:
+    long = [segment(f"s{number}", f"d{number}") for number in range(30)]
+    mentions = {"s0": ["Ann"]} | {f"s{number}": ["Ben"] for number in range(1, 30)}
+    tokens = {node.id: 496 for node in long}
+    nodes = [replace(node, tokens=496) for node in long]
+    graph = HandMadeGraph(nodes, relations=WAY[:1], mentions=mentions, similarity=COSINES)
+    steps = read(
+        Qrmem(start_tokens=500, rounds=1), graph=graph, session=HandMadeSession(tokens=tokens, replies=[NO] * 9)
+    )
+    assert len(steps) == 8, "of 500 tokens each"
 
 
 def test_segments_of_the_questions_entities_are_read_first_together() -> None:
-    steps = read(Qrmem(), session=HandMadeSession(yes=[0.9]), graph=world(similarity={**COSINES, "s4": 0.5}))
+    session = HandMadeSession(yes=[0.9], replies=[YES])
+    steps = read(Qrmem(), session=session, graph=world(similarity={**COSINES, "s4": 0.5}))
     assert ids(steps) == ["s4", "s0", "s1"], "those that name Ann, nearest first"
     assert [step.p_yes for step in steps] == [None, None, 0.9]
 
 
 def test_question_without_names_begins_with_search_results() -> None:
-    steps = read(Qrmem(start_tokens=28), search=HandMadeSearch(shelf(6)[3:]), session=HandMadeSession(yes=[0.9]))
+    steps = read(Qrmem(start_tokens=28), search=HandMadeSearch(shelf(6)[3:]), session=HandMadeSession(replies=[YES]))
     assert ids(steps) == ["s3", "s4"]
 
 
@@ -143,10 +172,10 @@ def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
 @pytest.mark.parametrize(
     ("name", "ways", "requests"),
     [
-        ("qrmem", [WAY[1].description], 1),
-        ("qrmem_without_navigation", [], 0),
-        ("qrmem_without_open_entities", [""], 1),  # to what names Ben, for Cay is known by a model alone
-        ("qrmem_without_reflection", [WAY[1].description, WAY[2].description, ""], 0),
+        ("qrmem", [WAY[0].description], 2),
+        ("qrmem_without_navigation", [], 1),
+        ("qrmem_without_open_entities", [WAY[0].description], 2),
+        ("qrmem_without_reflection", [WAY[0].description], 2),
     ],
 )
 def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> None:
@@ -154,11 +183,23 @@ def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> 
         mentions={"s0": ["Ann"], "s5": ["Eve"]},
         kinds=dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)},
     )
-    session = HandMadeSession(yes=[0.1, 0.9], replies=["A fact."] * 9)
+    session = HandMadeSession(replies=[NO, YES])
     steps = read(find_strategy(name), graph=graph, session=session)
     assert ids(steps)[:3] == ["s0", "s1", "s4"], "what names Ann"
     assert [step.via for step in steps[3:]] == ways
     assert len(session.requests) == requests
+    assert {step.reason for step in steps} == {
+        "",
+        *(["A fact is missing."] if name != "qrmem_without_reflection" and ways else []),
+    }
+
+
+def test_without_open_entities_no_edge_leads_to_one() -> None:
+    kinds = dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)}
+    steps = read(find_strategy("qrmem_without_open_entities"), graph=world(kinds=kinds))
+    assert not {WAY[1].description, WAY[2].description} & {step.via for step in steps}
+    steps = read(find_strategy("qrmem"), graph=world(kinds=kinds))
+    assert WAY[1].description in {step.via for step in steps}
 
 
 @pytest.mark.parametrize(("name", "times"), [("qrmem", 1), ("qrmem_without_update", 0)])
@@ -170,7 +211,7 @@ def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
 
 def test_it_ends_after_its_rounds() -> None:
     steps = read(Qrmem(start_tokens=14, rounds=2))
-    assert len(steps) == 3
+    assert [step.via for step in steps] == ["", *(WAY[place].description for place in (0, 0, 1))]
     assert steps[-1].stop is StopReason.MAX_ROUNDS
 
 
@@ -216,7 +257,7 @@ def test_working_set_is_searched_for_relations_within_the_limit() -> None:
 
     new = relation("Ann", "Fay", "s5", "Ann is a twin of Fay")
     graph._cosine[new.id] = 1.0
-    session = HandMadeSession(yes=[0.1, 0.9], replies=["The twin."])
+    session = HandMadeSession(yes=[0.1, 0.9], replies=["-1 The twin.", YES])
     steps = read(Qrmem(start_tokens=14, updates=1), graph=graph, session=session, extract=extract)
     assert asked == [(f"{QUESTION} The twin.", ["s0"])]
     assert ids(steps) == ["s0", "s5"]
@@ -280,7 +321,7 @@ def graphs(draw: st.DrawFn) -> HandMadeGraph:
     graph=graphs(),
     window=st.integers(1, 6),
     most=st.one_of(st.none(), st.integers(1, 4)),
-    replies=st.lists(st.sampled_from(["Ben", "Cay lives there", "", "No"]), max_size=9),
+    replies=st.lists(st.sampled_from(["Ben", "-1 Cay lives there", "", "No", "-2 Dan"]), max_size=9),
 )
 def test_bounds(kind: type, graph: HandMadeGraph, window: int, most: int | None, replies: list[str]) -> None:
     def again() -> list[Step]:

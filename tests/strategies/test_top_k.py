@@ -69,7 +69,7 @@ def test_the_default_is_there() -> None:
 
 @pytest.mark.parametrize("name", ["", "walk-on", "PECAN", None, 3, ["pecan"]])
 def test_an_unknown_strategy_is_refused_with_the_known_ones(name: object) -> None:
-    with pytest.raises(StrategyError, match="walk, pecan, qrmem") as raised:
+    with pytest.raises(StrategyError, match="walk, pecan, pecan_calibrated, qrmem") as raised:
         find_strategy(name)
     assert raised.value.name == name
 
