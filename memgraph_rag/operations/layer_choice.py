@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.layers.clusters import ClustersLayer
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.layers.points import PointsLayer
@@ -17,7 +18,7 @@ from memgraph_rag.settings import Settings
 
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "layers_to_deepen"]
 
-LAYERS = ("entities", "facts", "points", "relations")
+LAYERS = ("entities", "facts", "points", "clusters", "relations")
 """The layers that this library brings, in the order in which they are built, the cheap ones first."""
 
 DEFAULT_LAYERS = ("entities",)
@@ -32,7 +33,7 @@ _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
     """The names of what ``deepen`` builds where nothing else is asked for; users' own among the known layers too."""
-    return (*_DEEPENED, *(layer.name for layer in known if layer.name not in {*_DEEPENED, "relations"}))
+    return (*_DEEPENED, *(layer.name for layer in known if layer.name not in {*_DEEPENED, "clusters", "relations"}))
 
 
 def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:
@@ -99,6 +100,7 @@ def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> 
         "entities": EntitiesLayer,
         "facts": FactsLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
+        "clusters": ClustersLayer,
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
     if name not in makers:
