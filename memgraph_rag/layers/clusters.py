@@ -20,7 +20,7 @@ import numpy as np
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
-from memgraph_rag.layers.prose import goes_in_circles, usable_prose
+from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.layers.soft_clusters import Clustering, require_clustering, soft_clusters
 from memgraph_rag.types import (
     Generation,
@@ -224,7 +224,7 @@ class ClustersLayer:
                 growth.notes["cluster without a summary"] += 1
                 growth.refused.add(task.prompt.inputs)
                 continue
-            text = as_line(generation.text[slice(*span)])
+            text = as_paragraph(generation.text[slice(*span)])
             kept.append((task, text, self._member_weights(growth, task, generation, span, models)))
         new = self._points(growth, [text for _, text, _ in kept], level, namespace, models.language)
         growth.points += new

@@ -10,10 +10,11 @@ from collections import Counter
 
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = ["goes_in_circles", "usable_prose"]
+__all__ = ["as_paragraph", "goes_in_circles", "usable_prose"]
 
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)", re.DOTALL)
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
+_BULLET = re.compile(r"\n\s*(?:[*•‣●-]|\d{1,2}[.)])\s+")
 _MOST_TIMES = 3  # that a sentence is said before more of it is worthless
 
 
@@ -46,6 +47,15 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
         end = sentence_end
     start, end = _trimmed(text, start, end)
     return ((start, end) if any(map(str.isalnum, text[start:end])) else None), +notes
+
+
+def as_paragraph(text: str) -> str:
+    r"""The text on one line, without the bullets of a list that the model wrote instead.
+
+    >>> as_paragraph("Tom ran.\n* Ann sat.")
+    'Tom ran. Ann sat.'
+    """
+    return as_line(_BULLET.sub(" ", text))
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
