@@ -405,6 +405,9 @@ class OwnGraph:
 
 def top(graph: DocumentGraph, layer: PointLayer) -> list[Node]:
     points = [point for point in graph.points if point.layer == layer]
+    if points and layer == "clusters":
+        summed_up = {edge.target_id for edge in graph.summarizes}
+        return sorted((p for p in points if p.id not in summed_up), key=lambda p: (-p.level, p.index))
     highest = max((point.level for point in points), default=0)
     if highest:
         return [point for point in points if point.level == highest]

@@ -78,9 +78,10 @@ class GraphReader(NodeReader, Protocol):
         ...
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """The highest level of one layer's points in each document, in the order given, by index.
+        """The top of one layer in each document, in the order given, by level (the highest first) and index.
 
-        Of a document without such points its segments.
+        Of ``points`` the highest level; of ``clusters`` all summaries that no other sums up. Of a document without such
+        points its segments.
 
         Without echoes, as everything below that looks for evidence.
         """

@@ -11,9 +11,14 @@ components. That code gives UMAP no seed, so that it builds another tree each ti
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
+from inspect import signature
 from math import isqrt
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,10 @@ __all__ = ["Clustering", "require_clustering", "soft_clusters"]
 
 Cluster = tuple[int, ...]
 """Places of vectors, sorted."""
+
+_PACKAGES = {"umap": "umap-learn", "sklearn": "scikit-learn"}
+
+_EIGENVECTORS = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +71,6 @@ def require_clustering() -> None:
         )
 
 
-_PACKAGES = {"umap": "umap-learn", "sklearn": "scikit-learn"}
-
-
 def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[Cluster]:
     """The clusters of the rows of a matrix, by global and then by local component.
 
@@ -83,7 +89,7 @@ def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[
     clusters: dict[Cluster, None] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of seeds that turn threads off, of mixtures that did not settle
-        with _one_thread():
+        with _one_thread(), _seeded_eigenvectors(constants.seed):
             for members in _components(vectors, isqrt(len(vectors) - 1), constants):
                 for local in _local(vectors[list(members)], constants):
                     clusters[tuple(members[place] for place in local)] = None
@@ -135,6 +141,27 @@ def _mixture(components: int, seed: int) -> Any:
     from sklearn.mixture import GaussianMixture
 
     return GaussianMixture(n_components=components, random_state=seed)
+
+
+@contextmanager
+def _seeded_eigenvectors(seed: int) -> Iterator[None]:
+    """From scipy 1.17 on ``eigsh`` takes a seed for where it has to begin anew, which UMAP does not give.
+
+    It has to for a very regular graph, as of vectors that are all equally far from each other; the clusters of such
+    would be others each time. Everything else comes out as without it.
+    """
+    import scipy.sparse.linalg as linalg
+
+    unseeded = linalg.eigsh
+    if "rng" not in signature(unseeded).parameters:
+        yield
+        return
+    with _EIGENVECTORS:
+        linalg.eigsh = partial(unseeded, rng=seed)
+        try:
+            yield
+        finally:
+            linalg.eigsh = unseeded
 
 
 def _one_thread() -> Any:

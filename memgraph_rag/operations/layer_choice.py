@@ -33,7 +33,7 @@ _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
     """The names of what ``deepen`` builds where nothing else is asked for; users' own among the known layers too."""
-    return (*_DEEPENED, *(layer.name for layer in known if layer.name not in {*_DEEPENED, "clusters", "relations"}))
+    return (*_DEEPENED, *(layer.name for layer in known if layer.name not in {*_DEEPENED, "relations"}))
 
 
 def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:

@@ -51,6 +51,8 @@ __all__ = [
 
 NO_LIMIT = 2**31 - 1
 
+_TOP_POINTS: dict[PointLayer, str] = {"points": "read/list_top_points", "clusters": "read/list_root_summaries"}
+
 _MOST_MATCHES = 1_000  # documents with one of some texts: a text may be stored under any number of keys
 
 
@@ -133,11 +135,11 @@ class StoredGraph(ABC):
         return [rows.decode_segment(row) for row in self._run("read/list_segments", document_ids=[document_id])]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """The highest level of one layer's points in each document, in the order given, by index."""
+        """The top of one layer in each document, in the order given, the highest level first, by index."""
         wanted = list(dict.fromkeys(document_ids))
         if not wanted:
             return []
-        top_rows = self._run("read/list_top_points", document_ids=wanted, layer=layer)
+        top_rows = self._run(_TOP_POINTS[layer], document_ids=wanted)
         tops = _by_document(map(rows.decode_point, top_rows))
         flat = [document_id for document_id in wanted if document_id not in tops]
         if flat:
