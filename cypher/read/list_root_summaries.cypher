@@ -3,8 +3,9 @@
 // returns: id, document_id, layer, level, index, text, tokens
 // needs: InformationPoint.namespace and document_id
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id IN $document_ids AND p.layer = 'clusters'
-  AND NOT EXISTS { MATCH (:InformationPoint)-[:SUMMARIZES]->(p) }
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids AND p.layer = 'clusters' AND NOT EXISTS {
+  MATCH (:InformationPoint)-[:SUMMARIZES]->(p)
+}
 RETURN
   p.id AS id,
   p.document_id AS document_id,

@@ -41,7 +41,6 @@ COLOURS = {
     "document": "#c990c0",
     "segment": "#57c7e3",
     "point": "#f16667",
-    "summary": "#f79767",
     "entity": "#8dcc93",
     "annotation": "#d9c8ae",
     "question": "#ffc454",
@@ -148,10 +147,8 @@ def _width(tie: Tie) -> float:
 
 
 def _kind(thing: Thing) -> str:
-    if isinstance(thing, InformationPoint):
-        return "point" if thing.layer == "points" else "summary"
-    if isinstance(thing, Segment):
-        return "segment"
+    if isinstance(thing, (Segment, InformationPoint)):
+        return thing.kind
     names = {DocumentRecord: "document", Entity: "entity", Annotation: "annotation", Question: "question"}
     return names[type(thing)]
 
@@ -184,7 +181,7 @@ def _properties(annotation: Annotation) -> list[str]:
 
 def _place(node: Segment | InformationPoint) -> str:
     if isinstance(node, InformationPoint):
-        return f"{_kind(node)} {node.level}.{node.index}"
+        return f"{'point' if node.layer == 'points' else 'summary'} {node.level}.{node.index}"
     return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))
 
 
