@@ -131,12 +131,12 @@ class PointRows(RowKind):
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        layers = [layer for layer in _LABELS if layer == self.layer or layer in self.layers_in(graph)]
+        layers: list[PointLayer] = [layer for layer in _LABELS if layer == self.layer or layer in self.layers_in(graph)]
         return {name: value for layer in layers for name, value in _encoded(graph, places, layer)}
 
     @override
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-        layers = [layer for layer, names in _ARCHIVED.items() if names[0] in archived]
+        layers = list(_archived_layers(archived))
         points = [point for layer in layers for point in _decoded_points(archived, ids, layer)]
         edges = [edge for layer in layers for edge in _decoded_edges(archived, ids, layer)]
         matrices = [unpacked(archived[_ARCHIVED[layer][1]]) for layer in layers]
@@ -162,6 +162,20 @@ def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterato
             if edge.source_id in ids
         ],
     )
+
+
+def _archived_layers(archived: Mapping[str, Any]) -> Iterator[PointLayer]:
+    """The layers of which an archived document has points.
+
+    Raises:
+        ValueError: of one it has not all that belongs together.
+    """
+    for layer, names in _ARCHIVED.items():
+        missing = [name for name in names if name not in archived]
+        if missing and len(missing) < len(names):
+            raise ValueError(f"Expected {', '.join(names)} together, got none of {', '.join(missing)}.")
+        if not missing:
+            yield layer
 
 
 def _decoded_points(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[InformationPoint]:
