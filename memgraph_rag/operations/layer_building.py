@@ -56,8 +56,8 @@ def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace
         raise _refused(layer, "LayerRows for each document", f"a {type(rows).__name__}")
     if misplaced := misplaced_fields(layer.name, rows):
         raise _refused(layer, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
-    if any(point.layer != layer.name for point in rows.points):
-        raise _refused(layer, "points that name the layer as theirs", f"one of {rows.points[0].layer!r}")
+    if others := {point.layer for point in rows.points} - {layer.name}:
+        raise _refused(layer, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
     annotations = tuple(_checked(layer, document, rows.annotations))
     return replace(
         rows,
