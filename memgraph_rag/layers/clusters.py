@@ -236,7 +236,7 @@ class ClustersLayer:
         summed_up = {member.id for task, _, _ in kept for member in task.members}
         above = [node for node in growth.nodes if node.id not in summed_up]
         if new and above:
-            growth.notes["node in no cluster"] += len(above)
+            growth.notes["node in no summary"] += len(above)
         growth.finished = not new or not self._few_nodes < len(new) + len(above) < len(growth.nodes)
         growth.nodes = [*new, *above]
 

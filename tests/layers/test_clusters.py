@@ -127,7 +127,7 @@ def test_a_cluster_without_a_summary_is_told_and_its_nodes_go_up() -> None:
     model = FakeLanguageModel(replies=["...", "The fox ran.", "All of it."])
     (rows,) = build(ClustersLayer(few_nodes=1, most_levels=2), model, below)
     assert_sound(rows, below)
-    assert rows.notes == {"cluster without a summary": 1, "node in no cluster": 3}
+    assert rows.notes == {"cluster without a summary": 1, "node in no summary": 3}
     assert [(point.level, point.text) for point in rows.points] == [
         (1, "The fox ran."),
         (2, "All of it."),
@@ -152,7 +152,7 @@ def test_a_node_in_no_cluster_is_seen_by_the_level_above(monkeypatch) -> None:
     below = distinct(4)
     (rows,) = build(ClustersLayer(few_nodes=1), FakeLanguageModel(), below)
     assert_sound(rows, below)
-    assert rows.notes["node in no cluster"] == 1
+    assert rows.notes["node in no summary"] == 1
     low, top = rows.points
     assert set(by_source(rows)[top.id]) == {low.id, below[3].id}
 
