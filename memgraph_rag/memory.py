@@ -63,7 +63,8 @@ class Memory(MaintainedMemory):
             the one that it was built with.
         strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
         layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects; entities by default,
-            which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again.
+            which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again,
+            ``"clusters"`` less, and the extra ``clusters``.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.

@@ -26,6 +26,7 @@ from memgraph_rag.types import (
     Matrix,
     Neighbour,
     Node,
+    PointLayer,
     Relation,
     Segment,
     Step,
@@ -46,9 +47,15 @@ def segment(node_id: str, document_id: str = "d", *, index: int = 0, text: str =
 
 
 def point(
-    node_id: str, document_id: str = "d", *, level: int = 1, index: int = 0, tokens: int = 10
+    node_id: str,
+    document_id: str = "d",
+    *,
+    level: int = 1,
+    index: int = 0,
+    tokens: int = 10,
+    layer: PointLayer = "points",
 ) -> InformationPoint:
-    return InformationPoint(node_id, document_id, level, index, f"text of {node_id}", tokens)
+    return InformationPoint(node_id, document_id, level, index, f"text of {node_id}", tokens, layer)
 
 
 def relation(source_id: str, target_id: str, segment_id: str, description: str = "") -> Relation:
@@ -123,13 +130,16 @@ class HandMadeGraph:
         ]
         return sorted(segments, key=lambda node: node.index)
 
-    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+    def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
         top: list[Node] = []
         for document_id in document_ids:
-            own = [node for node in self._nodes.values() if node.document_id == document_id]
+            own = [node for node in self._of_layer(layer) if node.document_id == document_id]
             highest = max(node.level for node in own)
             top += sorted((node for node in own if node.level == highest), key=lambda node: node.index)
         return top
+
+    def _of_layer(self, layer: PointLayer) -> list[Node]:
+        return [node for node in self._nodes.values() if isinstance(node, Segment) or node.layer == layer]
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         return [edge for edge in self._edges if edge.source_id in node_ids]
@@ -145,10 +155,10 @@ class HandMadeGraph:
             :k
         ]
 
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+    def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
         hits = [
-            Hit(name, self._similarity[name], node.kind)
-            for name, node in self._nodes.items()
+            Hit(node.id, self._similarity[node.id], node.kind)
+            for node in self._of_layer(layer)
             if node.document_id in documents
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))

@@ -29,6 +29,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbour,
     Node,
+    PointLayer,
     Question,
     Relation,
     Segment,
@@ -39,8 +40,8 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-NAMES = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "HAS_SEGMENT", "NEXT", "SUMMARIZES",
-         "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "Question", "READ")  # fmt: skip
+NAMES = ("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "HAS_SEGMENT", "NEXT",
+         "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "Question", "READ")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -150,8 +151,9 @@ class OwnGraph:
     def segments_of(self, document_id: str) -> list[Segment]:
         return [segment for graph in self._within([document_id]) for segment in graph.segments]
 
-    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        return [node for name in dict.fromkeys(document_ids) for graph in self._within([name]) for node in top(graph)]
+    def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
+        graphs = [graph for name in dict.fromkeys(document_ids) for graph in self._within([name])]
+        return [node for graph in graphs for node in top(graph, layer)]
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         edges = [edge for graph in self._within(None) for edge in graph.summarizes if edge.source_id in node_ids]
@@ -206,12 +208,13 @@ class OwnGraph:
             k,
         )
 
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
+    def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
         checked(vector)
         hits = [Hit(segment.id, float(row @ vector)) for _, segment, row in self._evidence(documents)]
         for graph in self._within(documents):
             for point, row in zip(graph.points, graph.point_embeddings, strict=True):
-                hits.append(Hit(point.id, float(row @ vector), "point"))
+                if point.layer == layer:
+                    hits.append(Hit(point.id, float(row @ vector), "point"))
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     # ── entities and relations ───────────────────────────────────────────────────────────────────────────
@@ -400,8 +403,12 @@ class OwnGraph:
         ]
 
 
-def top(graph: DocumentGraph) -> list[Node]:
-    highest = max((point.level for point in graph.points), default=0)
+def top(graph: DocumentGraph, layer: PointLayer) -> list[Node]:
+    points = [point for point in graph.points if point.layer == layer]
+    if points and layer == "clusters":
+        summed_up = {edge.target_id for edge in graph.summarizes}
+        return sorted((p for p in points if p.id not in summed_up), key=lambda p: (-p.level, p.index))
+    highest = max((point.level for point in points), default=0)
     if highest:
-        return [point for point in graph.points if point.level == highest]
+        return [point for point in points if point.level == highest]
     return [segment for segment in graph.segments if not segment.echo]

@@ -85,15 +85,15 @@ class OwnStore(OwnGraph):
             state, held = self._state, self._held(graph)
             if [segment.id for segment in graph.segments] != [segment.id for segment in held.segments]:
                 raise StoreError("Expected the segments that are stored, got others. Take those of segments_of().")
-            questions, stale = self._stale(state, {graph.document.id} if "points" in layers else set(), Action.DEEPENED)
+            pointed = {*layers} & {"points", "clusters"}
+            changed = {graph.document.id} if pointed else set[str]()
+            questions, stale = self._stale(state, changed, Action.DEEPENED, layers=pointed)
             model = graph.document.model or held.document.model
             recognizer = graph.document.recognizer or held.document.recognizer
             record = replace(held.document, layers=graph.document.layers, model=model, recognizer=recognizer)
             left = replace(held, document=record)
-            if "points" in layers:
-                left = replace(
-                    left, points=graph.points, point_embeddings=graph.point_embeddings, summarizes=graph.summarizes
-                )
+            if pointed:
+                left = with_points(left, graph, pointed)
             if "entities" in layers:
                 left = replace(left, mentions=of_kind(left, OPEN_KIND), titles=graph.titles)
             if "relations" in layers:
@@ -182,7 +182,9 @@ class OwnStore(OwnGraph):
                 raise QuestionNotFound(f"No question {question_id!r} here. questions() lists those that are.")
             self._put(replace(state, questions={n: q for n, q in state.questions.items() if n != question_id}))
 
-    def _stale(self, state: State, documents: set[str], action: Action) -> tuple[dict[str, Question], Counter[str]]:
+    def _stale(
+        self, state: State, documents: set[str], action: Action, *, layers: Collection[str] = ()
+    ) -> tuple[dict[str, Question], Counter[str]]:
         """The questions after these documents changed, and for how many each did."""
         counted: Counter[str] = Counter()
         questions = dict(state.questions)
@@ -195,7 +197,8 @@ class OwnStore(OwnGraph):
                 gone = {
                     step.node.id
                     for step in trace
-                    if step.node.document_id == name and (action is Action.REPLACED or step.node.level)
+                    if step.node.document_id == name
+                    and (action is Action.REPLACED or getattr(step.node, "layer", "") in layers)
                 }
                 changes = {change.document_id: change for change in question.changes}
                 last = changes.get(name)
@@ -256,6 +259,21 @@ def in_order(graph: DocumentGraph) -> DocumentGraph:
     annotations = sorted(graph.annotations, key=lambda item: (item.layer, item.index))
     embeddings = graph.segment_embeddings.copy()
     return replace(graph, mentions=tuple(mentions), annotations=tuple(annotations), segment_embeddings=embeddings)
+
+
+def with_points(graph: DocumentGraph, new: DocumentGraph, layers: Collection[str]) -> DocumentGraph:
+    """The document with the new points in place of those of these layers."""
+    kept = [place for place, point in enumerate(graph.points) if point.layer not in layers]
+    points = [(graph.points[place], graph.point_embeddings[place]) for place in kept]
+    points += list(zip(new.points, new.point_embeddings, strict=True))
+    points.sort(key=lambda pair: (pair[0].layer != "points", pair[0].level, pair[0].index))
+    ids = {graph.points[place].id for place in kept}
+    return replace(
+        graph,
+        points=tuple(point for point, _ in points),
+        point_embeddings=np.array([row for _, row in points]),
+        summarizes=(*(edge for edge in graph.summarizes if edge.source_id in ids), *new.summarizes),
+    )
 
 
 def of_kind(graph: DocumentGraph, kind: str) -> tuple[Mention, ...]:

@@ -13,6 +13,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
 from memgraph_rag.evaluation.plots import draw
 from memgraph_rag.evaluation.scores import rouge_l
+from memgraph_rag.layers.clusters import ClustersLayer
 from memgraph_rag.layers.question_pool import require_rouge
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.mcp import require_sdk
@@ -33,12 +34,17 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda package: monkeypatch.setitem(sys.modules, package, None)
 
 
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "umap": "umap-learn"}
+"""What brings a package, where that has another name."""
+
 USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = [
     ("stanza", "stanza", ModelNotFound, lambda _: find_recognizer("stanza")),
     ("stanza", "stanza", ModelNotFound, lambda _: find_recognizer("auto", stored="stanza/de/germeval-01234567")),
     ("spacy", "offline-models", ModelNotFound, lambda _: find_recognizer("spacy")),
     ("rouge_score", "evaluation", SettingsError, lambda _: RelationsLayer(pool_questions=2)),
     ("rouge_score", "evaluation", SettingsError, lambda _: require_rouge()),
+    ("umap", "clusters", SettingsError, lambda _: ClustersLayer()),
+    ("sklearn", "clusters", SettingsError, lambda folder: Memory(folder / "m.lbug", layers=["clusters"], **FAKES)),
     ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
     ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
     ("mcp", "mcp", SettingsError, lambda _: require_sdk()),
@@ -92,7 +98,7 @@ def test_every_named_extra_exists_and_holds_its_package() -> None:
     text = PYPROJECT.read_text("utf-8")
     dependencies = text.partition("\ndependencies = [")[2].partition("]")[0]
     for package, extra, *_ in USES:
-        distribution = package.replace("_", "-")
+        distribution = DISTRIBUTIONS.get(package) or package.replace("_", "-")
         brought = re.search(rf"^{extra} = \[(.*?)\]$", text, re.DOTALL | re.MULTILINE)
         assert brought, extra
         assert f'"{distribution}>=' in brought[1], (extra, distribution)

@@ -28,8 +28,12 @@ WHERE d.namespace = $namespace AND d.id IN $document_ids
 RETURN d.id AS document_id, 'TITLED' AS name, count(r) AS count
 UNION ALL
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id IN $document_ids
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids AND p.layer = 'points'
 RETURN p.document_id AS document_id, 'InformationPoint' AS name, count(p) AS count
+UNION ALL
+MATCH (p:InformationPoint)
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids AND p.layer = 'clusters'
+RETURN p.document_id AS document_id, 'ClusterSummary' AS name, count(p) AS count
 UNION ALL
 MATCH (p:InformationPoint)-[r:SUMMARIZES]->()
 WHERE p.namespace = $namespace AND p.document_id IN $document_ids

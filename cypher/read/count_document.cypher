@@ -27,8 +27,12 @@ WHERE d.namespace = $namespace
 RETURN 'TITLED' AS name, count(r) AS count
 UNION ALL
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id = $document_id
+WHERE p.namespace = $namespace AND p.document_id = $document_id AND p.layer = 'points'
 RETURN 'InformationPoint' AS name, count(p) AS count
+UNION ALL
+MATCH (p:InformationPoint)
+WHERE p.namespace = $namespace AND p.document_id = $document_id AND p.layer = 'clusters'
+RETURN 'ClusterSummary' AS name, count(p) AS count
 UNION ALL
 MATCH (p:InformationPoint)-[r:SUMMARIZES]->()
 WHERE p.namespace = $namespace AND p.document_id = $document_id

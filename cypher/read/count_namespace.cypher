@@ -11,8 +11,12 @@ WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
 RETURN 'Segment' AS name, count(n) AS count
 UNION ALL
 MATCH (n:InformationPoint)
-WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND n.layer = 'points'
 RETURN 'InformationPoint' AS name, count(n) AS count
+UNION ALL
+MATCH (n:InformationPoint)
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND n.layer = 'clusters'
+RETURN 'ClusterSummary' AS name, count(n) AS count
 UNION ALL
 MATCH (n:Document)-[r:HAS_SEGMENT]->()
 WHERE n.namespace = $namespace AND n.key IS NOT NULL

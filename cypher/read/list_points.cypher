@@ -1,15 +1,16 @@
-// All information points of a document with their embeddings, by level and index.
+// All information points of a document with their embeddings: layer "points" first, then "clusters", by level and index.
 // params: namespace, document_id
-// returns: id, document_id, level, index, text, tokens, embedding
+// returns: id, document_id, layer, level, index, text, tokens, embedding
 // needs: InformationPoint.namespace and document_id
 MATCH (p:InformationPoint)
 WHERE p.namespace = $namespace AND p.document_id = $document_id
 RETURN
   p.id AS id,
   p.document_id AS document_id,
+  p.layer AS layer,
   p.level AS level,
   p.`index` AS `index`,
   p.text AS text,
   p.tokens AS tokens,
   p.embedding AS embedding
-ORDER BY level, `index`, id
+ORDER BY layer DESC, level, `index`, id

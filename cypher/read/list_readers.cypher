@@ -1,5 +1,6 @@
-// The questions that rest on these documents: how many nodes, and how many points, were read of each and are still there.
-// params: namespace, document_ids
+// The questions that rest on these documents: how many nodes, and how many of some layers, were read of each and
+// are still there.
+// params: namespace, document_ids, layers
 // returns: id, document_id, changes, reads, points
 // needs: Question.namespace and asked_at
 MATCH (q:Question)
@@ -9,5 +10,10 @@ WITH q, document_id
 WHERE document_id IN $document_ids
 OPTIONAL MATCH (q)-[:READ]->(n)
 WHERE n.document_id = document_id
-RETURN q.id AS id, document_id AS document_id, q.changes AS changes, count(n) AS reads, count(n.level) AS points
+RETURN
+  q.id AS id,
+  document_id AS document_id,
+  q.changes AS changes,
+  count(n) AS reads,
+  count(CASE WHEN n.layer IN $layers THEN 1 ELSE NULL END) AS points
 ORDER BY id, document_id

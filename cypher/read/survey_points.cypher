@@ -1,8 +1,8 @@
-// All information points, and how many nodes each sums up. The reader sorts.
+// All information points with their layers, and how many nodes each sums up. The reader sorts.
 // params: namespace
-// returns: id, document_id, targets
+// returns: id, document_id, layer, targets
 // needs: InformationPoint.namespace and document_id
 MATCH (p:InformationPoint)
 WHERE p.namespace = $namespace AND p.document_id IS NOT NULL
 OPTIONAL MATCH (p)-[:SUMMARIZES]->(n)
-RETURN p.id AS id, p.document_id AS document_id, count(n) AS targets
+RETURN p.id AS id, p.document_id AS document_id, p.layer AS layer, count(n) AS targets

@@ -8,6 +8,7 @@ CREATE (:InformationPoint {
   namespace: $namespace,
   name: row.name,
   document_id: row.document_id,
+  layer: row.layer,
   level: row.level,
   `index`: row.`index`,
   text: row.text,

@@ -3,7 +3,7 @@
 MATCH (d:Document)
 WHERE d.namespace = $namespace
 WITH d ORDER BY d.added_at DESC, d.key LIMIT 1
-MATCH p = (i:InformationPoint)-[:SUMMARIZES]->(n)
+MATCH p = (i:InformationPoint {layer: 'points'})-[:SUMMARIZES]->(n)
 WHERE i.namespace = $namespace AND i.document_id = d.id
 OPTIONAL MATCH h = (d)-[:HAS_SEGMENT]->(n)
 RETURN p, h

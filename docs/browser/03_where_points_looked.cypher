@@ -1,6 +1,6 @@
 // Each point with the one text that the model looked at most while it wrote it, and how much.
 // params: namespace
-MATCH (i:InformationPoint)-[r:SUMMARIZES]->(n)
+MATCH (i:InformationPoint {layer: 'points'})-[r:SUMMARIZES]->(n)
 WHERE i.namespace = $namespace
 WITH i, r, n ORDER BY r.weight DESC
 WITH i, collect({weight: r.weight, text: n.text})[0] AS most

@@ -181,7 +181,7 @@ def _properties(annotation: Annotation) -> list[str]:
 
 def _place(node: Segment | InformationPoint) -> str:
     if isinstance(node, InformationPoint):
-        return f"point {node.level}.{node.index}"
+        return f"{'point' if node.layer == 'points' else 'summary'} {node.level}.{node.index}"
     return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))
 
 

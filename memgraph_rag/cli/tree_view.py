@@ -32,6 +32,7 @@ from memgraph_rag.types import (
 __all__ = ["tree"]
 
 _CHARACTERS = 100
+_POINT = {"points": "point", "clusters": "summary"}
 """Of a text on one line."""
 
 _NAMES = 12
@@ -73,9 +74,11 @@ class _Drawn:
         segments = [tie.target_id for tie in self._ties("HAS_SEGMENT")]
         below = {tie.target_id for tie in self._ties("SUMMARIZES")}
         points = [thing for thing in self._found.things.values() if isinstance(thing, InformationPoint)]
-        branch = self._branch(root, "points", [point for point in points if point.id not in below], self._point)
-        if branch is not None:
-            self._rest(branch, "points")
+        for layer in ("points", "clusters"):
+            tops = [point for point in points if point.layer == layer and point.id not in below]
+            branch = self._branch(root, layer, tops, self._point)
+            if branch is not None:
+                self._rest(branch, layer)
         branch = self._branch(root, "segments", [self._found.things[thing] for thing in segments], self._segment)
         if branch is not None:
             self._rest(branch, "segments")
@@ -231,7 +234,7 @@ def _line(thing: object) -> Text:
         head, place = f"segment {thing.index}", f"  {thing.start}–{thing.end}"
     else:
         assert isinstance(thing, InformationPoint)
-        head, place = f"point {thing.level}.{thing.index}", ""
+        head, place = f"{_POINT[thing.layer]} {thing.level}.{thing.index}", ""
     return _labelled(head, f"{place}  “{one_line(thing.text, _CHARACTERS)}”")
 
 

@@ -19,6 +19,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbour,
     Node,
+    PointLayer,
     Question,
     Receipt,
     Relation,
@@ -64,8 +65,8 @@ class NodeReader(Protocol):
         """The entities of these ids that exist, in the order of ``entity_ids``."""
         ...
 
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
-        """The exact cosine of every segment and point of these documents, best first; ties by id."""
+    def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
+        """The exact cosine of every segment of these documents and every point of one layer, best first; ties by id."""
         ...
 
 
@@ -76,8 +77,11 @@ class GraphReader(NodeReader, Protocol):
         """All segments of a document, by index."""
         ...
 
-    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        """The highest level of each document (its segments where it has no points), in the order given, by index.
+    def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
+        """The top of one layer in each document, in the order given, by level (the highest first) and index.
+
+        Of ``points`` the highest level; of ``clusters`` all summaries that no other sums up. Of a document without such
+        points its segments.
 
         Without echoes, as everything below that looks for evidence.
         """

@@ -29,10 +29,10 @@ from memgraph_rag.types import (
     Summarizes,
     Usage,
     as_line,
-    make_id,
+    point_id,
 )
 
-__all__ = ["SIMILARITY", "PointsLayer", "bullets", "edge_weights", "is_useless_from_here"]
+__all__ = ["SIMILARITY", "PointsLayer", "bullets", "edge_weights", "is_useless_from_here", "similarity_weights"]
 
 INSTRUCTION = (
     "Below are consecutive pieces of a text, one on each line. Write a list of summary points of what they say. "
@@ -167,7 +167,7 @@ class PointsLayer:
         counts = language.count_tokens([text for text, _ in taken]) if taken else []
         new = [
             InformationPoint(
-                make_id(namespace, "point", growth.document_id, level, index),
+                point_id(namespace, growth.document_id, level, index, layer="points"),
                 growth.document_id,
                 level,
                 index,
@@ -199,7 +199,9 @@ def _take(
     if generation.attention is not None:
         weights_of_points = [edge_weights(generation, *span, mass=mass) for span in spans]
     else:
-        weights_of_points = _similarity_weights(texts, batch, models.embedder, mass=mass)
+        weights_of_points = similarity_weights(
+            texts, [as_line(node.text) for node in batch], models.embedder, mass=mass
+        )
     return [
         (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
         for text, weights in zip(texts, weights_of_points, strict=True)
@@ -257,13 +259,15 @@ def edge_weights(generation: Generation, start: int, end: int, *, mass: float) -
     return _largest(generation.attention[inside].astype(np.float64).mean(axis=0), mass)
 
 
-def _similarity_weights(texts: Sequence[str], batch: Batch, embedder: Embedder, *, mass: float) -> list[np.ndarray]:
-    """(S,) weights of each point by its cosines to the batch's nodes; all alike where none is above 0."""
+def similarity_weights(
+    texts: Sequence[str], inputs: Sequence[str], embedder: Embedder, *, mass: float
+) -> list[np.ndarray]:
+    """(S,) weights of each text by its cosines to the S inputs; all alike where none is above 0."""
     if not texts:
         return []
-    vectors = embedder.embed([*texts, *(as_line(node.text) for node in batch)]).astype(np.float64)
+    vectors = embedder.embed([*texts, *inputs]).astype(np.float64)
     cosines = np.maximum(vectors[: len(texts)] @ vectors[len(texts) :].T, 0.0)
-    return [_largest(of_point if of_point.any() else np.ones(len(batch)), mass) for of_point in cosines]
+    return [_largest(of_point if of_point.any() else np.ones(len(inputs)), mass) for of_point in cosines]
 
 
 def _largest(shares: np.ndarray, mass: float) -> np.ndarray:

@@ -56,6 +56,8 @@ def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace
         raise _refused(layer, "LayerRows for each document", f"a {type(rows).__name__}")
     if misplaced := misplaced_fields(layer.name, rows):
         raise _refused(layer, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
+    if others := {point.layer for point in rows.points} - {layer.name}:
+        raise _refused(layer, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
     annotations = tuple(_checked(layer, document, rows.annotations))
     return replace(
         rows,

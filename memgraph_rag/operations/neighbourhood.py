@@ -7,7 +7,7 @@ It knows the graph by its contract; it draws nothing. Invariants: whatever is lo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Literal
 
@@ -21,6 +21,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbourhood,
     Node,
+    PointLayer,
     Question,
     Segment,
     Thing,
@@ -188,13 +189,7 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
     drawn = _Drawn(record)
     segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
     drawn.some("segments", segments, most)
-    below: list[Node] = [node for node in graph.top_nodes([record.id]) if node.level]
-    ties: list[Tie] = []
-    while below:
-        points = drawn.some("points", [node for node in below if node.level], most)
-        edges = graph.successors([point.id for point in points]) if points else []
-        ties += [Tie("SUMMARIZES", edge.source_id, edge.target_id, edge.weight) for edge in edges]
-        below = [node for node in graph.nodes(list(dict.fromkeys(edge.target_id for edge in edges))) if node.level]
+    ties = [*_summaries(graph, record, drawn, "points", most), *_summaries(graph, record, drawn, "clusters", most)]
     named = Counter(mention.entity_id for mention in mentions)
     titled = graph.titles(record.id)
     in_order = list(dict.fromkeys([*(item.entity_id for item in titled), *(item for item, _ in named.most_common())]))
@@ -210,6 +205,16 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
     drawn.leave_out("relations", len(relations) - most)
     drawn.tie(ties)
     return drawn.done(segments, mentions)
+
+
+def _summaries(graph: GraphView, record: DocumentRecord, drawn: _Drawn, layer: PointLayer, most: int) -> Iterator[Tie]:
+    """Draw the points of one layer from the top down; the edges to what they sum up."""
+    below: list[Node] = [node for node in graph.top_nodes([record.id], layer=layer) if node.level]
+    while below:
+        points = drawn.some(layer, below, most)
+        edges = graph.successors([point.id for point in points]) if points else []
+        yield from (Tie("SUMMARIZES", edge.source_id, edge.target_id, edge.weight) for edge in edges)
+        below = [node for node in graph.nodes(list(dict.fromkeys(edge.target_id for edge in edges))) if node.level]
 
 
 def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:

@@ -25,6 +25,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbour,
     Node,
+    PointLayer,
     Question,
     Relation,
     Segment,
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 NO_LIMIT = 2**31 - 1
+
+_TOP_POINTS: dict[PointLayer, str] = {"points": "read/list_top_points", "clusters": "read/list_root_summaries"}
 
 _MOST_MATCHES = 1_000  # documents with one of some texts: a text may be stored under any number of keys
 
@@ -131,12 +134,13 @@ class StoredGraph(ABC):
         """All segments of a document, by index."""
         return [rows.decode_segment(row) for row in self._run("read/list_segments", document_ids=[document_id])]
 
-    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
-        """The highest level of each document, in the order given, by index."""
+    def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
+        """The top of one layer in each document, in the order given, the highest level first, by index."""
         wanted = list(dict.fromkeys(document_ids))
         if not wanted:
             return []
-        tops = _by_document(map(rows.decode_point, self._run("read/list_top_points", document_ids=wanted)))
+        top_rows = self._run(_TOP_POINTS[layer], document_ids=wanted)
+        tops = _by_document(map(rows.decode_point, top_rows))
         flat = [document_id for document_id in wanted if document_id not in tops]
         if flat:
             segments = map(rows.decode_segment, self._run("read/list_segments", document_ids=flat))
@@ -149,10 +153,10 @@ class StoredGraph(ABC):
         edge_rows = self._run("read/list_successors", node_ids=wanted) if wanted else []
         return [rows.decode_summarizes(row) for row in edge_rows]
 
-    def similarities(self, vector: Vector, *, documents: Sequence[str]) -> list[Hit]:
-        """The exact cosine of every segment and point of these documents, best first."""
-        segments = _scored(self._run, "read/score_segments", vector, documents, NO_LIMIT)
-        scored_points = _scored(self._run, "read/score_points", vector, documents, NO_LIMIT)
+    def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
+        """The exact cosine of every segment of these documents and every point of one layer, best first."""
+        segments = _scored(self._run, "read/score_segments", vector, documents)
+        scored_points = _scored(self._run, "read/score_points", vector, documents, layer=layer)
         points = [replace(hit, kind="point") for hit in scored_points]
         return sorted(segments + points, key=lambda hit: (-hit.score, hit.node_id))
 
@@ -329,7 +333,7 @@ def nowhere(documents: Sequence[str] | None) -> bool:
 
 def score(run: Run, vector: Vector, *, documents: Sequence[str], k: int = NO_LIMIT) -> list[Hit]:
     """The k segments of these documents with the largest cosine."""
-    return _scored(run, "read/score_segments", vector, documents, k)
+    return _scored(run, "read/score_segments", vector, documents, k=k)
 
 
 def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
@@ -378,10 +382,12 @@ def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, i
     return rows.counts_by_document(run("read/count_by_document", document_ids=list(document_ids)))
 
 
-def _scored(run: Run, name: str, vector: Vector, documents: Sequence[str], k: int) -> list[Hit]:
+def _scored(
+    run: Run, name: str, vector: Vector, documents: Sequence[str], *, k: int = NO_LIMIT, **further: str
+) -> list[Hit]:
     if not documents:
         return []
-    hit_rows = run(name, vector=numbers(vector), document_ids=list(documents), k=k)
+    hit_rows = run(name, vector=numbers(vector), document_ids=list(documents), k=k, **further)
     return rows.decode_hits(hit_rows)
 
 

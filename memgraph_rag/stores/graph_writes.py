@@ -270,7 +270,9 @@ def extend(
     kinds = kinds_of(layers)
     stale: Counter[str] = Counter()
     if POINTS in kinds:  # the only rows of a layer that are read for questions
-        stale = kept_questions.mark_stale(run, create, {document.id: document.key}, Action.DEEPENED)
+        stale = kept_questions.mark_stale(
+            run, create, {document.id: document.key}, Action.DEEPENED, layers=kinds[POINTS]
+        )
     write = DocumentWrite(run, create, find_near)
     for kind, names in reversed(kinds.items()):
         kind.remove_layers(write, graph, names)

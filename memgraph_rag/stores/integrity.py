@@ -17,7 +17,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import kept_questions, rows
 from memgraph_rag.stores.embedding_updates import Vectors, embed
 from memgraph_rag.stores.graph_reads import Run
-from memgraph_rag.stores.layer_rows import NAMES, POINTS
+from memgraph_rag.stores.layer_rows import NAMES, POINTS, kinds_of
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Create, Row
 from memgraph_rag.stores.vector_norms import is_unit
@@ -232,7 +232,9 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         }
         create("write/link_segments", columns)
     for document_id in flaws.loose_points:
-        _remove_layers(run, create, survey.documents[document_id], [POINTS.layer])
+        rows_of_document = [row for row in survey.points if row["document_id"] == document_id]
+        loose = {row["layer"] for row in rows_of_document if not row["targets"]}
+        _remove_layers(run, create, survey.documents[document_id], sorted(loose))
     for document_id in flaws.loose_annotations:
         rows_of_document = [row for row in survey.annotations if row["document_id"] == document_id]
         loose = {row["layer"] for row in rows_of_document if row["targets"] != row["segments"]}
@@ -254,9 +256,9 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
     (stored,) = run("read/find_documents", document_ids=[document["id"]])  # one may have been removed just now
     layers = [name for name in stored["layers"] if name not in names]
     model = stored["model"] if {*layers} - {NAMES.layer} else ""  # a model may have built any other
-    if POINTS.layer in names:
-        kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED)
-        run("write/delete_points", document_id=document["id"])
+    if POINTS in kinds_of(names):
+        kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED, layers=names)
+        run("write/delete_layer_points", document_id=document["id"], layers=list(names))
     run("write/delete_layer_annotations", document_id=document["id"], layers=list(names))
     run(
         "write/update_document",

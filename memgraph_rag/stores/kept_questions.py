@@ -7,7 +7,7 @@ stored; what was read for it is there, or a change says of which document how mu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timezone
 
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
@@ -80,20 +80,23 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
 
 def forget_readers(run: Run, document_id: str) -> int:
     """Remove the questions that rest on a document, stale ones too; how many."""
-    question_ids = [row["id"] for row in run("read/list_readers", document_ids=[document_id])]
+    question_ids = [row["id"] for row in run("read/list_readers", document_ids=[document_id], layers=[])]
     if question_ids:
         run("write/delete_questions", question_ids=question_ids)
     return len(question_ids)
 
 
-def mark_stale(run: Run, create: Create, keys: Mapping[str, str], action: Action) -> Counter[str]:
+def mark_stale(
+    run: Run, create: Create, keys: Mapping[str, str], action: Action, *, layers: Collection[str] = ()
+) -> Counter[str]:
     """Say of the questions that rest on documents that these change; for how many questions each does.
 
     Before the nodes of the documents go: afterwards nothing tells how many of them were read.
 
     Args:
         keys: of the documents, by id.
-        action: ``REPLACED`` where all nodes of the documents go, ``DEEPENED`` where only their points do.
+        action: ``REPLACED`` where all nodes of the documents go, ``DEEPENED`` where only points do.
+        layers: those of which the points go where the action is ``DEEPENED``.
 
     Raises:
         StoreError: what changed before for one of the questions cannot be read.
@@ -102,7 +105,7 @@ def mark_stale(run: Run, create: Create, keys: Mapping[str, str], action: Action
     lost: Counter[str] = Counter()
     readers: Counter[str] = Counter()
     changed_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    for row in run("read/list_readers", document_ids=list(keys)) if keys else []:
+    for row in run("read/list_readers", document_ids=list(keys), layers=sorted(layers)) if keys else []:
         question, document_id = row["id"], row["document_id"]
         before = {change.document_id: change for change in question_rows.decode_changes(row)}
         known = changes.setdefault(question, before)

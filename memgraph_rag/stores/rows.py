@@ -92,10 +92,12 @@ TITLE_KIND = "title"
 """The kind of an entity that a title names."""
 
 OF_DOCUMENTS = (
-    *("Document", "Segment", "InformationPoint", "Entity", "Annotation"),
+    *("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation"),
     *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES"),
 )
-"""The labels and relationship types of what documents contribute to the graph."""
+"""The labels and relationship types of what documents contribute to the graph.
+
+Information points of the layer ``clusters`` have the label InformationPoint, too, but are counted as ClusterSummary."""
 
 COUNTED = (*OF_DOCUMENTS, "Question", "READ")
 """The labels and relationship types of the graph."""
@@ -206,6 +208,7 @@ def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "id": [point.id for point in points],
         "document_id": owners,
         "name": [caption(point.text) for point in points],
+        "layer": [point.layer for point in points],
         "level": [point.level for point in points],
         "index": [point.index for point in points],
         "text": [point.text for point in points],

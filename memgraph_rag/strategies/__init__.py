@@ -18,6 +18,7 @@ from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
+from memgraph_rag.strategies.raptor import Raptor, RaptorTraversal
 from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
@@ -57,6 +58,9 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "top_k_graph": lambda: TopK("graph"),
     "top_k_keywords": lambda: TopK("keywords"),
     "top_k_vector": lambda: TopK("vector"),
+    "raptor": Raptor,
+    "raptor_traversal": RaptorTraversal,
+    "raptor_top_x": lambda: Raptor(budget_tokens=None, most_nodes=None, name="raptor_top_x"),
     "full_context": FullContext,
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,

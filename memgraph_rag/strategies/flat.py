@@ -1,6 +1,6 @@
-"""Reading a fixed list of segments, one after the other: what the flat strategies share.
+"""Reading a fixed list of nodes, one after the other: what the flat strategies share.
 
-It knows the session by its contract. Invariant: each segment that is read was next in the list, and fits.
+It knows the session by its contract. Invariant: each node that is read was next in the list, and fits.
 """
 
 from __future__ import annotations
@@ -11,22 +11,30 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.strategies.token_budget import fits
-from memgraph_rag.types import Segment, Step, StopReason
+from memgraph_rag.types import Node, Step, StopReason
 
 __all__ = ["read_in_order"]
 
 
 def read_in_order(
-    scored: Iterable[tuple[Segment, float]], context: ReadingContext, *, reflection: Reflection | None = None
+    scored: Iterable[tuple[Node, float]],
+    context: ReadingContext,
+    *,
+    reflection: Reflection | None = None,
+    ended: StopReason = StopReason.EXHAUSTED,
 ) -> Iterator[tuple[Step, ...]]:
-    """One step a segment, until the list ends, the next one does not fit the window, or ``reflection`` has enough."""
+    """One step a node, until the list ends, the next one does not fit the window, or ``reflection`` has enough.
+
+    Args:
+        ended: why the list ends.
+    """
     session, lines, before = context.session, NodeLines(context), None
     waiting = iter(scored)
     following = next(waiting, None)
     while following is not None and fits(following[0], session.tokens_left):
-        (segment, score), following = following, next(waiting, None)
-        (attention,) = session.append(lines.of([segment], after=before)).tolist()
-        before = segment
+        (node, score), following = following, next(waiting, None)
+        (attention,) = session.append(lines.of([node], after=before)).tolist()
+        before = node
         p_yes = None
         if reflection is not None:
             p_yes = session.probability_of_yes()
@@ -35,9 +43,9 @@ def read_in_order(
         if reflection is not None and reflection.is_enough:
             stop = StopReason.ANSWERABLE
         elif following is None:
-            stop = StopReason.EXHAUSTED
+            stop = ended
         elif not fits(following[0], session.tokens_left):
             stop = StopReason.WINDOW
-        yield (Step(segment, score, attention, p_yes, stop, {"entry": score} if score else {}),)
+        yield (Step(node, score, attention, p_yes, stop, {"entry": score} if score else {}),)
         if stop is not None:
             return

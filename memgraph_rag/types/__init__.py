@@ -35,6 +35,7 @@ from memgraph_rag.types.graph import (
     Mention,
     Neighbour,
     Node,
+    PointLayer,
     Relation,
     Segment,
     Similar,
@@ -42,7 +43,16 @@ from memgraph_rag.types.graph import (
     Title,
     ends_of,
 )
-from memgraph_rag.types.ids import annotation_id, entity_id, make_id, question_id, relation_id, text_hash, text_id
+from memgraph_rag.types.ids import (
+    annotation_id,
+    entity_id,
+    make_id,
+    point_id,
+    question_id,
+    relation_id,
+    text_hash,
+    text_id,
+)
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.tools import Tool
@@ -80,6 +90,7 @@ __all__ = [
     "Neighbour",
     "Neighbourhood",
     "Node",
+    "PointLayer",
     "Prompt",
     "Question",
     "Receipt",
@@ -104,6 +115,7 @@ __all__ = [
     "ends_of",
     "entity_id",
     "make_id",
+    "point_id",
     "question_id",
     "relation_id",
     "text_hash",

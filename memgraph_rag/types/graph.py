@@ -21,6 +21,7 @@ __all__ = [
     "Mention",
     "Neighbour",
     "Node",
+    "PointLayer",
     "Relation",
     "Segment",
     "Similar",
@@ -55,9 +56,16 @@ class Segment:
     echo: bool = False
 
 
+PointLayer = Literal["points", "clusters"]
+"""The layers that build information points; who reads points says of which."""
+
+
 @dataclass(frozen=True, slots=True)
 class InformationPoint:
-    """A one-sentence summary of one event, at level 1 or above; ``index`` is its place within the level."""
+    """A summary of what lies below it, at level 1 or above; ``index`` is its place within the level of its layer.
+
+    The layer ``points`` writes one sentence about one event, the layer ``clusters`` what a cluster of nodes says.
+    """
 
     kind: ClassVar[Literal["point"]] = "point"
 
@@ -67,6 +75,7 @@ class InformationPoint:
     index: int
     text: str
     tokens: int
+    layer: PointLayer = "points"
 
 
 Node = Segment | InformationPoint

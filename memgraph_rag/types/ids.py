@@ -8,7 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 
-__all__ = ["annotation_id", "entity_id", "make_id", "question_id", "relation_id", "text_hash", "text_id"]
+__all__ = [
+    "annotation_id",
+    "entity_id",
+    "make_id",
+    "point_id",
+    "question_id",
+    "relation_id",
+    "text_hash",
+    "text_id",
+]
 
 
 def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
@@ -31,6 +40,11 @@ def entity_id(namespace: str, normal: str) -> str:
 def relation_id(namespace: str, segment_id: str, source_id: str, target_id: str, description: str) -> str:
     """The id of what a segment states about two entities."""
     return make_id(namespace, "relation", segment_id, source_id, target_id, description)
+
+
+def point_id(namespace: str, document_id: str, level: int, index: int, *, layer: str) -> str:
+    """The id of the information point at that place of a layer of a document."""
+    return make_id(namespace, "point" if layer == "points" else layer, document_id, level, index)
 
 
 def annotation_id(namespace: str, document_id: str, layer: str, index: int) -> str:

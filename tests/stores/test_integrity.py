@@ -21,6 +21,7 @@ from memgraph_rag.testing.sample_graphs import (
     make_graph,
     make_question,
 )
+from memgraph_rag.testing.store_suite.clusters import clustered
 
 Harm = Callable[..., None]
 
@@ -144,6 +145,22 @@ def test_points_that_sum_up_nothing_go_and_are_built_again(world: World) -> None
     assert "points" not in record.layers
     assert world.store.top_nodes([record.id]) == list(world.first.segments)
     assert world.store.documents([world.second.document.id])[0].layers == world.second.document.layers
+
+
+def test_clusters_that_sum_up_nothing_go_and_points_stay(world: World) -> None:
+    graph = clustered(world.store.namespace, world.first)
+    world.store.write(graph)
+    points = [point for point in graph.points if point.layer == "points"]
+    world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=graph.points[-2].id)
+    assert named(world.store.flaws()) == {"loose_points": (graph.document.id,)}
+
+    world.store.mend({})
+
+    assert not world.store.flaws()
+    mended = world.store.graph_of(graph.document.id)
+    assert mended is not None
+    assert list(mended.points) == points
+    assert mended.document.layers == world.first.document.layers
 
 
 def test_a_document_without_one_of_its_segments_stays_found(world: World) -> None:

@@ -111,10 +111,13 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
 
 
-ADDED_SINCE = (28, 29, 30)
-"""The steps of Ladybug's schema without which nothing can be written now: hashes of texts, and annotations."""
+ADDED_SINCE = (28, 29, 30, 32)
+"""The steps of Ladybug's schema without which nothing can be written now: hashes of texts, annotations, layers."""
 
-REMOVALS = ("DROP TABLE ANNOTATES", "DROP TABLE Annotation", "ALTER TABLE Document DROP text_sha256")
+REMOVALS = (
+    *("DROP TABLE ANNOTATES", "DROP TABLE Annotation"),
+    *("ALTER TABLE Document DROP text_sha256", "ALTER TABLE InformationPoint DROP layer"),
+)
 
 
 @contextmanager
@@ -148,6 +151,7 @@ def test_a_store_with_documents_takes_questions(
     if engine != "ladybug":
         run_cypher(place, "DROP CONSTRAINT question_id")
         run_cypher(place, "DROP INDEX question_time")
+        run_cypher(place, "MATCH (p:InformationPoint {namespace: $namespace}) REMOVE p.layer", namespace=namespace)
         run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=old)
     store = make_store(namespace, migrated=False)
     assert store.schema["version"] == old
@@ -157,6 +161,7 @@ def test_a_store_with_documents_takes_questions(
     assert store.schema["version"] == max(steps)
     assert (store.documents(), store.segments_of(graph.document.id)) == ([graph.document], list(graph.segments))
     assert store.questions() == []
+    assert store.top_nodes([graph.document.id]) == list(graph.points)
     question = make_question(namespace, [*graph.segments, *graph.points])
     store.keep(question)
     assert store.questions() == [question]

@@ -40,7 +40,7 @@ class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedAnn
 
 def kind_of(layer: str) -> RowKind:
     """The kind of the rows of the layer of that name."""
-    return next((kind for kind in KINDS if kind.layer == layer), ANNOTATIONS)
+    return next((kind for kind in KINDS if layer in (kind.layer, *kind.further_layers)), ANNOTATIONS)
 
 
 def kinds_of(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from memgraph_rag.types import DocumentGraph, Matrix, entity_id, make_id
+from memgraph_rag.types import DocumentGraph, Matrix, PointLayer, entity_id, make_id, point_id
 
 __all__ = ["Finite", "Ids", "NodePlace", "Number", "Packed", "Places", "Scalar", "packed", "unpacked"]
 
@@ -47,10 +47,11 @@ class Ids:
         self.namespace = namespace
         self.document = make_id(namespace, "document", key)
 
-    def node(self, level: int, index: int) -> str:
-        """The id of the node at that place."""
-        natural_key = (level, index) if level else (index,)
-        return make_id(self.namespace, "point" if level else "segment", self.document, *natural_key)
+    def node(self, level: int, index: int, *, layer: PointLayer = "points") -> str:
+        """The id of the node at that place, of that layer where it is a point."""
+        if level:
+            return point_id(self.namespace, self.document, level, index, layer=layer)
+        return make_id(self.namespace, "segment", self.document, index)
 
     def entity(self, normal: str) -> str:
         """The id of the entity of that normalised name."""

@@ -59,10 +59,12 @@ class RowKind(ABC):
 
     Attributes:
         layer: the layer's name; empty for all others.
+        further_layers: the names of other layers that give rows of this kind.
         fields: the fields of ``DocumentGraph`` and ``LayerRows`` that hold the rows.
     """
 
     layer: ClassVar[str]
+    further_layers: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[tuple[str, ...]]
 
     # ── in a graph ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,41 +1,63 @@
-"""Rows of the layer ``points``: information points with their SUMMARIZES edges.
+"""Rows of the layers ``points`` and ``clusters``: information points with their SUMMARIZES edges.
 
-Invariant: a point stands on nodes below it in its own document, and its weights are between 0 and 1.
+Invariant: a point stands on segments of its own document and on points below it of its own layer, and its weights are
+between 0 and 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
-from typing_extensions import TypedDict, override
+from typing_extensions import NotRequired, TypedDict, override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.layer_rows.archived import Finite, Ids, NodePlace, Number, Packed, Places, packed, unpacked
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind, require
-from memgraph_rag.types import DocumentGraph, InformationPoint, Summarizes
+from memgraph_rag.types import DocumentGraph, InformationPoint, PointLayer, Summarizes
 
 __all__ = ["ArchivedPoints", "PointRows"]
 
 _ROUNDING = 1e-6  # of a weight
 
+_LABELS: dict[PointLayer, str] = {"points": "InformationPoint", "clusters": "ClusterSummary"}
+"""What the points of a layer are counted as, in the order in which they are stored and read."""
+
+_ARCHIVED: dict[PointLayer, tuple[str, str, str]] = {
+    "points": ("points", "point_embeddings", "summarizes"),
+    "clusters": ("clusters", "cluster_embeddings", "cluster_edges"),
+}
+
+_Point = tuple[Annotated[Number, Field(ge=1)], Number, str, Number]
+_Edge = tuple[NodePlace, NodePlace, Finite]
+
 
 class ArchivedPoints(TypedDict):
-    """Points as (level, index, text, tokens), edges as (source, target, weight)."""
+    """Points as (level, index, text, tokens), edges as (source, target, weight); clusters only where there are any."""
 
-    points: list[tuple[Annotated[Number, Field(ge=1)], Number, str, Number]]
+    points: list[_Point]
     point_embeddings: Packed
-    summarizes: list[tuple[NodePlace, NodePlace, Finite]]
+    summarizes: list[_Edge]
+    clusters: NotRequired[list[_Point]]
+    cluster_embeddings: NotRequired[Packed]
+    cluster_edges: NotRequired[list[_Edge]]
 
 
 class PointRows(RowKind):
     """See ``RowKind``."""
 
     layer: ClassVar[str] = "points"
+    further_layers: ClassVar[tuple[str, ...]] = ("clusters",)
     fields: ClassVar[tuple[str, ...]] = ("points", "summarizes")
+
+    @override
+    def layers_in(self, graph: DocumentGraph) -> set[str]:
+        return {point.layer for point in graph.points}
 
     @override
     def check(self, graph: DocumentGraph, *, namespace: str) -> None:
@@ -44,7 +66,10 @@ class PointRows(RowKind):
         require(
             graph,
             {
-                "one point at each place": rows.are_distinct((point.level, point.index) for point in points),
+                "points of the layers that build points": all(point.layer in _LABELS for point in points),
+                "one point at each place": rows.are_distinct(
+                    (point.layer, point.level, point.index) for point in points
+                ),
                 "points that say something": all(point.text.strip() for point in points),
                 "points that sum up a node": all(point.id in sources for point in points),
                 "one SUMMARIZES edge between two nodes": rows.are_distinct(
@@ -65,7 +90,9 @@ class PointRows(RowKind):
 
     @override
     def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
-        return {"InformationPoint": len(graph.points), "SUMMARIZES": len(graph.summarizes)}
+        of_layers = Counter(point.layer for point in graph.points)
+        labels = {label: of_layers[layer] for layer, label in _LABELS.items()}
+        return {**labels, "SUMMARIZES": len(graph.summarizes)}
 
     @override
     def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
@@ -88,7 +115,7 @@ class PointRows(RowKind):
 
     @override
     def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        self.remove(write, graph.document.id)
+        write.run("write/delete_layer_points", document_id=graph.document.id, layers=sorted(layers))
 
     @override
     def read(self, run: Run, document_id: str) -> dict[str, Any]:
@@ -104,31 +131,67 @@ class PointRows(RowKind):
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        nodes = places.nodes
-        return {
-            "points": [[point.level, point.index, point.text, point.tokens] for point in graph.points],
-            "point_embeddings": packed(graph.point_embeddings),
-            "summarizes": [[nodes[edge.source_id], nodes[edge.target_id], edge.weight] for edge in graph.summarizes],
-        }
+        layers: list[PointLayer] = [layer for layer in _LABELS if layer == self.layer or layer in self.layers_in(graph)]
+        return {name: value for layer in layers for name, value in _encoded(graph, places, layer)}
 
     @override
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-        return {
-            "points": tuple(
-                InformationPoint(ids.node(level, index), ids.document, level, index, text, tokens)
-                for level, index, text, tokens in archived["points"]
-            ),
-            "point_embeddings": unpacked(archived["point_embeddings"]),
-            "summarizes": tuple(
-                Summarizes(ids.node(*source), ids.node(*target), weight)
-                for source, target, weight in archived["summarizes"]
-            ),
-        }
+        layers = list(_archived_layers(archived))
+        points = [point for layer in layers for point in _decoded_points(archived, ids, layer)]
+        edges = [edge for layer in layers for edge in _decoded_edges(archived, ids, layer)]
+        matrices = [unpacked(archived[_ARCHIVED[layer][1]]) for layer in layers]
+        filled = [matrix for matrix in matrices if len(matrix)]
+        embeddings = np.concatenate(filled) if filled else matrices[0]
+        return {"points": tuple(points), "point_embeddings": embeddings, "summarizes": tuple(edges)}
+
+
+def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterator[tuple[str, Any]]:
+    """The fields of an archived document that hold the points of one layer."""
+    points, embeddings, edges = _ARCHIVED[layer]
+    nodes = places.nodes
+    of_layer = [place for place, point in enumerate(graph.points) if point.layer == layer]
+    listed = [graph.points[place] for place in of_layer]
+    ids = {point.id for point in listed}
+    yield points, [[point.level, point.index, point.text, point.tokens] for point in listed]
+    yield embeddings, packed(graph.point_embeddings[of_layer] if of_layer else np.zeros((0, 0), np.float32))
+    yield (
+        edges,
+        [
+            [nodes[edge.source_id], nodes[edge.target_id], edge.weight]
+            for edge in graph.summarizes
+            if edge.source_id in ids
+        ],
+    )
+
+
+def _archived_layers(archived: Mapping[str, Any]) -> Iterator[PointLayer]:
+    """The layers of which an archived document has points.
+
+    Raises:
+        ValueError: of one it has not all that belongs together.
+    """
+    for layer, names in _ARCHIVED.items():
+        missing = [name for name in names if name not in archived]
+        if missing and len(missing) < len(names):
+            raise ValueError(f"Expected {', '.join(names)} together, got none of {', '.join(missing)}.")
+        if not missing:
+            yield layer
+
+
+def _decoded_points(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[InformationPoint]:
+    for level, index, text, tokens in archived[_ARCHIVED[layer][0]]:
+        point_id = ids.node(level, index, layer=layer)
+        yield InformationPoint(point_id, ids.document, level, index, text, tokens, layer)
+
+
+def _decoded_edges(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[Summarizes]:
+    for source, target, weight in archived[_ARCHIVED[layer][2]]:
+        yield Summarizes(ids.node(*source, layer=layer), ids.node(*target, layer=layer), weight)
 
 
 def _check_edges(graph: DocumentGraph) -> None:
     """Refuse edges out of the document, and edges that do not lead down: who follows those comes to no end."""
-    points = {point.id for point in graph.points}
+    points = {point.id: point for point in graph.points}
     levels = {node.id: node.level for node in (*graph.segments, *graph.points)}
     for edge in graph.summarizes:
         if edge.source_id not in points or edge.target_id not in levels:
@@ -142,5 +205,12 @@ def _check_edges(graph: DocumentGraph) -> None:
                 f"Expected SUMMARIZES edges from points of document {graph.document.key!r} to nodes of a lower level, "
                 f"got {edge.source_id} (level {levels[edge.source_id]}) -> {edge.target_id} (level "
                 f"{levels[edge.target_id]}). Leave it out.",
+                edge=edge,
+            )
+        target = points.get(edge.target_id)
+        if target is not None and target.layer != points[edge.source_id].layer:
+            raise StoreError(
+                f"Expected SUMMARIZES edges of document {graph.document.key!r} within one layer, got {edge.source_id} "
+                f"({points[edge.source_id].layer}) -> {edge.target_id} ({target.layer}). Leave it out.",
                 edge=edge,
             )

@@ -24,14 +24,15 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("writes", "searches", "entities", "relations", "annotations", "questions", "echoes", "revisions",
-                       "fingerprints", "groups")
+        for module in ("writes", "searches", "entities", "relations", "annotations", "clusters", "questions", "echoes",
+                       "revisions", "fingerprints", "groups")
     )
 )  # fmt: skip
 
 from memgraph_rag.contracts import GraphStore  # noqa: E402 - what is imported below is rewritten by pytest
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore  # noqa: E402
 from memgraph_rag.testing.store_suite.annotations import *  # noqa: E402, F403
+from memgraph_rag.testing.store_suite.clusters import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.echoes import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.entities import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.fingerprints import *  # noqa: E402, F403

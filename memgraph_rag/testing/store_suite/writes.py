@@ -21,7 +21,18 @@ EVERYTHING = {
 
 
 NOTHING = dict.fromkeys(
-    [*EVERYTHING, "Annotation", "ANNOTATES", "Entity", "RELATES_TO", "SIMILAR_TO", "Question", "READ"], 0
+    [
+        *EVERYTHING,
+        "ClusterSummary",
+        "Annotation",
+        "ANNOTATES",
+        "Entity",
+        "RELATES_TO",
+        "SIMILAR_TO",
+        "Question",
+        "READ",
+    ],
+    0,
 )
 
 
