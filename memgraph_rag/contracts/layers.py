@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from memgraph_rag.contracts.models import Models, Progress
-from memgraph_rag.types import LayerRows, Segment
+from memgraph_rag.types import LayerRows, Section, Segment
 
 __all__ = ["Layer", "LearningLayer", "SplitDocument"]
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
-    """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text."""
+    """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text.
+
+    ``sections`` is its outline, for layers that require ``outline``; empty for the others.
+    """
 
     id: str
     title: str
     segments: tuple[Segment, ...]
+    sections: tuple[Section, ...] = ()
 
 
 class Layer(Protocol):

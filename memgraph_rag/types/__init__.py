@@ -42,9 +42,19 @@ from memgraph_rag.types.graph import (
     Title,
     ends_of,
 )
-from memgraph_rag.types.ids import annotation_id, entity_id, make_id, question_id, relation_id, text_hash, text_id
+from memgraph_rag.types.ids import (
+    annotation_id,
+    entity_id,
+    make_id,
+    question_id,
+    relation_id,
+    section_id,
+    text_hash,
+    text_id,
+)
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt
+from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -69,10 +79,12 @@ __all__ = [
     "Fingerprint",
     "Flaws",
     "Generation",
+    "Heading",
     "Hit",
     "IndexedSegment",
     "InformationPoint",
     "LayerRows",
+    "Leaf",
     "Matrix",
     "Mention",
     "Message",
@@ -85,6 +97,7 @@ __all__ = [
     "Receipt",
     "Relation",
     "RelevanceCurve",
+    "Section",
     "Segment",
     "Similar",
     "Step",
@@ -102,9 +115,12 @@ __all__ = [
     "as_line",
     "ends_of",
     "entity_id",
+    "leaves_of",
     "make_id",
+    "make_sections",
     "question_id",
     "relation_id",
+    "section_id",
     "text_hash",
     "text_id",
 ]

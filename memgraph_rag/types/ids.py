@@ -8,7 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 
-__all__ = ["annotation_id", "entity_id", "make_id", "question_id", "relation_id", "text_hash", "text_id"]
+__all__ = [
+    "annotation_id",
+    "entity_id",
+    "make_id",
+    "question_id",
+    "relation_id",
+    "section_id",
+    "text_hash",
+    "text_id",
+]
 
 
 def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
@@ -36,6 +45,11 @@ def relation_id(namespace: str, segment_id: str, source_id: str, target_id: str,
 def annotation_id(namespace: str, document_id: str, layer: str, index: int) -> str:
     """The id of a layer's annotation at that place of a document."""
     return make_id(namespace, "annotation", document_id, layer, index)
+
+
+def section_id(namespace: str, document_id: str, index: int) -> str:
+    """The id of the section at that place of a document's outline."""
+    return make_id(namespace, "section", document_id, index)
 
 
 def question_id(namespace: str, text: str) -> str:
