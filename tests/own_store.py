@@ -94,6 +94,8 @@ class OwnStore(OwnGraph):
                 left = replace(
                     left, points=graph.points, point_embeddings=graph.point_embeddings, summarizes=graph.summarizes
                 )
+            if "outline" in layers:
+                left = replace(left, sections=graph.sections)
             if "entities" in layers:
                 left = replace(left, mentions=of_kind(left, OPEN_KIND), titles=graph.titles)
             if "relations" in layers:

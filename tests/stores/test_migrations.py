@@ -111,10 +111,13 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
 
 
-ADDED_SINCE = (28, 29, 30)
-"""The steps of Ladybug's schema without which nothing can be written now: hashes of texts, and annotations."""
+ADDED_SINCE = (28, 29, 30, 33, 34)
+"""The steps of Ladybug's schema without which nothing can be written now: hashes of texts, annotations, sections."""
 
-REMOVALS = ("DROP TABLE ANNOTATES", "DROP TABLE Annotation", "ALTER TABLE Document DROP text_sha256")
+REMOVALS = (
+    *("DROP TABLE CONTAINS", "DROP TABLE Section", "DROP TABLE ANNOTATES", "DROP TABLE Annotation"),
+    "ALTER TABLE Document DROP text_sha256",
+)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ EVERYTHING = {
 
 
 NOTHING = dict.fromkeys(
-    [*EVERYTHING, "Annotation", "ANNOTATES", "Entity", "RELATES_TO", "SIMILAR_TO", "Question", "READ"], 0
+    [*EVERYTHING, "Annotation", "ANNOTATES", "Section", "CONTAINS", "Entity", "RELATES_TO", "SIMILAR_TO", "Question", "READ"], 0
 )
 
 
