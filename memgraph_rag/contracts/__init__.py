@@ -19,7 +19,7 @@ from memgraph_rag.contracts.graph import (
     ReembeddedStore,
     SearchedGraph,
 )
-from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument
+from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
     AttentiveModel,
@@ -69,4 +69,5 @@ __all__ = [
     "SplitDocument",
     "Strategy",
     "TokenCounter",
+    "WillingLayer",
 ]

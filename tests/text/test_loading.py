@@ -118,7 +118,7 @@ def test_html_is_read_as_a_reader_sees_it(tmp_path: Path):
     document = load(written(tmp_path, "page.html", HTML))
     assert document.title == "A walk & a talk"
     assert document.text == (
-        "Walks\n\nWe walked far.\nThen we rested.\n\nLater…\n\ntea\nbuns\n\na\tb\nc\td\n\nx = 1\n    y"
+        "# Walks\n\nWe walked far.\nThen we rested.\n\nLater…\n\ntea\nbuns\n\na\tb\nc\td\n\nx = 1\n    y"
     )
 
 
@@ -132,8 +132,9 @@ SITE = """<html><head><title>Bread | Ann's site</title></head><body>
 @pytest.mark.parametrize(
     ("page", "text"),
     [
-        (SITE, "Bread\n\nby Ann\n\nFlour and water.\n\nSalt helps."),
-        ("<header><h1>Bread</h1></header><nav>Home</nav><p>Flour.</p>", "Bread\n\nFlour."),
+        (SITE, "# Bread\n\nby Ann\n\nFlour and water.\n\nSalt helps."),
+        ("<header><h1>Bread</h1></header><nav>Home</nav><p>Flour.</p>", "# Bread\n\nFlour."),
+        ("<h2><div>Two <br>lines</div></h2><h3> </h3><p>Yes</p>", "## Two lines\n\nYes"),
         ("<div><nav>Home</div><p>Flour.</p>", "Flour."),  # whose end tag is missing
         ("<nav><a>Home</a></nav><footer>Imprint</footer>", "Home\n\nImprint"),  # nothing else is there
         ("<p hidden>No</p><p style='color: red; display : none'>No</p><p hidden=until-found>Yes</p>", "Yes"),
