@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from memgraph_rag.types.answers import Question
 from memgraph_rag.types.documents import DocumentRecord
 from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
+from memgraph_rag.types.sections import Section
 
 __all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie"]
 
 
-Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Question
+Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Question
 """Anything that has a node of its own in the graph."""
 
 

@@ -49,6 +49,11 @@ class Section:
     parent_id: str = ""
     is_abstract: bool = False
 
+    @property
+    def name(self) -> str:
+        """What it is called: its title, or what it is without one."""
+        return self.title or ("abstract" if self.is_abstract else "untitled")
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:

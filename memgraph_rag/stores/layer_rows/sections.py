@@ -117,7 +117,7 @@ def _columns(sections: Sequence[Section], leaves: Sequence[Leaf]) -> rows.Column
         parts[parent_id] += 1
     return {
         "id": [item.id for item in sections],
-        "name": [rows.caption(item.title) or ("abstract" if item.is_abstract else "untitled") for item in sections],
+        "name": [rows.caption(item.name) for item in sections],
         "document_id": [item.document_id for item in sections],
         "index": [item.index for item in sections],
         "level": [item.level for item in sections],
