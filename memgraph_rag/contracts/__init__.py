@@ -32,6 +32,7 @@ from memgraph_rag.contracts.models import (
     Named,
     Progress,
     ReadingSession,
+    Reranker,
     TokenCounter,
 )
 from memgraph_rag.contracts.search import Search, SearchMode
@@ -63,6 +64,7 @@ __all__ = [
     "ReadingContext",
     "ReadingSession",
     "ReembeddedStore",
+    "Reranker",
     "Search",
     "SearchMode",
     "SearchedGraph",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers import outline_reply
-from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, prompt
 from memgraph_rag.lexical import markdown
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
@@ -46,7 +46,7 @@ class OutlineLayer:
     """Finds sections.
 
     Args:
-        batch_tokens: as for the points, so that both layers read the same windows.
+        batch_tokens: prompt, text and reply of one window together; the model's window where that is smaller.
     """
 
     name = OUTLINE
@@ -84,7 +84,9 @@ class OutlineLayer:
                 account.notes["no headings in the text, and no language model to divide it"] += 1
             return
         for account in asked:
-            account.windows = list(batches(account.document.segments, language, self._batch_tokens))
+            around = AROUND_TOKENS + language.count_tokens([outline_reply.task(account.document.title)])[0]
+            of_document = account.document.segments
+            account.windows = list(batches(of_document, language, self._batch_tokens, around_tokens=around))
         self._write(asked, language, progress)
 
     def _write(self, asked: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:

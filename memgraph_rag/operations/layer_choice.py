@@ -99,7 +99,7 @@ def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> 
     makers: dict[str, Callable[[], Layer]] = {
         "entities": EntitiesLayer,
         "facts": FactsLayer,
-        "outline": lambda: OutlineLayer(batch_tokens=settings.batch_tokens),
+        "outline": OutlineLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
