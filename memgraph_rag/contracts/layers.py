@@ -28,8 +28,8 @@ class SplitDocument:
 class Layer(Protocol):
     """Derives one part of the graph from the segments. Never sees a database.
 
-    The layers ``points``, ``entities``, ``relations`` and ``outline`` give rows of their own kinds. Every other layer gives
-    annotations (``types.Annotation``).
+    The layers ``points``, ``entities``, ``relations`` and ``outline`` give rows of their own kinds. Every other layer
+    gives annotations (``types.Annotation``).
     """
 
     @property

@@ -1,7 +1,7 @@
 """The outline: abstract, sections and sub-sections of a document.
 
-Taken from the headings that the text has (Markdown, and HTML as it is loaded); else the language model divides the text,
-window by window. It knows no database. Invariants: the sections hold all of a document, whatever the model writes; a
+Taken from the headings that the text has (Markdown, and HTML as it is loaded); else the language model divides the
+text, window by window. It knows no database. Invariants: the sections hold all of a document, whatever the model writes; a
 document without sections is one, without a title; where there is no model, the receipt says so.
 
 Source: LongRefiner, document structuring.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers import outline_reply
-from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, batches, output_tokens, prompt
 from memgraph_rag.lexical import markdown
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
@@ -37,7 +37,7 @@ class _Account:
     document: SplitDocument
     text: str
     headings: list[Heading]
-    windows: list[Batch] = field(default_factory=list[Batch])
+    windows: list[tuple[Segment, ...]] = field(default_factory=list[tuple[Segment, ...]])
     notes: Counter[str] = field(default_factory=Counter[str])
     usage: Usage = field(default_factory=Usage)
 
@@ -86,7 +86,10 @@ class OutlineLayer:
         for account in asked:
             around = AROUND_TOKENS + language.count_tokens([outline_reply.task(account.document.title)])[0]
             of_document = account.document.segments
-            account.windows = list(batches(of_document, language, self._batch_tokens, around_tokens=around))
+            account.windows = [
+                tuple(node for node in batch if isinstance(node, Segment))
+                for batch in batches(of_document, language, self._batch_tokens, around_tokens=around)
+            ]
         self._write(asked, language, progress)
 
     def _write(self, asked: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
@@ -148,11 +151,7 @@ def text_of(segments: Iterable[Segment]) -> str:
 
 def _continued(before: Sequence[Heading], headings: Sequence[Heading]) -> list[Heading]:
     """The headings of a window behind those of the windows before: no second abstract, no section begun twice."""
-    kept = [
-        heading
-        for place, heading in enumerate(headings)
-        if not heading.is_abstract or not (before or place)
-    ]
+    kept = [heading for place, heading in enumerate(headings) if not heading.is_abstract or not (before or place)]
     is_same = before and kept and kept[0].title.casefold() == before[-1].title.casefold()
     return kept[1:] if is_same else kept
 

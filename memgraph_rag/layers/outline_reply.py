@@ -4,8 +4,8 @@ The model tags parts and writes of each paragraph only the first and the last wo
 them. It knows no segment. Invariants: whatever a reply is, reading it raises nothing; a heading that comes out begins
 where the text holds what the model wrote.
 
-Source: LongRefiner, document structuring (its tags and omission; the words are ours). Only where sections begin is taken
-from the reply: what lies between is the section's, so no word of the text is lost where a paragraph is not recognised.
+Source: LongRefiner, document structuring (its tags and omission; the words are ours). Only where sections begin is
+taken from the reply: what lies between is the section's, so no word is lost where a paragraph is not recognised.
 """
 
 from __future__ import annotations

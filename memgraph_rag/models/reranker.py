@@ -1,7 +1,7 @@
 """Scores of passages for a question, by a cross-encoder of sentence-transformers.
 
-It knows nothing of the graph. Invariant: weights are loaded at the first use, and a score does not depend on what else is
-scored beside it, up to rounding.
+It knows nothing of the graph. Invariant: weights are loaded at the first use, and a score does not depend on what else
+is scored beside it, up to rounding.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class CrossEncoderReranker:
                     self._encoder = CrossEncoder(self.name)
                 except (OSError, ValueError) as exc:
                     raise ModelNotFound(
-                        f"Expected a cross-encoder of sentence-transformers, got {self.name!r}, which cannot be loaded: "
-                        f"{str(exc)[:200]}. Name a folder or a model of the hub in the setting reranker, or leave it "
+                        f"Expected a cross-encoder of sentence-transformers, got {self.name!r}, which cannot be "
+                        f"loaded: {str(exc)[:200]}. Name a folder or a model of the hub in the setting reranker, or leave it "
                         "empty.",
                         model=self.name,
                     ) from exc

@@ -26,8 +26,8 @@ from memgraph_rag.types import (
     Thing,
     Tie,
     entity_id,
-    question_id,
     leaves_of,
+    question_id,
 )
 
 __all__ = ["KINDS", "Kind", "around", "find", "look"]
@@ -185,7 +185,7 @@ def _fitting(passages: Sequence[Segment]) -> tuple[Segment, ...]:
 
 
 def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourhood:
-    """Its points from the top down, its segments and sections, what these name and state, and what layers say of them."""
+    """Its points from the top down, segments, sections, what these name and state, and what layers say of them."""
     drawn = _Drawn(record)
     segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
     drawn.some("segments", segments, most)

@@ -5,8 +5,8 @@ is read beyond the budget; a document without an outline takes part with its seg
 
 As the paper has it: the model judges whether a question asks for one passage or for whole sections (its R_q); each
 passage has a local score, a section the mean of what is below it; the model picks titles from each document's abstract
-and outline, which gives global scores; score = local + R_q × global. Otherwise than the paper: one model with prompts of
-ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or No, since a session tells the probability
+and outline, which gives global scores; score = local + R_q × global. Otherwise than the paper: one model with prompts
+of ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or No, since a session tells the probability
 of no other words; titles are picked by number; where there is no cross-encoder, a local score is the embedder's cosine,
 and a trace then says "similarity" where it else says "reranker".
 
@@ -25,7 +25,7 @@ from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.outline_tree import OutlineTree, Passage, Scores
 from memgraph_rag.strategies.reflection import ask
-from memgraph_rag.types import Section, Segment, Step, StopReason, as_line
+from memgraph_rag.types import Section, Step, StopReason, as_line
 
 __all__ = ["LongRefiner"]
 
@@ -109,7 +109,9 @@ class LongRefiner:
         try:
             if self._with_query_analysis:
                 level = context.session.judge(_IS_GLOBAL)
-            chosen = {place for listed in _listed(tree) if _may_ask(context) for place in _picked(tree, listed, context)}
+            chosen = {
+                place for listed in _listed(tree) if _may_ask(context) for place in _picked(tree, listed, context)
+            }
         except WindowExceeded:  # there is no room for requests: local scores alone count
             return level, nothing
         return level, (1.0 if level is None else level) * tree.global_scores(chosen)

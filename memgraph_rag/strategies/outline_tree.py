@@ -1,7 +1,7 @@
 """Outlines as a tree whose leaves are passages: scores of its nodes, and which passages a budget takes.
 
-It knows no model, no search and no store. Invariants: a node stands behind its parent, in the order of the documents; no
-passage is taken twice, and all that are taken fit the budget.
+It knows no model, no search and no store. Invariants: a node stands behind its parent, in the order of the documents;
+no passage is taken twice, and all that are taken fit the budget.
 
 Source: LongRefiner, section 3 (scores, selection). Not in the paper, but in the released code, and needed: local scores
 are put between 0 and 1 over all nodes of a question.

@@ -65,9 +65,7 @@ class Leaf:
     end: int
 
 
-def make_sections(
-    namespace: str, document_id: str, headings: Iterable[Heading], *, length: int
-) -> tuple[Section, ...]:
+def make_sections(namespace: str, document_id: str, headings: Iterable[Heading], *, length: int) -> tuple[Section, ...]:
     """The outline that these headings make of a document of that many characters.
 
     Args:

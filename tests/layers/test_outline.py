@@ -43,8 +43,9 @@ def segments(text: str, size: int = 60) -> tuple[Segment, ...]:
 
 
 def built(text: str, *replies: Any, size: int = 60, window: int = 8192, title: str = "") -> LayerRows:
-    model = FakeLanguageModel([item if isinstance(item, str) else json.dumps({"parts": item}) for item in replies],
-                              window=window)  # fmt: skip
+    model = FakeLanguageModel(
+        [item if isinstance(item, str) else json.dumps({"parts": item}) for item in replies], window=window
+    )
     document = SplitDocument("d", title, segments(text, size))
     (rows,) = OutlineLayer().build([document], namespace="n", models=FakeModels(model, FakeEmbedder()))
     assert_whole(rows.sections, document.segments, text)
@@ -83,7 +84,11 @@ def test_headings_make_sections_without_a_model() -> None:
 def test_text_before_the_first_heading_is_the_abstract() -> None:
     rows = built("It stood.\n\n## A\n\n## B\n\ntext")
 
-    assert [(section.title, section.is_abstract) for section in rows.sections] == [("", True), ("A", False), ("B", False)]
+    assert [(section.title, section.is_abstract) for section in rows.sections] == [
+        ("", True),
+        ("A", False),
+        ("B", False),
+    ]
 
 
 def test_repeated_and_empty_sections_stay_apart() -> None:
@@ -122,7 +127,7 @@ def test_a_model_divides_a_text_without_headings() -> None:
 def test_windows_of_a_long_text_make_one_outline() -> None:
     story = "".join(f"Part {number} begins here. {'It went on. ' * 40}\n\n" for number in range(6))
     replies = [[["section", f"Title {number // 2}", [f"Part {number} begins ... went on."]]] for number in range(6)]
-    rows = built(story, *replies, size=len(story) // 6, window=900)
+    rows = built(story, *replies, size=len(story) // 6, window=650)
 
     assert [section.title for section in rows.sections] == ["Title 0", "Title 1", "Title 2"]
 
@@ -134,11 +139,11 @@ def test_windows_of_a_long_text_make_one_outline() -> None:
         ([], "no sections in what the model wrote"),
         ([["section", "Elsewhere", ["Quite another ... text."]]], "section that is not in the text"),
         ([["section", "Nothing", []]], "section that is not in the text"),
-        ([["section", "Half", ["One night in May ...", "invented words"]]], "paragraph of an outline that is not in the text"),
+        ([["section", "Half", ["One night in ...", "made up"]]], "paragraph of an outline that is not in the text"),
         ([["chapter", "x", []], 7, ["section", "y"]], "part of an outline that is incomplete"),
         ('{"parts": [["section", "Cut", ["One night in May ... to', "outline cut off"),
     ],
-)  # fmt: skip
+)
 def test_odd_replies_are_counted_and_nothing_is_lost(reply: Any, note: str) -> None:
     rows = built(STORY, reply)
 
@@ -184,7 +189,9 @@ def test_chinese_is_found_by_characters() -> None:
 
 # ── any text, any reply ──────────────────────────────────────────────────────────────────────────────────────
 
-WORDS = st.lists(st.sampled_from(["the", "mill", "burnt", "\n\n", "# A\n", "...", "第", "(", "."]), max_size=40).map(" ".join)
+WORDS = st.lists(st.sampled_from(["the", "mill", "burnt", "\n\n", "# A\n", "...", "第", "(", "."]), max_size=40).map(
+    " ".join
+)
 PARTS = st.lists(
     st.tuples(st.sampled_from(["abstract", "section", "sub-section"]), WORDS, st.lists(WORDS, max_size=3)), max_size=6
 )

@@ -17,7 +17,18 @@ from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import DocumentGraph
 
 LABELS = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "Section", "Question")
-TYPES = ("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS", "READ")
+TYPES = (
+    "HAS_SEGMENT",
+    "NEXT",
+    "SUMMARIZES",
+    "MENTIONS",
+    "TITLED",
+    "RELATES_TO",
+    "SIMILAR_TO",
+    "ANNOTATES",
+    "CONTAINS",
+    "READ",
+)
 WHEN = {"version", "added_at", "asked_at", "seconds"}
 
 Lines = list[str]

@@ -21,7 +21,19 @@ EVERYTHING = {
 
 
 NOTHING = dict.fromkeys(
-    [*EVERYTHING, "Annotation", "ANNOTATES", "Section", "CONTAINS", "Entity", "RELATES_TO", "SIMILAR_TO", "Question", "READ"], 0
+    [
+        *EVERYTHING,
+        "Annotation",
+        "ANNOTATES",
+        "Section",
+        "CONTAINS",
+        "Entity",
+        "RELATES_TO",
+        "SIMILAR_TO",
+        "Question",
+        "READ",
+    ],
+    0,
 )
 
 
