@@ -41,7 +41,8 @@ from memgraph_rag.types import (
 )
 
 NAMES = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "Section", "HAS_SEGMENT", "NEXT",
-         "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS", "Question", "READ")  # fmt: skip
+         "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS", "Question",
+         "READ")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ class PlainSession:
     def _probe(self) -> float:
         return self._share_of_yes([*self._ids, *self._tokens.turns.reply])
 
-    def _share_of_yes(self, ids: Sequence[int]) -> float:
+    def _share_of_yes(self, ids: list[int]) -> float:
         probabilities = self._model.probabilities(ids)
         yes, no = (float(probabilities[spellings].sum()) for spellings in (self._tokens.yes, self._tokens.no))
         return yes / (yes + no) if yes + no > 0 else 0.0

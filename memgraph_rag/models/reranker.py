@@ -54,8 +54,8 @@ class CrossEncoderReranker:
                 except (OSError, ValueError) as exc:
                     raise ModelNotFound(
                         f"Expected a cross-encoder of sentence-transformers, got {self.name!r}, which cannot be "
-                        f"loaded: {str(exc)[:200]}. Name a folder or a model of the hub in the setting reranker, or leave it "
-                        "empty.",
+                        f"loaded: {str(exc)[:200]}. Name a folder or a model of the hub in the setting reranker, or "
+                        "leave it empty.",
                         model=self.name,
                     ) from exc
             return self._encoder

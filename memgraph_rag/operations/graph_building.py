@@ -65,6 +65,7 @@ class GraphBuilder:
         Not while the language model writes: the two would only take each other's cores.
         """
         rows = [LayerRows() for _ in documents]
+        first, writing = _phases(self._layers)
         with ThreadPoolExecutor(1) as beside:
             texts = [
                 in_context(document.record.title, document.segments) if document.is_new else []
@@ -73,13 +74,13 @@ class GraphBuilder:
             total = sum(map(len, texts))
             self._report("embedding", 0, total)
             embedding = beside.submit(embed_grouped, texts, self._models.embedder)
-            self._build_layers(documents, rows, [layer for layer in self._layers if not _may_write(layer)])
+            self._build_layers(documents, rows, first)
             segment_vectors = [
                 units(with_neighbours(vectors, document.segments)) if document.is_new else vectors
                 for document, vectors in zip(documents, embedding.result(), strict=True)
             ]
             self._report("embedding", total, total)
-        self._build_layers(documents, rows, [layer for layer in self._layers if _may_write(layer)])
+        self._build_layers(documents, rows, writing)
         points = [[point.text for point in document_rows.points] for document_rows in rows]
         point_vectors = embed_grouped(points, self._models.embedder)
         graphs = [
@@ -140,9 +141,15 @@ class GraphBuilder:
             self._progress(what, done, total)
 
 
-def _may_write(layer: Layer) -> bool:
-    """Whether a layer may ask the language model."""
-    return layer.needs_language or isinstance(layer, WillingLayer)
+def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
+    """Layers that ask no language model, and those that may, with what requires one of these."""
+    first: list[Layer] = []
+    writing: list[Layer] = []
+    for layer in layers:
+        waits = not {*layer.requires}.isdisjoint(item.name for item in writing)
+        is_writing = waits or layer.needs_language or isinstance(layer, WillingLayer)
+        (writing if is_writing else first).append(layer)
+    return first, writing
 
 
 def embed_relations(graphs: Sequence[DocumentGraph], reader: NodeReader, embedder: Embedder) -> list[DocumentGraph]:

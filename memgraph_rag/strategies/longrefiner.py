@@ -6,9 +6,9 @@ is read beyond the budget; a document without an outline takes part with its seg
 As the paper has it: the model judges whether a question asks for one passage or for whole sections (its R_q); each
 passage has a local score, a section the mean of what is below it; the model picks titles from each document's abstract
 and outline, which gives global scores; score = local + R_q × global. Otherwise than the paper: one model with prompts
-of ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or No, since a session tells the probability
-of no other words; titles are picked by number; where there is no cross-encoder, a local score is the embedder's cosine,
-and a trace then says "similarity" where it else says "reranker".
+of ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or No, since a session tells the
+probability of no other words; titles are picked by number; where there is no cross-encoder, a local score is the
+embedder's cosine, and a trace then says "similarity" where it else says "reranker".
 
 Source: LongRefiner, sections 3.2 to 3.4; the outline is the layer of that name (``layers/outline.py``).
 Cost of a question: one probe, one reply for each document with sections, a pass of the cross-encoder over all passages.
