@@ -1,7 +1,7 @@
 """The outline: abstract, sections and sub-sections of a document.
 
-Taken from the headings that the text has (Markdown, and HTML as it is loaded); else the language model divides the
-text, window by window. It knows no database. Invariants: the sections hold all of a document, whatever the model
+Taken from the headings that the text has (Markdown; HTML and PDF as they are loaded); else the language model divides
+the text, window by window. It knows no database. Invariants: the sections hold all of a document, whatever the model
 writes; a document without sections is one, without a title; where there is no model, the receipt says so.
 
 Source: LongRefiner, document structuring.
