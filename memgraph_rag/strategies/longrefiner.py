@@ -11,7 +11,8 @@ probability of no other words; titles are picked by number; where there is no cr
 embedder's cosine, and a trace then says "similarity" where it else says "reranker".
 
 Source: LongRefiner, sections 3.2 to 3.4; the outline is the layer of that name (``layers/outline.py``).
-Cost of a question: one probe, one reply for each document with sections, a pass of the cross-encoder over all passages.
+Cost of a question: one probe, one reply for each document with sections, a pass of the cross-encoder over all passages;
+where the budget holds all of the documents, nothing is asked.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ class LongRefiner:
         reranker = self._reranker or context.reranker
         local = tree.local_scores(_of_passages(question, tree, context, reranker))
         level, from_outline = self._from_outline(tree, context)
-        taken = tree.selected(local + from_outline, most_tokens=self._room(context), most_segments=_most_nodes(context))
+        taken = tree.selected(
+            local + from_outline, most_tokens=self._room(context), most_segments=context.budget.max_nodes
+        )
         source = "similarity" if reranker is None else "reranker"
         looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
         yield from _read(tree, taken, {source: local, "outline": from_outline}, context, looks_for)
@@ -102,28 +105,29 @@ class LongRefiner:
 
     def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
         """R_q, None where the model was not asked, and R_q × the global scores."""
-        nothing = tree.global_scores(())
-        if not self._with_global_selection or not any(tree.sections) or not _may_ask(context):
+        nothing, outlines = tree.global_scores(()), _listed(tree)
+        if not self._with_global_selection or not outlines or self._fits(tree, context) or not _may_ask(context):
             return None, nothing
         level: float | None = None
         try:
             if self._with_query_analysis:
                 level = context.session.judge(_IS_GLOBAL)
-            chosen = {
-                place for listed in _listed(tree) if _may_ask(context) for place in _picked(tree, listed, context)
-            }
+            chosen = {place for listed in outlines if _may_ask(context) for place in _picked(tree, listed, context)}
         except WindowExceeded:  # there is no room for requests: local scores alone count
             return level, nothing
         return level, (1.0 if level is None else level) * tree.global_scores(chosen)
+
+    def _fits(self, tree: OutlineTree, context: ReadingContext) -> bool:
+        """Whether all is read anyway, so that nothing need be asked."""
+        tokens = sum(passage.tokens for passage in tree.passages.values())
+        segments = len({passage.segment.id for passage in tree.passages.values()})
+        most = context.budget.max_nodes
+        return tokens <= self._room(context) and (most is None or segments <= most)
 
     def _room(self, context: ReadingContext) -> int:
         room = min(self._most_tokens, context.session.tokens_left)
         most = context.budget.max_tokens
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
-
-
-def _most_nodes(context: ReadingContext) -> int | None:
-    return context.budget.max_nodes
 
 
 def _may_ask(context: ReadingContext) -> bool:

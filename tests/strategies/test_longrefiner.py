@@ -183,11 +183,18 @@ def test_an_ablation_leaves_one_part_out(name: str, judged: int, requests: int) 
     session = HandMadeSession(replies=["None"])
     strategy = STRATEGIES[name]()
     assert isinstance(strategy, LongRefiner)
-    steps = read(session, strategy, reranker=Scores(d1=1.0))
+    steps = read(session, strategy, segments=document("d", 7, tokens=400), reranker=Scores(d1=1.0))
 
     assert strategy.name == name
     assert (len(session.judged), len(session.requests)) == (judged, requests)
-    assert ids(steps) == [f"d{index}" for index in range(7)], "all fits 2,048 tokens"
+    assert len(steps) == 5, "of 404 tokens each, within 2,048"
+
+
+def test_nothing_is_asked_where_all_fits() -> None:
+    session = HandMadeSession()
+
+    assert ids(read(session, LongRefiner(), reranker=Scores())) == [f"d{index}" for index in range(7)]
+    assert (session.judged, session.requests) == ([], [])
 
 
 @pytest.mark.parametrize("replies", [["no idea"] * 5, ["99, 0"] * 5, [""] * 5])
