@@ -103,7 +103,7 @@ class OutlineLayer:
         written = language.generate(
             [prompt(window, outline_reply.task(account.document.title)) for account, window in windows],
             max_tokens=output_tokens(language, self._batch_tokens),
-            stop=outline_reply.goes_in_circles,
+            stop=outline_reply.is_useless_from_here,
             schema=outline_reply.SCHEMA,
             progress=tell,
         )

@@ -19,14 +19,14 @@ from typing import Any
 from memgraph_rag.layers.extraction import about, clean, list_of, read_reply
 from memgraph_rag.types import Heading, Prompt
 
-__all__ = ["SCHEMA", "Part", "goes_in_circles", "parts", "placed", "task"]
+__all__ = ["SCHEMA", "Part", "is_useless_from_here", "parts", "placed", "task"]
 
 ABSTRACT, SECTION, SUB_SECTION = "abstract", "section", "sub-section"
 
 _MOST_PARTS = 24  # of one window
-_MOST_PARAGRAPHS = 12
+_MOST_PARAGRAPHS = 4  # of one part: only where it begins is needed
 _TITLE_CHARACTERS = 80
-_MOST_ALIKE = 3  # parts of one title after one another
+_MOST_USELESS = 3  # parts after one another: of one title, or not in the text
 _WORDS = 4  # of the first and of the last that are looked for, as in the released code
 _CHARACTERS = 40  # of these; where words are not parted by blanks
 
@@ -55,14 +55,13 @@ SCHEMA: Mapping[str, Any] = {
 """Lists of lists, not of objects: their keys would be written again and again. All lists and strings are bounded."""
 
 _TASK = (
-    "Divide the text above into its sections, in order, without leaving anything out. What comes before the first "
-    f'section is the "{ABSTRACT}", without a title; a "{SUB_SECTION}" belongs to the section before it. Give every '
-    "section a short title in the language of the text. Write each paragraph of a part as its first words, three dots, "
-    "and its last words, copied as they stand. Answer in this form:\n"
-    '{"parts": [["abstract", "", ["The mill was built ... for ninety years."]], ["section", "The fire", ["One night in '
-    'May ... to the river.", "Nobody was hurt ... they said."]], ["sub-section", "Its cause", ["It began with ... a '
-    'lamp."]]]}'
+    "Divide the text above into its sections, in order. For each section write its tag "
+    f'("{SECTION}" or "{SUB_SECTION}"), a short title, and its paragraphs; of each paragraph only the first five words and '
+    "the last five words, copied from the text, with ... between them. Answer as JSON: "
+    '{"parts": [[tag, title, [paragraph, paragraph]], [tag, title, [paragraph]]]}'
 )
+"""Without an example of a text: a 0.5B model copied that one, or its placeholders, in place of the text above. What comes
+before the first section is the abstract, so the model is not asked for it."""
 
 _OMISSION = re.compile(r"\s*(?:\.\.\.|…)\s*")
 
@@ -94,10 +93,15 @@ def parts(text: str) -> tuple[list[Part], Counter[str]]:
     return said, +notes
 
 
-def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - what ``generate`` calls it with
-    """Whether the last parts of a reply have one title, so that more of it would be worthless."""
-    last = [part.title.casefold() for part in parts(text)[0]][-_MOST_ALIKE:]
-    return len(last) == _MOST_ALIKE and len(set(last)) == 1
+def is_useless_from_here(prompt: Prompt, text: str) -> bool:
+    """Whether the last parts of a reply have one title, or stand nowhere behind those before: more is worthless."""
+    said = parts(text)[0]
+    before, last = said[:-_MOST_USELESS], said[-_MOST_USELESS:]
+    if len(last) < _MOST_USELESS:
+        return False
+    read = "\n".join(prompt.inputs)
+    useful = [placed(those, read, 0, len(read))[0] for those in (before, said)]
+    return len({part.title.casefold() for part in last}) == 1 or len(useful[0]) == len(useful[1])
 
 
 def placed(said: Sequence[Part], text: str, start: int, end: int) -> tuple[list[Heading], Counter[str]]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers.outline import OutlineLayer, text_of
-from memgraph_rag.layers.outline_reply import goes_in_circles, parts, placed
+from memgraph_rag.layers.outline_reply import is_useless_from_here, parts, placed
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.types import Heading, LayerRows, Prompt, Section, Segment, leaves_of, make_sections
 
@@ -225,11 +225,21 @@ def test_layers_that_see_gaps_keep_the_places() -> None:
     assert text_of([first, third]) == "abc" * 13 + "a" + "\n" * 40 + third.text
 
 
-def test_a_model_that_repeats_itself_is_stopped() -> None:
-    part = '["section", "A", []]'
+@pytest.mark.parametrize(
+    ("useless", "items"),
+    [
+        (True, [("A", "It rained."), ("A", "We stayed."), ("A", "Then it stopped.")]),
+        (True, [("A", "No."), ("B", "Nor this."), ("C", "Nor that.")]),
+        (True, [("A", "Then it stopped."), ("B", "It rained."), ("C", "It rained."), ("D", "It rained.")]),
+        (False, [("A", "It rained."), ("B", "made up"), ("C", "Then it stopped.")]),
+        (False, [("A", "No."), ("B", "No.")]),
+    ],
+    ids=["one title", "not in the text", "backwards", "useful", "too early"],
+)
+def test_a_useless_reply_is_stopped(useless: bool, items: list[tuple[str, str]]) -> None:
+    said = json.dumps({"parts": [["section", title, [paragraph]] for title, paragraph in items]})
 
-    assert goes_in_circles(Prompt("", ()), f'{{"parts": [{part}, {part}, {part}')
-    assert not goes_in_circles(Prompt("", ()), f'{{"parts": [{part}, {part}')
+    assert is_useless_from_here(Prompt("", ("It rained.", "We stayed. Then it stopped.")), said[:-2]) is useless
 
 
 def test_paragraphs_are_looked_for_behind_one_another() -> None:
