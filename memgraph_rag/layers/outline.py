@@ -83,8 +83,8 @@ class OutlineLayer:
             for account in asked:
                 account.notes["no headings in the text, and no language model to divide it"] += 1
             return
+        around = AROUND_TOKENS + language.count_tokens([outline_reply.TASK])[0]
         for account in asked:
-            around = AROUND_TOKENS + language.count_tokens([outline_reply.task(account.document.title)])[0]
             of_document = account.document.segments
             account.windows = [
                 tuple(node for node in batch if isinstance(node, Segment))
@@ -101,7 +101,7 @@ class OutlineLayer:
 
         windows = [(account, window) for account in asked for window in account.windows]
         written = language.generate(
-            [prompt(window, outline_reply.task(account.document.title)) for account, window in windows],
+            [prompt(window, outline_reply.TASK) for _, window in windows],
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=outline_reply.is_useless_from_here,
             schema=outline_reply.SCHEMA,

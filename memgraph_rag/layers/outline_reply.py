@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memgraph_rag.layers.extraction import about, clean, list_of, read_reply
+from memgraph_rag.layers.extraction import clean, list_of, read_reply
 from memgraph_rag.types import Heading, Prompt
 
-__all__ = ["SCHEMA", "Part", "is_useless_from_here", "parts", "placed", "task"]
+__all__ = ["SCHEMA", "TASK", "Part", "is_useless_from_here", "parts", "placed"]
 
 ABSTRACT, SECTION, SUB_SECTION = "abstract", "section", "sub-section"
 
@@ -54,14 +54,16 @@ SCHEMA: Mapping[str, Any] = {
 }
 """Lists of lists, not of objects: their keys would be written again and again. All lists and strings are bounded."""
 
-_TASK = (
+TASK = (
     "Divide the text above into its sections, in order. For each section write its tag "
-    f'("{SECTION}" or "{SUB_SECTION}"), a short title, and its paragraphs; of each paragraph only the first five words and '
-    "the last five words, copied from the text, with ... between them. Answer as JSON: "
+    f'("{SECTION}" or "{SUB_SECTION}"), a short title, and its paragraphs; of each paragraph only the first five words '
+    "and the last five words, copied from the text, with ... between them. Answer as JSON: "
     '{"parts": [[tag, title, [paragraph, paragraph]], [tag, title, [paragraph]]]}'
 )
-"""Without an example of a text: a 0.5B model copied that one, or its placeholders, in place of the text above. What comes
-before the first section is the abstract, so the model is not asked for it."""
+"""What is asked about any text; without its title and an example, which a 0.5B model copied in place of the text.
+
+What comes before the first section is the abstract, so the model is not asked for it.
+"""
 
 _OMISSION = re.compile(r"\s*(?:\.\.\.|…)\s*")
 
@@ -73,11 +75,6 @@ class Part:
     tag: str
     title: str
     paragraphs: tuple[str, ...]
-
-
-def task(title: str) -> str:
-    """What is asked about a text of that title (perhaps empty)."""
-    return about(title) + _TASK
 
 
 def parts(text: str) -> tuple[list[Part], Counter[str]]:

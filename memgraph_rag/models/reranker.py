@@ -34,15 +34,18 @@ class CrossEncoderReranker:
         self._encoder: CrossEncoder | None = None
 
     def score(self, question: str, texts: Sequence[str]) -> Vector:
-        """(n,) how well each text answers the question; only their order and distances mean something.
+        """(n,) logits: how well each text answers the question; only their order and distances mean something.
 
         Raises:
             ModelNotFound: there is no such cross-encoder.
         """
         if not texts:
             return np.zeros(0, np.float32)
+        from torch.nn import Identity
+
         pairs = [(question, text) for text in texts]
-        return np.asarray(self._loaded().predict(pairs, show_progress_bar=False), np.float32).reshape(len(texts))
+        logits = self._loaded().predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+        return np.asarray(logits, np.float32).reshape(len(texts))
 
     def _loaded(self) -> CrossEncoder:
         with self._loading:
