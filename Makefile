@@ -118,7 +118,8 @@ SEARCHED = $(call there,musique hotpotqa 2wiki 2wiki_hipporag locomo qasper qual
 there = $(notdir $(wildcard $(addprefix $(SETS)/,$(1))))
 BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context longllmlingua memwalker)
 ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity) \
-  --strategies qrmem $(addprefix --strategies qrmem_without_,update open_entities reflection navigation)
+  --strategies qrmem $(addprefix --strategies qrmem_without_,update open_entities reflection navigation) \
+  --strategies longrefiner $(addprefix --strategies longrefiner_without_,structure query_analysis global_selection)
 
 scorecard: $(VENV)/.has-evaluation ## Is the memory better than its baselines? The small form
 	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --limit 50 --out $(SCORES)/search

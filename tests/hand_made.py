@@ -282,6 +282,8 @@ class HandMadeSession:
         self.tokens_left = window
         self.usage = Usage(prompt_tokens=5)
         self.read: list[str] = []
+        self.judged: list[str] = []
+        self.level = 0.5
         self._probes_before: list[int] = []
 
     def ignore_calibration(self) -> None:
@@ -310,6 +312,10 @@ class HandMadeSession:
         for _ in range(nodes):
             self.tokens_left += self._tokens.get(self.read.pop(), 10) + 4
             self._probes = self._probes_before.pop()
+
+    def judge(self, request: str) -> float:
+        self.judged.append(request)
+        return self.level
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         self.requests.append((request, temperature, seed))

@@ -32,6 +32,7 @@ from memgraph_rag.types import (
     PointLayer,
     Question,
     Relation,
+    Section,
     Segment,
     Similar,
     Summarizes,
@@ -40,8 +41,9 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-NAMES = ("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "HAS_SEGMENT", "NEXT",
-         "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "Question", "READ")  # fmt: skip
+NAMES = ("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "Section", "HAS_SEGMENT",
+         "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS", "Question",
+         "READ")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -354,6 +356,9 @@ class OwnGraph:
     def annotations(self, document_id: str) -> list[Annotation]:
         annotations = [item for graph in self._within([document_id]) for item in graph.annotations]
         return sorted(annotations, key=lambda item: (item.layer, item.index))
+
+    def sections(self, document_id: str) -> list[Section]:
+        return [item for graph in self._within([document_id]) for item in graph.sections]
 
     # ── counting ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -94,6 +94,8 @@ class OwnStore(OwnGraph):
             left = replace(held, document=record)
             if pointed:
                 left = with_points(left, graph, pointed)
+            if "outline" in layers:
+                left = replace(left, sections=graph.sections)
             if "entities" in layers:
                 left = replace(left, mentions=of_kind(left, OPEN_KIND), titles=graph.titles)
             if "relations" in layers:

@@ -65,7 +65,7 @@ OWNERS = {
     "stanza": "models",
     "pypdf": "text",
     "dateutil": "lexical",
-    "markdown_it": "text",
+    "markdown_it": "lexical",
     "charset_normalizer": "text",
     "sentencex": "text",
     "pathspec": "text",

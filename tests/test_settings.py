@@ -57,6 +57,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "neo4j_user": ("ann", "ann"),
     "neo4j_database": ("stories", "stories"),
     "reader": ("auto", "auto"),
+    "reranker": ("BAAI/bge-reranker-v2-m3", "BAAI/bge-reranker-v2-m3"),
     "endpoint_requests": ("2", 2),
     "endpoint_seconds": ("9.5", 9.5),
     "endpoint_body": ('{"reasoning_effort": "none"}', {"reasoning_effort": "none"}),

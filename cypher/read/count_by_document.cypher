@@ -2,7 +2,7 @@
 // reads the ids of all documents, where count_document finds one by its key.
 // params: namespace, document_ids
 // returns: document_id, name, count
-// needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, RELATES_TO.namespace and document_id
+// needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, Section.namespace and document_id, RELATES_TO.namespace and document_id
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.id IN $document_ids
 RETURN d.id AS document_id, 'Document' AS name, count(d) AS count
@@ -50,3 +50,11 @@ UNION ALL
 MATCH (a:Annotation)-[r:ANNOTATES]->(:Segment)
 WHERE a.namespace = $namespace AND a.document_id IN $document_ids
 RETURN a.document_id AS document_id, 'ANNOTATES' AS name, count(r) AS count
+UNION ALL
+MATCH (a:Section)
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
+RETURN a.document_id AS document_id, 'Section' AS name, count(a) AS count
+UNION ALL
+MATCH (a:Section)-[r:CONTAINS]->()
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
+RETURN a.document_id AS document_id, 'CONTAINS' AS name, count(r) AS count

@@ -1,7 +1,7 @@
 // How much the graph holds of one document, by label and by relationship type.
 // params: namespace, document_id
 // returns: name, count
-// needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, RELATES_TO.namespace and document_id
+// needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, Section.namespace and document_id, RELATES_TO.namespace and document_id
 MATCH (d:Document {id: $document_id})
 WHERE d.namespace = $namespace
 RETURN 'Document' AS name, count(d) AS count
@@ -49,3 +49,11 @@ UNION ALL
 MATCH (a:Annotation)-[r:ANNOTATES]->(:Segment)
 WHERE a.namespace = $namespace AND a.document_id = $document_id
 RETURN 'ANNOTATES' AS name, count(r) AS count
+UNION ALL
+MATCH (a:Section)
+WHERE a.namespace = $namespace AND a.document_id = $document_id
+RETURN 'Section' AS name, count(a) AS count
+UNION ALL
+MATCH (a:Section)-[r:CONTAINS]->()
+WHERE a.namespace = $namespace AND a.document_id = $document_id
+RETURN 'CONTAINS' AS name, count(r) AS count

@@ -1,7 +1,7 @@
 // How much the namespace holds, by label and by relationship type.
 // params: namespace
 // returns: name, count
-// needs: Document.namespace and key, Segment, InformationPoint and Annotation.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at
+// needs: Document.namespace and key, Segment, InformationPoint, Annotation and Section.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at
 MATCH (n:Document)
 WHERE n.namespace = $namespace AND n.key IS NOT NULL
 RETURN 'Document' AS name, count(n) AS count
@@ -65,3 +65,11 @@ UNION ALL
 MATCH (n:Annotation)-[r:ANNOTATES]->()
 WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
 RETURN 'ANNOTATES' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Section)
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'Section' AS name, count(n) AS count
+UNION ALL
+MATCH (n:Section)-[r:CONTAINS]->()
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
+RETURN 'CONTAINS' AS name, count(r) AS count

@@ -27,6 +27,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbourhood,
     Question,
+    Section,
     Segment,
     Thing,
     Tie,
@@ -43,6 +44,7 @@ COLOURS = {
     "point": "#f16667",
     "entity": "#8dcc93",
     "annotation": "#d9c8ae",
+    "section": "#f79767",
     "question": "#ffc454",
 }
 """Those of docs/browser/graph.grass; of a question the nodes stand around it in the order of reading, clockwise."""
@@ -149,14 +151,14 @@ def _width(tie: Tie) -> float:
 def _kind(thing: Thing) -> str:
     if isinstance(thing, (Segment, InformationPoint)):
         return thing.kind
-    names = {DocumentRecord: "document", Entity: "entity", Annotation: "annotation", Question: "question"}
-    return names[type(thing)]
+    names = {DocumentRecord: "document", Entity: "entity", Annotation: "annotation", Section: "section"}
+    return names.get(type(thing), "question")
 
 
 def _caption(thing: Thing) -> str:
     if isinstance(thing, DocumentRecord):
         return thing.title or thing.key
-    return thing.name if isinstance(thing, Entity) else thing.text
+    return thing.name if isinstance(thing, (Entity, Section)) else thing.text
 
 
 def _text(thing: Thing) -> str:
@@ -170,6 +172,8 @@ def _facts(thing: Thing) -> str:
         return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
     if isinstance(thing, Question):
         return f"asked {thing.asked_at}, {thing.answer.strategy}, {thing.answer.model}; {usage_line(thing.answer)}"
+    if isinstance(thing, Section):
+        return f"section {thing.index}, level {thing.level} · {thing.start}–{thing.end}"
     if isinstance(thing, Annotation):
         return ", ".join(filter(None, [f"annotation of layer {thing.layer}", thing.kind, *_properties(thing)]))
     return _place(thing)

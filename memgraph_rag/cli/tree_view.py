@@ -23,6 +23,7 @@ from memgraph_rag.types import (
     InformationPoint,
     Neighbourhood,
     Question,
+    Section,
     Segment,
     Step,
     Thing,
@@ -79,6 +80,7 @@ class _Drawn:
             branch = self._branch(root, layer, tops, self._point)
             if branch is not None:
                 self._rest(branch, layer)
+        self._outline(root)
         branch = self._branch(root, "segments", [self._found.things[thing] for thing in segments], self._segment)
         if branch is not None:
             self._rest(branch, "segments")
@@ -169,6 +171,17 @@ class _Drawn:
                 self._point(branch, lower)
             else:
                 branch.add(Text(f"{tie.weight:.2f}  ", style="cyan").append_text(_line(lower)))
+
+    def _outline(self, root: Tree) -> None:
+        """The titles of sections, each with where it stands and the segments of its own text."""
+        sections = [thing for thing in self._found.things.values() if isinstance(thing, Section)]
+        branches: dict[str, Tree] = {"": root.add(Text("outline", style="dim"))} if sections else {}
+        for section in sections:  # a section comes before those below it
+            below = [self._found.things[tie.target_id] for tie in self._ties("CONTAINS", section.id)]
+            places = ", ".join(f"{thing.index}" for thing in below if isinstance(thing, Segment))
+            line = _labelled(section.name, f"  {section.start}–{section.end}{f'  segments {places}' if places else ''}")
+            branches[section.id] = branches[section.parent_id].add(line)
+        self._rest(branches.get("", root), "sections")
 
     def _segment(self, parent: Tree, segment: Thing) -> None:
         branch = parent.add(_line(segment))

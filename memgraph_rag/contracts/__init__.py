@@ -19,7 +19,7 @@ from memgraph_rag.contracts.graph import (
     ReembeddedStore,
     SearchedGraph,
 )
-from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument
+from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
     AttentiveModel,
@@ -32,6 +32,7 @@ from memgraph_rag.contracts.models import (
     Named,
     Progress,
     ReadingSession,
+    Reranker,
     TokenCounter,
 )
 from memgraph_rag.contracts.search import Search, SearchMode
@@ -63,10 +64,12 @@ __all__ = [
     "ReadingContext",
     "ReadingSession",
     "ReembeddedStore",
+    "Reranker",
     "Search",
     "SearchMode",
     "SearchedGraph",
     "SplitDocument",
     "Strategy",
     "TokenCounter",
+    "WillingLayer",
 ]

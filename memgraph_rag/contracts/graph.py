@@ -23,6 +23,7 @@ from memgraph_rag.types import (
     Question,
     Receipt,
     Relation,
+    Section,
     Segment,
     Similar,
     Summarizes,
@@ -114,6 +115,10 @@ class GraphReader(NodeReader, Protocol):
 
     def annotations(self, document_id: str) -> list[Annotation]:
         """What layers of users' own say of a document, by layer and index."""
+        ...
+
+    def sections(self, document_id: str) -> list[Section]:
+        """The outline of a document, by index; empty where it has none."""
         ...
 
 

@@ -7,25 +7,29 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from memgraph_rag.contracts.models import Models, Progress
-from memgraph_rag.types import LayerRows, Segment
+from memgraph_rag.types import LayerRows, Section, Segment
 
-__all__ = ["Layer", "LearningLayer", "SplitDocument"]
+__all__ = ["Layer", "LearningLayer", "SplitDocument", "WillingLayer"]
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
-    """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text."""
+    """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text.
+
+    ``sections`` is its outline, for layers that require ``outline``; empty for the others.
+    """
 
     id: str
     title: str
     segments: tuple[Segment, ...]
+    sections: tuple[Section, ...] = ()
 
 
 class Layer(Protocol):
     """Derives one part of the graph from the segments. Never sees a database.
 
-    The layers ``points``, ``entities`` and ``relations`` give rows of their own kinds. Every other layer gives
-    annotations (``types.Annotation``).
+    The layers ``points``, ``entities``, ``relations`` and ``outline`` give rows of their own kinds. Every other layer
+    gives annotations (``types.Annotation``).
     """
 
     @property
@@ -68,4 +72,16 @@ class LearningLayer(Layer, Protocol):
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
     ) -> list[LayerRows]:
         """What bears on a question in some segments of each document, ready for ``GraphWriter.learn``."""
+        ...
+
+
+@runtime_checkable
+class WillingLayer(Layer, Protocol):
+    """A layer that uses the language model where there is one, and builds what it can where there is none.
+
+    Its ``needs_language`` is false.
+    """
+
+    def uses_language(self, document: SplitDocument) -> bool:
+        """Whether it would ask the model about this document."""
         ...

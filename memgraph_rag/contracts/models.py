@@ -28,6 +28,7 @@ __all__ = [
     "Named",
     "Progress",
     "ReadingSession",
+    "Reranker",
     "TokenCounter",
 ]
 
@@ -200,6 +201,14 @@ class ReadingSession(Protocol):
         """Forget the last of the nodes that were read one a call, or ahead, as if they had never been read."""
         ...
 
+    def judge(self, request: str) -> float:
+        """P(Yes) / (P(Yes) + P(No)) to another question of Yes or No, made behind what was read; cache as it was.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        ...
+
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """What the model says to a request made where what was read is not enough; leaves the cache as it was.
 
@@ -267,6 +276,19 @@ class Embedder(Protocol):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
+        ...
+
+
+class Reranker(Protocol):
+    """Tells how well passages answer a question, reading both together."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def score(self, question: str, texts: Sequence[str]) -> Vector:
+        """(n,) a number for each text, larger for a better one; in any range."""
         ...
 
 

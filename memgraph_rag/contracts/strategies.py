@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from memgraph_rag.contracts.graph import GraphReader
-from memgraph_rag.contracts.models import Embedder, ReadingSession
+from memgraph_rag.contracts.models import Embedder, ReadingSession, Reranker
 from memgraph_rag.contracts.search import Search
 from memgraph_rag.types import Budget, Relation, Segment, Step
 
@@ -31,6 +31,7 @@ class ReadingContext:
             pass within them.
         documents: ids of the documents that may be read; None means all.
         extract: looks for relations in segments and stores them; None where nothing may be written.
+        reranker: of passages, where one is set.
     """
 
     graph: GraphReader
@@ -40,6 +41,7 @@ class ReadingContext:
     budget: Budget = field(default_factory=Budget)
     documents: Sequence[str] | None = None
     extract: Extract | None = None
+    reranker: Reranker | None = None
 
 
 class Strategy(Protocol):

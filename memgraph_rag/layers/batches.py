@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Node, Prompt, as_line
 
-__all__ = ["HEAD", "Batch", "batches", "output_tokens", "prompt"]
+__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "output_tokens", "prompt"]
 
 HEAD = "Below are consecutive pieces of a text, one on each line."
 
-_AROUND_TOKENS = 144  # head, a layer's task, chat template
+AROUND_TOKENS = 144
+"""Of a head, a short task, and a chat template."""
 
 Batch = tuple[Node, ...]
 
@@ -25,13 +26,16 @@ def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
     return min(batch_tokens, language.window) // 4
 
 
-def batches(nodes: Sequence[Node], language: LanguageModel, batch_tokens: int) -> Iterator[Batch]:
+def batches(
+    nodes: Sequence[Node], language: LanguageModel, batch_tokens: int, *, around_tokens: int = AROUND_TOKENS
+) -> Iterator[Batch]:
     """Consecutive nodes that fit one prompt together (one node alone may be longer); blank ones say nothing.
 
     Args:
         batch_tokens: prompt, inputs and output together; the model's window where that is smaller.
+        around_tokens: head, a layer's task, chat template.
     """
-    room = min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - _AROUND_TOKENS
+    room = min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - around_tokens
     gathered: list[Node] = []
     tokens = 0
     for node in nodes:

@@ -20,7 +20,20 @@ from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = ["SCHEMA", "Said", "Triple", "about", "directed_task", "goes_in_circles", "said", "strings", "task"]
+__all__ = [
+    "SCHEMA",
+    "Said",
+    "Triple",
+    "about",
+    "clean",
+    "directed_task",
+    "goes_in_circles",
+    "list_of",
+    "read_reply",
+    "said",
+    "strings",
+    "task",
+]
 
 _MOST_NAMES = 16  # of one batch
 _MOST_RELATIONS = 12
@@ -106,12 +119,12 @@ def said(text: str) -> tuple[Said, Counter[str]]:
     (Said(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
     """
     notes: Counter[str] = Counter()
-    fields = _read(text, "relations", notes)
-    names = [_clean(name) if isinstance(name, str) else "" for name in _listed(fields.get("names"))]
+    fields = read_reply(text, "relations", notes)
+    names = [clean(name) if isinstance(name, str) else "" for name in list_of(fields.get("names"))]
     usable = [name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME]
     notes["no name"] += sum(not 0 < len(name) <= LONGEST_NAME for name in names)
     notes["repeated name"] += len(names) - len(set(names))
-    listed = _listed(fields.get("relations"))
+    listed = list_of(fields.get("relations"))
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]
     relations = [relation for relation in _judged(listed, notes) if relation is not None]
@@ -123,7 +136,7 @@ def said(text: str) -> tuple[Said, Counter[str]]:
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - what ``generate`` calls it with
     """Whether the last relations of a reply are all of no use, so that more of it would be worthless."""
     notes: Counter[str] = Counter()
-    listed = [item for item in _listed(_read(text, "relations", notes).get("relations")) if _is_triple(item)]
+    listed = [item for item in list_of(read_reply(text, "relations", notes).get("relations")) if _is_triple(item)]
     last = list(_judged(listed, notes))[-_MOST_USELESS:]
     return len(last) == _MOST_USELESS and not any(last)
 
@@ -137,7 +150,7 @@ def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | Non
         if not _is_triple(item):
             notes["relation without two names and a sentence"] += 1
         else:
-            subject, object_name, description = map(_clean, item)
+            subject, object_name, description = map(clean, item)
             sentence = _sentence(subject, object_name, description)
             known = description.casefold()
             pair = frozenset((subject.casefold(), object_name.casefold())), known
@@ -178,12 +191,12 @@ def _holds(description: str, name: str) -> bool:
 def strings(text: str, key: str) -> tuple[list[str], Counter[str]]:
     """The list of strings under a key of a reply, without empty ones, and what was odd about the reply, counted."""
     notes: Counter[str] = Counter()
-    listed = (_clean(item) for item in _listed(_read(text, key, notes).get(key)) if isinstance(item, str))
+    listed = (clean(item) for item in list_of(read_reply(text, key, notes).get(key)) if isinstance(item, str))
     return [item for item in listed if item], notes
 
 
-def _read(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
-    """The object that a reply is, or the beginning of one."""
+def read_reply(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
+    """The object that a reply is, or the beginning of one; what is odd is counted under ``what``."""
     encoded = text.encode("utf-8", "replace")
     try:
         parsed = from_json(encoded)
@@ -200,7 +213,8 @@ def _read(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
     return {}
 
 
-def _listed(value: object) -> list[Any]:
+def list_of(value: object) -> list[Any]:
+    """A list as it is; nothing of anything else."""
     return value if isinstance(value, list) else []
 
 
@@ -208,6 +222,6 @@ def _is_triple(value: object) -> bool:
     return isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) and part.strip() for part in value)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """On one line, without what no store takes."""
     return as_line(_UNREADABLE.sub(" ", text))

@@ -145,6 +145,20 @@ class EndpointSession:
         self.usage += reply.usage
         return reply.text
 
+    def judge(self, request: str) -> float:
+        """P(Yes) to another question of Yes or No, made where ``reply``'s request is made.
+
+        Where the server lists no log-probabilities, 1 or 0 by the word that it says.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was sent.
+            ModelUnavailable: the server did not answer.
+        """
+        talk = self._talk_with(request, says_yes=False)
+        reply = self._model.endpoint.write(Ask(talk, max_tokens=WORD_TOKENS, top=TOP))
+        self.usage += reply.usage
+        return verdict(reply.text, reply.top).p_yes
+
     def _talk(self) -> list[dict[str, str]]:
         """Question and nodes, which ask for Yes or No."""
         return [{"role": "user", "content": "".join(self._texts)}]

@@ -191,6 +191,14 @@ class PenAndEyeSession:
         """See ``AttentiveSession.surprise``: the eye's."""
         return self._eye.surprise(text, after=after)
 
+    def judge(self, request: str) -> float:
+        """P(Yes) to another question, by whom ``probability_of_yes`` is.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        return self._says_yes.judge(request)
+
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """What the pen says to a request made behind what was read.
 

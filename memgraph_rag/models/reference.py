@@ -252,7 +252,10 @@ class PlainSession:
             self._p_yes = None
 
     def _probe(self) -> float:
-        probabilities = self._model.probabilities([*self._ids, *self._tokens.turns.reply])
+        return self._share_of_yes([*self._ids, *self._tokens.turns.reply])
+
+    def _share_of_yes(self, ids: list[int]) -> float:
+        probabilities = self._model.probabilities(ids)
         yes, no = (float(probabilities[spellings].sum()) for spellings in (self._tokens.yes, self._tokens.no))
         return yes / (yes + no) if yes + no > 0 else 0.0
 
@@ -281,6 +284,19 @@ class PlainSession:
         self._count(len(turn), len(written), started)
         if written:
             yield self._tokens.decode_with_offsets(written)[0]
+
+    def judge(self, request: str) -> float:
+        """P(Yes) to another question of Yes or No, behind what was read.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        turn = self._tokens.request_turn(request, says_yes=False)
+        check_request(len(turn), self._model.window - len(self._ids), self._model.window)
+        started = time.perf_counter()
+        p_yes = self._share_of_yes([*self._ids, *turn])
+        self._count(len(turn), 0, started)
+        return p_yes
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """What the model says to a request made behind what was read, greedy or drawn.

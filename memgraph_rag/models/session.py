@@ -246,6 +246,17 @@ class KVSession:
         """
         return "".join(self._said(self._turn(request, says_yes=False), max_tokens, Draw(temperature, seed)))
 
+    def judge(self, request: str) -> float:
+        """P(Yes) to another question of Yes or No, which stands where ``reply``'s request stands.
+
+        Raises:
+            WindowExceeded: the request does not fit; nothing was read.
+        """
+        turn = self._turn(request, says_yes=False)
+        p_yes = self._share_of_yes(self._forward(turn)[0])
+        self._cache.take_back(len(turn))
+        return p_yes
+
     def _turn(self, request: str, *, says_yes: bool) -> list[int]:
         """The request as tokens, where there is room for it."""
         turn = self._tokens.request_turn(request, says_yes=says_yes)

@@ -13,7 +13,16 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import Extract, GraphStore, Models, ReadingContext, ReadingSession, Search, Strategy
+from memgraph_rag.contracts import (
+    Extract,
+    GraphStore,
+    Models,
+    ReadingContext,
+    ReadingSession,
+    Reranker,
+    Search,
+    Strategy,
+)
 from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
@@ -47,6 +56,7 @@ class Reading:
         checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
         checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
+        reranker: of passages, for strategies that use one.
     """
 
     def __init__(
@@ -59,6 +69,7 @@ class Reading:
         checks_speaker: bool = True,
         checks_names: bool = True,
         extract: Extract | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
         self._models = models
@@ -66,6 +77,7 @@ class Reading:
         self._answer_tokens = answer_tokens
         self._rules = RefusalRules(search, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
+        self._reranker = reranker
 
     def run(
         self,
@@ -93,6 +105,7 @@ class Reading:
                 budget=budget,
                 documents=documents,
                 extract=self._extract,
+                reranker=self._reranker,
             )
             for steps in strategy.read(question, context):
                 trace += steps

@@ -13,13 +13,23 @@ from itertools import chain
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, Layer, Models, NodeReader, Progress
+from memgraph_rag.contracts import (
+    Embedder,
+    GraphReader,
+    Layer,
+    Models,
+    NodeReader,
+    Progress,
+    SplitDocument,
+    WillingLayer,
+)
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.operations.layer_building import build_layer
 from memgraph_rag.operations.planning import PendingDocument
 from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.stores.layer_rows import SECTIONS
 from memgraph_rag.text.context import in_context, with_neighbours
-from memgraph_rag.types import DocumentGraph, LayerRows, Matrix
+from memgraph_rag.types import DocumentGraph, DocumentRecord, LayerRows, Matrix
 
 __all__ = ["BuiltDocument", "GraphBuilder", "embed_relations"]
 
@@ -37,12 +47,12 @@ class GraphBuilder:
     """Builds the graphs of documents.
 
     Args:
-        reader: knows the names of entities that another layer stored earlier.
+        reader: knows what other layers stored earlier: the names of entities, outlines.
         layers: in the order in which they are built.
     """
 
     def __init__(
-        self, reader: NodeReader, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
+        self, reader: GraphReader, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
     ) -> None:
         self._reader = reader
         self._models = models
@@ -55,6 +65,7 @@ class GraphBuilder:
         Not while the language model writes: the two would only take each other's cores.
         """
         rows = [LayerRows() for _ in documents]
+        first, writing = _phases(self._layers)
         with ThreadPoolExecutor(1) as beside:
             texts = [
                 in_context(document.record.title, document.segments) if document.is_new else []
@@ -63,18 +74,18 @@ class GraphBuilder:
             total = sum(map(len, texts))
             self._report("embedding", 0, total)
             embedding = beside.submit(embed_grouped, texts, self._models.embedder)
-            self._build_layers(documents, rows, [layer for layer in self._layers if not layer.needs_language])
+            self._build_layers(documents, rows, first)
             segment_vectors = [
                 units(with_neighbours(vectors, document.segments)) if document.is_new else vectors
                 for document, vectors in zip(documents, embedding.result(), strict=True)
             ]
             self._report("embedding", total, total)
-        self._build_layers(documents, rows, [layer for layer in self._layers if layer.needs_language])
+        self._build_layers(documents, rows, writing)
         points = [[point.text for point in document_rows.points] for document_rows in rows]
         point_vectors = embed_grouped(points, self._models.embedder)
         graphs = [
             DocumentGraph(
-                document=document.record,
+                document=self._record(document, document_rows),
                 segments=document.segments,
                 segment_embeddings=of_segments,
                 points=document_rows.points,
@@ -84,6 +95,7 @@ class GraphBuilder:
                 titles=document_rows.titles,
                 relations=document_rows.relations,
                 annotations=document_rows.annotations,
+                sections=document_rows.sections,
             )
             for document, document_rows, of_segments, of_points in zip(
                 documents, rows, segment_vectors, point_vectors, strict=True
@@ -102,7 +114,7 @@ class GraphBuilder:
                 continue
             built = build_layer(
                 layer,
-                [documents[place].evidence for place in places],
+                [self._evidence(documents[place], rows[place], layer) for place in places],
                 namespace=self._reader.namespace,
                 models=self._models,
                 progress=self._progress,
@@ -110,9 +122,34 @@ class GraphBuilder:
             for place, layer_rows in zip(places, built, strict=True):
                 rows[place] += layer_rows
 
+    def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
+        """What a layer may see of a document; with its outline, built just now or stored, where it requires that."""
+        evidence = document.evidence
+        if SECTIONS.layer not in layer.requires:
+            return evidence
+        return replace(evidence, sections=rows.sections or tuple(self._reader.sections(document.record.id)))
+
+    def _record(self, document: PendingDocument, rows: LayerRows) -> DocumentRecord:
+        """The document's record; the model is named where only a layer that can do without one asked it."""
+        record = document.record
+        if record.model or not rows.usage.model_calls:
+            return record
+        return replace(record, model=self._models.language.name)
+
     def _report(self, what: str, done: int, total: int) -> None:
         if self._progress is not None and total:
             self._progress(what, done, total)
+
+
+def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
+    """Layers that ask no language model, and those that may, with what requires one of these."""
+    first: list[Layer] = []
+    writing: list[Layer] = []
+    for layer in layers:
+        waits = not {*layer.requires}.isdisjoint(item.name for item in writing)
+        is_writing = waits or layer.needs_language or isinstance(layer, WillingLayer)
+        (writing if is_writing else first).append(layer)
+    return first, writing
 
 
 def embed_relations(graphs: Sequence[DocumentGraph], reader: NodeReader, embedder: Embedder) -> list[DocumentGraph]:

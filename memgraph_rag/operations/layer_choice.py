@@ -12,13 +12,14 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.clusters import ClustersLayer
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.facts import FactsLayer
+from memgraph_rag.layers.outline import OutlineLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.settings import Settings
 
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "layers_to_deepen"]
 
-LAYERS = ("entities", "facts", "points", "clusters", "relations")
+LAYERS = ("entities", "facts", "outline", "points", "clusters", "relations")
 """The layers that this library brings, in the order in which they are built, the cheap ones first."""
 
 DEFAULT_LAYERS = ("entities",)
@@ -99,6 +100,7 @@ def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> 
     makers: dict[str, Callable[[], Layer]] = {
         "entities": EntitiesLayer,
         "facts": FactsLayer,
+        "outline": OutlineLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
         "clusters": ClustersLayer,
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from memgraph_rag.contracts import AttentiveModel, Embedder, EntityRecognizer, LanguageModel, Progress, TokenCounter
+from memgraph_rag.contracts import (
+    AttentiveModel,
+    Embedder,
+    EntityRecognizer,
+    LanguageModel,
+    Progress,
+    Reranker,
+    TokenCounter,
+)
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.address import is_address, parse_address
 from memgraph_rag.models.journal import Journal
@@ -23,7 +31,14 @@ if TYPE_CHECKING:
     from memgraph_rag.models.endpoint import Endpoint
     from memgraph_rag.models.endpoint_model import EndpointModel
 
-__all__ = ["FoundModels", "open_embedder", "open_endpoint", "open_endpoint_model", "open_language_model"]
+__all__ = [
+    "FoundModels",
+    "open_embedder",
+    "open_endpoint",
+    "open_endpoint_model",
+    "open_language_model",
+    "open_reranker",
+]
 
 
 class FoundModels:
@@ -240,3 +255,12 @@ def open_embedder(wanted: str, settings: Settings) -> Embedder:
 
     name, folder = find_embedder(wanted)
     return SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
+
+
+def open_reranker(settings: Settings) -> Reranker | None:
+    """The cross-encoder of the settings, which loads when it is first used; None where none is named."""
+    if not settings.reranker:
+        return None
+    from memgraph_rag.models.reranker import CrossEncoderReranker
+
+    return CrossEncoderReranker(settings.reranker)

@@ -27,6 +27,7 @@ from memgraph_rag.types import (
     Thing,
     Tie,
     entity_id,
+    leaves_of,
     question_id,
 )
 
@@ -185,7 +186,7 @@ def _fitting(passages: Sequence[Segment]) -> tuple[Segment, ...]:
 
 
 def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourhood:
-    """Its points from the top down, its segments, what these name and state, and what layers say of them."""
+    """Its points from the top down, segments, sections, what these name and state, and what layers say of them."""
     drawn = _Drawn(record)
     segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
     drawn.some("segments", segments, most)
@@ -198,6 +199,10 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
     annotations = graph.annotations(record.id)
     drawn.some("annotations", annotations, most)
     ties += [Tie("ANNOTATES", item.id, segment_id) for item in annotations for segment_id in item.segment_ids]
+    sections = graph.sections(record.id)
+    drawn.some("sections", sections, most)
+    ties += [Tie("CONTAINS", item.parent_id, item.id) for item in sections if item.parent_id]
+    ties += [Tie("CONTAINS", leaf.section_id, leaf.segment_id) for leaf in leaves_of(sections, segments)]
     ties += [Tie("HAS_SEGMENT", record.id, segment.id) for segment in segments]
     ties += [Tie("TITLED", record.id, item.entity_id, text=item.surface) for item in titled]
     ties += _mentioned(mentions)

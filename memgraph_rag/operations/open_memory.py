@@ -28,7 +28,7 @@ from memgraph_rag.operations import scopes
 from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.ingest import Ingestion
-from memgraph_rag.operations.model_loader import FoundModels
+from memgraph_rag.operations.model_loader import FoundModels, open_reranker
 from memgraph_rag.operations.scope_index import ScopeIndex
 from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.operations.update_graph import Learning
@@ -159,6 +159,7 @@ class OpenMemory:
             checks_speaker=self.settings.checks_speaker,
             checks_names=self.settings.checks_names,
             extract=Learning(self._store, self._models, learning) if learning and not self._store.read_only else None,
+            reranker=open_reranker(self.settings),
         )
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
-from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter
+from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.operations.segmenting import cut_segments
@@ -44,8 +44,11 @@ class PendingDocument:
 
     @property
     def needs_language(self) -> bool:
-        """Whether a language model has to work for it."""
-        return any(layer.needs_language for layer in self.missing_layers)
+        """Whether a language model works for it, where there is one."""
+        return any(
+            layer.uses_language(self.evidence) if isinstance(layer, WillingLayer) else layer.needs_language
+            for layer in self.missing_layers
+        )
 
     @property
     def evidence(self) -> SplitDocument:

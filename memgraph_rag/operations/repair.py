@@ -33,6 +33,11 @@ _WORDS = {
         "documents with annotations of segments that are not there",
         "all annotations of that layer removed; deepen with the layer builds them again",
     ),
+    "lost_sections": ("sections of a document that is not there", "removed"),
+    "loose_sections": (
+        "documents with sections of which parts are not there",
+        "their whole outline removed; deepen with the layer builds it again",
+    ),
     "lost_relations": ("relations of a segment or an entity that is not there", "removed"),
     "lone_entities": ("entities that nothing names", "removed"),
     "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),
@@ -47,7 +52,7 @@ _WORDS = {
     ),
     "indexes": ("indexes of the database that are missing or failed", "made again"),
 }
-_OF_DOCUMENTS = ("incomplete", "unchained", "loose_points", "loose_annotations")
+_OF_DOCUMENTS = ("incomplete", "unchained", "loose_points", "loose_annotations", "loose_sections")
 _UNMENDABLE = ("incomplete",)
 
 

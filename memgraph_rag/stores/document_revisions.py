@@ -28,7 +28,7 @@ def check_appended(graph: DocumentGraph, kept: int) -> None:
     Raises:
         StoreError: no segment is new, or the graph has rows that are no annotations of single segments.
     """
-    others = (graph.points, graph.mentions, graph.titles, graph.relations)
+    others = (graph.points, graph.mentions, graph.titles, graph.relations, graph.sections)
     is_whole = not any(others) and all(len(item.segment_ids) == 1 for item in graph.annotations)
     if not 0 < kept < len(graph.segments) or not is_whole:
         raise StoreError(

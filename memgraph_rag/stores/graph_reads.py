@@ -28,6 +28,7 @@ from memgraph_rag.types import (
     PointLayer,
     Question,
     Relation,
+    Section,
     Segment,
     Similar,
     Summarizes,
@@ -46,6 +47,7 @@ __all__ = [
     "nowhere",
     "numbers",
     "score",
+    "sections_of",
     "within",
 ]
 
@@ -260,6 +262,10 @@ class StoredGraph(ABC):
         """What layers of users' own say of a document, by layer and index."""
         return annotations_of(self._run, document_id)
 
+    def sections(self, document_id: str) -> list[Section]:
+        """The outline of a document, by index."""
+        return sections_of(self._run, document_id)
+
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
         """What a layer says of segments, of documents that were written after a version."""
         return layer_annotations(self._run, layer, since)
@@ -354,6 +360,11 @@ def annotations_of(run: Run, document_id: str) -> list[Annotation]:
     for row in run("read/list_annotated", document_id=document_id) if annotation_rows else ():
         segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
     return [rows.decode_annotation(row, segment_ids.get(row["id"], ())) for row in annotation_rows]
+
+
+def sections_of(run: Run, document_id: str) -> list[Section]:
+    """The outline of a document, by index."""
+    return [Section(**row) for row in run("read/list_sections", document_id=document_id)]
 
 
 def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:

@@ -17,7 +17,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import kept_questions, rows
 from memgraph_rag.stores.embedding_updates import Vectors, embed
 from memgraph_rag.stores.graph_reads import Run
-from memgraph_rag.stores.layer_rows import NAMES, POINTS, kinds_of
+from memgraph_rag.stores.layer_rows import NAMES, POINTS, SECTIONS, kinds_of
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Create, Row
 from memgraph_rag.stores.vector_norms import is_unit
@@ -40,6 +40,7 @@ class _Survey:
     next: Counter[tuple[str, str]]
     points: Sequence[Row]
     annotations: Sequence[Row]
+    sections: Sequence[Row]
     entities: Mapping[str, Row]
     writings: rows.Writings
     relations: Sequence[Row]
@@ -118,6 +119,7 @@ def _survey(run: Run) -> _Survey:
         next=Counter((row["source_id"], row["target_id"]) for row in run("read/survey_chains")),
         points=run("read/survey_points"),
         annotations=run("read/survey_annotations"),
+        sections=run("read/survey_sections"),
         entities={row["id"]: row for row in run("read/survey_entities")},
         writings=rows.decode_writings(run("read/survey_writings")),
         relations=run("read/survey_relations"),
@@ -164,6 +166,10 @@ def _flaws(survey: _Survey) -> Flaws:
         lost_annotations=_sorted(row["id"] for row in survey.annotations if row["document_id"] not in documents),
         loose_annotations=_sorted(
             {row["document_id"] for row in survey.annotations if row["targets"] != row["segments"]} & documents.keys()
+        ),
+        lost_sections=_sorted(row["id"] for row in survey.sections if row["document_id"] not in documents),
+        loose_sections=_sorted(
+            {row["document_id"] for row in survey.sections if row["targets"] != row["parts"]} & documents.keys()
         ),
         lost_relations=_sorted(lost_relations),
         lone_entities=_sorted(lone),
@@ -220,6 +226,8 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         run("write/delete_lost_points", node_ids=list(flaws.lost_points))
     if flaws.lost_annotations:
         run("write/delete_lost_annotations", node_ids=list(flaws.lost_annotations))
+    if flaws.lost_sections:
+        run("write/delete_lost_sections", node_ids=list(flaws.lost_sections))
     owners = [survey.segments[source_id]["document_id"] for source_id in flaws.parted_segments]
     create("write/own_segments", {"document_id": owners, "segment_id": list(flaws.parted_segments)})
     if flaws.unchained:
@@ -235,6 +243,8 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         rows_of_document = [row for row in survey.points if row["document_id"] == document_id]
         loose = {row["layer"] for row in rows_of_document if not row["targets"]}
         _remove_layers(run, create, survey.documents[document_id], sorted(loose))
+    for document_id in flaws.loose_sections:
+        _remove_layers(run, create, survey.documents[document_id], [SECTIONS.layer])
     for document_id in flaws.loose_annotations:
         rows_of_document = [row for row in survey.annotations if row["document_id"] == document_id]
         loose = {row["layer"] for row in rows_of_document if row["targets"] != row["segments"]}
@@ -259,6 +269,8 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
     if POINTS in kinds_of(names):
         kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED, layers=names)
         run("write/delete_layer_points", document_id=document["id"], layers=list(names))
+    if SECTIONS.layer in names:
+        run("write/delete_sections", document_id=document["id"])
     run("write/delete_layer_annotations", document_id=document["id"], layers=list(names))
     run(
         "write/update_document",

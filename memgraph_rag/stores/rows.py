@@ -92,8 +92,8 @@ TITLE_KIND = "title"
 """The kind of an entity that a title names."""
 
 OF_DOCUMENTS = (
-    *("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation"),
-    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES"),
+    *("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "Section"),
+    *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS"),
 )
 """The labels and relationship types of what documents contribute to the graph.
 

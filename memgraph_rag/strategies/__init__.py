@@ -15,6 +15,7 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.full_context import FullContext
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua
+from memgraph_rag.strategies.longrefiner import LongRefiner
 from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
@@ -44,6 +45,11 @@ _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
         "qrmem_without_reflection": {"reflects": False},
         "qrmem_without_navigation": {"rounds": 0},
     },
+    LongRefiner: {
+        "longrefiner_without_structure": {"with_structure": False},
+        "longrefiner_without_query_analysis": {"with_query_analysis": False},
+        "longrefiner_without_global_selection": {"with_global_selection": False},
+    },
 }
 """The papers' systems with one part taken away, as in their ablations: to measure what each is worth."""
 
@@ -64,6 +70,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "full_context": FullContext,
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,
+    "longrefiner": LongRefiner,
     **{
         ablation: partial(whole, name=ablation, **without)
         for whole, ablations in _ABLATIONS.items()

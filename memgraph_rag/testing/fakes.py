@@ -64,6 +64,8 @@ class FakeLanguageModel:
             share of the question's words (without "the", "who" …) that occur in what was read.
         answer: what every session answers, several one after the other, the last of them from then on; without it the
             read sentence that shares most words with the question, and nothing at all where none shares one.
+        judged: what ``judge`` returns, in each session from the beginning; then, or without them, the share of the
+            request's words that occur in what was read.
         said: what ``reply`` returns, in each session from the beginning; then, or without them, the read sentence that
             shares most words with the request.
         window: how many tokens it may hold at once.
@@ -86,6 +88,7 @@ class FakeLanguageModel:
         yes: Sequence[float] = (),
         answer: str | Sequence[str] | None = None,
         said: Sequence[str] = (),
+        judged: Sequence[float] = (),
         window: int = 8192,
         name: str = "fake-language-model",
         calibration: Calibration | None = None,
@@ -100,6 +103,7 @@ class FakeLanguageModel:
         self._yes = tuple(yes)
         self._answers = (answer,) if isinstance(answer, str) else tuple(answer or ())
         self._said = tuple(said)
+        self._judged = tuple(judged)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
@@ -174,6 +178,7 @@ class FakeLanguageModel:
             yes=self._yes,
             answers=self._answers,
             said=self._said,
+            judged=self._judged,
             calibration=self.calibration,
             attends=self.attends,
         )
@@ -204,6 +209,7 @@ class FakeSession:
         yes: Sequence[float] = (),
         answers: Sequence[str] = (),
         said: Sequence[str] = (),
+        judged: Sequence[float] = (),
         calibration: Calibration | None = None,
         attends: bool = True,
     ) -> None:
@@ -214,6 +220,7 @@ class FakeSession:
         self._yes = deque(yes)
         self._answers = deque(answers)
         self._said = deque(said)
+        self._judged = deque(judged)
         self._read: list[str] = []
         self._costs: list[int] = []
         self._given: list[float] = []
@@ -257,8 +264,12 @@ class FakeSession:
         if self._yes:
             self._given.append(self._yes.popleft())
             return self._given[-1]
-        seen = {token for text in self._read for token in _tokens(text)}
-        return len(self._question & seen) / len(self._question) if self._question else 0.0
+        return self._share_read(self._question)
+
+    def judge(self, request: str) -> float:
+        """What was scripted, else the share of the request's words that occur in what was read."""
+        self.usage += Usage(len(_TOKEN.findall(request)), 0, 1)
+        return self._judged.popleft() if self._judged else self._share_read(_content(request))
 
     def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
         """Read nodes one after another; (n,) attention of each, (n,) P(Yes) after each.
@@ -312,6 +323,10 @@ class FakeSession:
         pieces = [match.group() for match in _WRITTEN_TOKEN.finditer(text)][:max_tokens]
         self.usage += Usage(len(_TOKEN.findall(request)), len(pieces), 1)
         return "".join(pieces)
+
+    def _share_read(self, wanted: frozenset[str]) -> float:
+        seen = {token for text in self._read for token in _tokens(text)}
+        return len(wanted & seen) / len(wanted) if wanted else 0.0
 
     def _best_sentence(self, wanted: frozenset[str]) -> str:
         """The first of those that share most words with what is wanted; empty where none shares one."""

@@ -2,7 +2,8 @@
 
 It knows no file. Invariants: a page is read in time and memory that grow with its length, however it is nested; what
 a browser does not show is left out, and so is what leads elsewhere (menus, the header and footer of the site), unless
-there is nothing else; block elements are paragraphs of their own, so that no sentence runs over their edge.
+there is nothing else; block elements are paragraphs of their own, so that no sentence runs over their edge; a heading
+is one line with the marks of Markdown.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from markdown_it import MarkdownIt
-
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.lexical.markdown import FRONT_MATTER, headings
 from memgraph_rag.text.html_tokenizer import Tag, attributes, tokens
 from memgraph_rag.types import as_line
 
 __all__ = ["declared_encoding", "markdown_title", "read_html"]
 
 _HIDDEN = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg", "math", "datalist", "noembed"}
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _VOID = {
     *("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track"),
     "wbr",
@@ -51,7 +52,6 @@ _ENCODING = re.compile(
 )
 
 _TITLE_REACH = 20_000  # characters of Markdown that are searched for a heading
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.S)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M)
 
 
@@ -98,6 +98,7 @@ class _Reader:
         self._regions: list[_Region] = []
         self._navigation: list[tuple[int, int]] = []  # ranges of parts
         self._headings = 0
+        self._heading_starts: dict[int, int] = {}  # parts before each open heading, by its depth
         self._title: str | None = None
 
     def start(self, tag: Tag) -> None:
@@ -113,6 +114,8 @@ class _Reader:
         elif not self._regions and self._is_navigation(tag.name, of_tag.get("role", "")):
             region = _Region(len(self._open), len(self._parts), self._headings, is_header=tag.name == "header")
             self._regions.append(region)
+        if tag.name in _HEADINGS and self._hidden_from is None:
+            self._heading_starts[len(self._open)] = len(self._parts)
         self._open.append(tag.name)
         self._of_name[tag.name] += 1
 
@@ -121,6 +124,8 @@ class _Reader:
         while self._of_name[name]:
             last = self._open.pop()
             self._of_name[last] -= 1
+            if (start := self._heading_starts.pop(len(self._open), None)) is not None:
+                self._mark_heading(last, start)
             self._append(_AFTER.get(last, ""))
             if self._hidden_from == len(self._open):
                 self._hidden_from = None
@@ -151,6 +156,13 @@ class _Reader:
         if part:
             self._parts.append(part)
 
+    def _mark_heading(self, name: str, start: int) -> None:
+        """The heading of these last parts as one line; as many parts as before, since regions count them."""
+        words = _flowing("".join(self._parts[start:])).strip(_BLANK)
+        if words:
+            marked = f"{'#' * int(name[1:])} {words}"
+            self._parts[start:] = [marked, *[""] * (len(self._parts) - start - 1)]
+
     def _close_region(self, region: _Region) -> None:
         """A header that holds the page's heading is content."""
         if not (region.is_header and self._headings > region.headings):
@@ -175,24 +187,16 @@ def declared_encoding(data: bytes) -> str | None:
 def markdown_title(text: str) -> str:
     """The title in the front matter, else the first heading near the beginning; empty without."""
     start = text[:_TITLE_REACH]
-    front = _FRONT_MATTER.match(start)
-    if front is not None:
-        start = start[front.end() :]
-        named = _FRONT_TITLE.search(front[1])
-        if named is not None:
-            return as_line(named[1].strip().strip("\"'"))
-    tokens = MarkdownIt().parse(start)
-    heading = next((index for index, token in enumerate(tokens) if token.type == "heading_open"), None)
-    if heading is None:
-        return ""
-    return as_line(
-        "".join(part.content or " " * (part.type == "softbreak") for part in tokens[heading + 1].children or ())
-    )
+    front = FRONT_MATTER.match(start)
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    if named is not None:
+        return as_line(named[1].strip().strip("\"'"))
+    return next((heading.title for heading in headings(start)), "")
 
 
 def _flowing(text: str) -> str:
     """The text with every run of white space as one mark, which ``_tidied`` turns into a blank or nothing."""
-    return re.sub(r"\s+", _BLANK, text)
+    return re.sub(rf"[\s{_BLANK}{_CELL}]+", _BLANK, text)
 
 
 def _tidied(text: str) -> str:

@@ -2,7 +2,7 @@
 
 It knows pypdf, and maps whatever a damaged file makes it raise. Invariants: pages follow one another, each on a
 new line; a sentence may run on from one page to the next; a file gets work in proportion to its length, whatever
-draws it (pages, forms, fonts).
+draws it (pages, forms, fonts); the line of a bookmark is a heading.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pypdf.generic import IndirectObject, PdfObject, StreamObject
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
+from memgraph_rag.text.pdf_bookmarks import marked, read_bookmarks
 from memgraph_rag.types import as_line
 
 __all__ = ["read"]
@@ -92,13 +93,21 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
 
 def _texts(reader: _MeasuredReader) -> Iterator[str]:
     """The text of each page, as long as it can be a document: some KB may unpack to any length, page by page."""
-    characters = 0
-    for page in reader.pages:
-        text = page.extract_text()
+    characters, bookmarks = 0, _bookmarks(reader)
+    for number, page in enumerate(reader.pages):
+        text = marked(page.extract_text(), bookmarks.get(number, {}))
         characters += len(text)
         if characters > MAX_BYTES:
             reader.give_up()
         yield text
+
+
+def _bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
+    """The levels of a page's titles, by its number; none where the bookmarks are damaged: the text is there still."""
+    try:
+        return read_bookmarks(reader)
+    except _DAMAGE:
+        return {}
 
 
 class _BudgetSpent(BaseException):

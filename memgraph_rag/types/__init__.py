@@ -50,11 +50,13 @@ from memgraph_rag.types.ids import (
     point_id,
     question_id,
     relation_id,
+    section_id,
     text_hash,
     text_id,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
+from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -79,10 +81,12 @@ __all__ = [
     "Fingerprint",
     "Flaws",
     "Generation",
+    "Heading",
     "Hit",
     "IndexedSegment",
     "InformationPoint",
     "LayerRows",
+    "Leaf",
     "Matrix",
     "Mention",
     "Message",
@@ -96,6 +100,7 @@ __all__ = [
     "Receipt",
     "Relation",
     "RelevanceCurve",
+    "Section",
     "Segment",
     "Similar",
     "Step",
@@ -114,10 +119,13 @@ __all__ = [
     "as_line",
     "ends_of",
     "entity_id",
+    "leaves_of",
     "make_id",
+    "make_sections",
     "point_id",
     "question_id",
     "relation_id",
+    "section_id",
     "text_hash",
     "text_id",
 ]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.types.arrays import Matrix
 from memgraph_rag.types.graph import Annotation, InformationPoint, Mention, Relation, Summarizes, Title
+from memgraph_rag.types.sections import Section
 
 __all__ = ["Generation", "LayerRows", "Prompt", "Usage"]
 
@@ -78,6 +79,7 @@ class LayerRows:
     titles: tuple[Title, ...] = ()
     relations: tuple[Relation, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    sections: tuple[Section, ...] = ()
     notes: Mapping[str, int] = field(default_factory=dict[str, int])
     usage: Usage = field(default_factory=Usage)
 
@@ -90,6 +92,7 @@ class LayerRows:
             (*self.titles, *other.titles),
             (*self.relations, *other.relations),
             (*self.annotations, *other.annotations),
+            (*self.sections, *other.sections),
             Counter(self.notes) + Counter(other.notes),
             self.usage + other.usage,
         )

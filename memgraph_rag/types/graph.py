@@ -10,6 +10,7 @@ import numpy as np
 
 from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import DocumentRecord, MetadataValue
+from memgraph_rag.types.sections import Section
 
 __all__ = [
     "OPEN_KIND",
@@ -240,6 +241,7 @@ class DocumentGraph:
     relation_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     end_embeddings: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     annotations: tuple[Annotation, ...] = ()
+    sections: tuple[Section, ...] = ()
 
     @property
     def ends(self) -> tuple[str, ...]:

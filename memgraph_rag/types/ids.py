@@ -15,6 +15,7 @@ __all__ = [
     "point_id",
     "question_id",
     "relation_id",
+    "section_id",
     "text_hash",
     "text_id",
 ]
@@ -50,6 +51,11 @@ def point_id(namespace: str, document_id: str, level: int, index: int, *, layer:
 def annotation_id(namespace: str, document_id: str, layer: str, index: int) -> str:
     """The id of a layer's annotation at that place of a document."""
     return make_id(namespace, "annotation", document_id, layer, index)
+
+
+def section_id(namespace: str, document_id: str, index: int) -> str:
+    """The id of the section at that place of a document's outline."""
+    return make_id(namespace, "section", document_id, index)
 
 
 def question_id(namespace: str, text: str) -> str:

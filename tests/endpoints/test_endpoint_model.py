@@ -162,6 +162,7 @@ def test_reading_costs_no_request_and_asking_sends_the_same_beginning(model: End
         assert len(proxy.bodies) == 1
         assert 0 < session.probability_of_yes() < 1
         assert session.probability_of_yes() == session.probability_of_yes()
+        assert 0 < session.judge("Is it about a fox? Reply Yes or No.") < 1
         assert len(proxy.bodies) == 2
         (attention,), (p_yes,) = session.read_ahead(["Ann found a red fox in the barn."])
         assert attention == 0.0

@@ -83,6 +83,19 @@ def test_p_yes_equals_a_plain_forward(small, eager, words):
             assert session.probability_of_yes() == pytest.approx(expected, rel=1e-4)
 
 
+def test_another_question_is_judged_as_a_plain_forward_would(small, eager, words):
+    with small.open_session(QUESTION) as session:
+        session.append(NODES)
+        before = session.tokens_left, session.probability_of_yes()
+        judged = session.judge("Is it about a garden? Reply Yes or No.")
+        assert (session.tokens_left, session.probability_of_yes()) == before
+    tokens = small.tokens
+    asked = Plain(small, QUESTION, NODES)
+    request = tokens.encode("Is it about a garden? Reply Yes or No.").ids
+    asked.ids += [*tokens.turns.reply, *tokens.encode("No").ids, *tokens.turns.next_user, *request]
+    assert judged == pytest.approx(asked.p_yes(eager, tokens, words), rel=1e-4)
+
+
 def test_p_yes_twice_is_the_same(small):
     with small.open_session(QUESTION) as session:
         session.append(NODES)

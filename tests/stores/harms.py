@@ -177,6 +177,12 @@ HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[st
         {"id": f"{world.store.namespace}-a", "namespace": world.store.namespace},
         {"lost_annotations": (f"{world.store.namespace}-a",)},
     ),
+    "a section of no document": lambda world: (
+        "CREATE (:Section {id: $id, namespace: $namespace, document_id: 'gone', `index`: 0, level: 1, title: 't', "
+        "start: 0, `end`: 1, parent_id: '', is_abstract: false, parts: 0})",
+        {"id": f"{world.store.namespace}-o", "namespace": world.store.namespace},
+        {"lost_sections": (f"{world.store.namespace}-o",)},
+    ),
     "a point of no document": lambda world: (
         "CREATE (:InformationPoint {id: $id, namespace: $namespace, document_id: 'gone', level: 1, `index`: 0, "
         "text: 'x', embedding: $vector})",

@@ -16,8 +16,19 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import DocumentGraph
 
-LABELS = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "Question")
-TYPES = ("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "READ")
+LABELS = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "Section", "Question")
+TYPES = (
+    "HAS_SEGMENT",
+    "NEXT",
+    "SUMMARIZES",
+    "MENTIONS",
+    "TITLED",
+    "RELATES_TO",
+    "SIMILAR_TO",
+    "ANNOTATES",
+    "CONTAINS",
+    "READ",
+)
 WHEN = {"version", "added_at", "asked_at", "seconds"}
 
 Lines = list[str]

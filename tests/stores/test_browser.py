@@ -40,7 +40,7 @@ def filled(neo4j_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
         neo4j_user=neo4j_server.user,
         neo4j_password=neo4j_server.password,
         cache_dir=tmp_path_factory.mktemp("cache"),
-        **options(layers=("entities", "points", ClustersLayer(few_nodes=1), "relations")),
+        **options(layers=("entities", "outline", "points", ClustersLayer(few_nodes=1), "relations")),
     ) as memory:
         memory.add(MET, key="met", title="Ann and Tom")
         memory.add(FOX, key="fox")
@@ -83,7 +83,7 @@ def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: An
 
 
 def test_the_guide_tells_of_each() -> None:
-    assert len(QUERIES) >= 11
+    assert len(QUERIES) == 12
     for query in QUERIES:
         assert f"browser/{query.name}" in GUIDE
         assert "LIMIT" in query.read_text("utf-8")
@@ -100,5 +100,5 @@ def test_pictures_and_files_that_the_guide_names_are_there() -> None:
 def test_the_style_knows_every_label_in_the_colours_of_the_page() -> None:
     colours = dict(re.findall(r"node\.(\w+) \{[^}]*?\bcolor: (#\w+);", STYLE))
     labels = {"document": "Document", "segment": "Segment", "point": "InformationPoint"}
-    labels |= {"entity": "Entity", "annotation": "Annotation", "question": "Question"}
+    labels |= {"entity": "Entity", "annotation": "Annotation", "section": "Section", "question": "Question"}
     assert {labels[name]: colour.upper() for name, colour in COLOURS.items()} == colours

@@ -314,6 +314,7 @@ def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
         next=Counter(),
         points=[],
         annotations=[],
+        sections=[],
         entities=entities,
         writings={entity: Counter({(entity, "NAME"): 1}) for entity in "ab"},
         relations=relations,

@@ -21,7 +21,7 @@ SHARED = (
     "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
     "integrity.py",
     "kept_questions.py", "relation_writes.py", "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py",
-    "layer_rows/points.py", "layer_rows/relations.py",
+    "layer_rows/points.py", "layer_rows/relations.py", "layer_rows/sections.py",
 )  # fmt: skip
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
@@ -72,6 +72,7 @@ ROW: dict[str, Any] = {
     "reason": "", "stop": "", "dropped": ["n"], "documents": ["d"], "changes": "[]", "warnings": "[]", "lost": 1,
     "short": "s",
     "layer": "own", "properties": "{}",
+    "parent_id": "", "is_abstract": False, "parts": 1,
 }  # fmt: skip
 
 

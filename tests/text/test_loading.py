@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pypdf import PdfWriter
 from written_files import pdf_bytes, written
 
 from memgraph_rag.text.chat import unread_times
@@ -118,7 +122,7 @@ def test_html_is_read_as_a_reader_sees_it(tmp_path: Path):
     document = load(written(tmp_path, "page.html", HTML))
     assert document.title == "A walk & a talk"
     assert document.text == (
-        "Walks\n\nWe walked far.\nThen we rested.\n\nLater…\n\ntea\nbuns\n\na\tb\nc\td\n\nx = 1\n    y"
+        "# Walks\n\nWe walked far.\nThen we rested.\n\nLater…\n\ntea\nbuns\n\na\tb\nc\td\n\nx = 1\n    y"
     )
 
 
@@ -132,8 +136,9 @@ SITE = """<html><head><title>Bread | Ann's site</title></head><body>
 @pytest.mark.parametrize(
     ("page", "text"),
     [
-        (SITE, "Bread\n\nby Ann\n\nFlour and water.\n\nSalt helps."),
-        ("<header><h1>Bread</h1></header><nav>Home</nav><p>Flour.</p>", "Bread\n\nFlour."),
+        (SITE, "# Bread\n\nby Ann\n\nFlour and water.\n\nSalt helps."),
+        ("<header><h1>Bread</h1></header><nav>Home</nav><p>Flour.</p>", "# Bread\n\nFlour."),
+        ("<h2><div>Two <br>lines</div></h2><h3> </h3><p>Yes</p>", "## Two lines\n\nYes"),
         ("<div><nav>Home</div><p>Flour.</p>", "Flour."),  # whose end tag is missing
         ("<nav><a>Home</a></nav><footer>Imprint</footer>", "Home\n\nImprint"),  # nothing else is there
         ("<p hidden>No</p><p style='color: red; display : none'>No</p><p hidden=until-found>Yes</p>", "Yes"),
@@ -180,6 +185,34 @@ def test_a_pdf_is_read_page_by_page(tmp_path: Path):
     assert document.title == "On rain"
     unnamed = load(written(tmp_path, "download", pdf_bytes("Rain fell.")))
     assert (unnamed.text, unnamed.title) == ("Rain fell.", "download")
+
+
+def bookmarked(pages: Sequence[str], bookmarks: Sequence[tuple[str, int, int]]) -> bytes:
+    """A PDF of these pages with bookmarks as (title, page, place of the one that it is below; -1 at the top)."""
+    writer, file = PdfWriter(clone_from=BytesIO(pdf_bytes(*pages))), BytesIO()
+    items: list[Any] = []
+    for title, page, above in bookmarks:
+        items.append(
+            writer.add_outline_item(title=title, page_number=page, parent=items[above] if above >= 0 else None)
+        )
+    writer.write(file)
+    return file.getvalue()
+
+
+def test_bookmarks_of_a_pdf_are_headings(tmp_path: Path):
+    bookmarks = [("RAIN", 0, -1), ("Where it  fell", 1, 0), ("Not there", 1, 0), ("1. Rain", 2, -1)]
+    pages = ("1. Rain", "Where it fell", "Rain", "Rain")
+    document = load(written(tmp_path, "paper.pdf", bookmarked(pages, bookmarks)))
+
+    assert document.text == "# 1. Rain\n## Where it fell\nRain\nRain"
+
+
+def test_damaged_bookmarks_cost_no_text(tmp_path: Path):
+    data = bookmarked(["Rain", "Snow"], [("Rain", 0, -1), ("Snow", 1, 0)])
+    for at in range(0, len(data) - 9, 7):
+        damaged = data[:at] + b"/" + data[at + 1 :]
+        if b"/First" in data[at - 20 : at + 20] or b"/Dest" in data[at - 20 : at + 20]:
+            assert "Rain" in load(written(tmp_path, f"{at}.pdf", damaged)).text
 
 
 # ── chat ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind
 from memgraph_rag.stores.layer_rows.names import ArchivedNames, NameRows
 from memgraph_rag.stores.layer_rows.points import ArchivedPoints, PointRows
 from memgraph_rag.stores.layer_rows.relations import ArchivedRelations, RelationRows
+from memgraph_rag.stores.layer_rows.sections import ArchivedSections, SectionRows
 from memgraph_rag.types import DocumentGraph, LayerRows
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "NAMES",
     "POINTS",
     "RELATIONS",
+    "SECTIONS",
     "ArchivedRows",
     "DocumentWrite",
     "RowKind",
@@ -31,10 +33,12 @@ __all__ = [
 
 POINTS, NAMES, RELATIONS, ANNOTATIONS = PointRows(), NameRows(), RelationRows(), AnnotationRows()
 
-KINDS: tuple[RowKind, ...] = (POINTS, NAMES, RELATIONS, ANNOTATIONS)
+SECTIONS = SectionRows()
+
+KINDS: tuple[RowKind, ...] = (POINTS, NAMES, RELATIONS, SECTIONS, ANNOTATIONS)
 
 
-class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedAnnotations):
+class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedSections, ArchivedAnnotations):
     """The rows of all kinds as fields of an archived document."""
 
 

@@ -25,7 +25,7 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in ("writes", "searches", "entities", "relations", "annotations", "clusters", "questions", "echoes",
-                       "revisions", "fingerprints", "groups")
+                       "revisions", "fingerprints", "groups", "outlines")
     )
 )  # fmt: skip
 
@@ -37,6 +37,7 @@ from memgraph_rag.testing.store_suite.echoes import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.entities import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.fingerprints import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.groups import *  # noqa: E402, F403
+from memgraph_rag.testing.store_suite.outlines import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.questions import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.relations import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.revisions import *  # noqa: E402, F403

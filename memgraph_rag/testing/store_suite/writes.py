@@ -26,6 +26,8 @@ NOTHING = dict.fromkeys(
         "ClusterSummary",
         "Annotation",
         "ANNOTATES",
+        "Section",
+        "CONTAINS",
         "Entity",
         "RELATES_TO",
         "SIMILAR_TO",

@@ -1,0 +1,8 @@
+// Remove sections that no document has, with their edges.
+// params: namespace, node_ids
+// returns: -
+// needs: Section.id
+UNWIND $node_ids AS node_id
+MATCH (a:Section {id: node_id})
+WHERE a.namespace = $namespace
+DETACH DELETE a

@@ -1,0 +1,135 @@
+"""Rows of the layer ``outline``: sections with their CONTAINS edges.
+
+Invariant: the sections of a document are the whole outline that follows from where they begin; the edges from them to
+segments are its leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+from typing_extensions import NotRequired, TypedDict, override
+
+from memgraph_rag.stores import rows
+from memgraph_rag.stores.graph_reads import Run, sections_of
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
+from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
+from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, leaves_of, make_sections
+
+__all__ = ["ArchivedSections", "SectionRows"]
+
+
+class ArchivedSections(TypedDict):
+    """Sections as (start, end, level, title, is abstract); left out where there are none."""
+
+    sections: NotRequired[list[tuple[Number, Number, Annotated[Number, Field(ge=1)], str, bool]]]
+
+
+class SectionRows(RowKind):
+    """See ``RowKind``."""
+
+    layer: ClassVar[str] = "outline"
+    fields: ClassVar[tuple[str, ...]] = ("sections",)
+
+    @override
+    def check(self, graph: DocumentGraph, *, namespace: str) -> None:
+        sections, document_id = graph.sections, graph.document.id
+        if not sections:
+            return
+        length = max((segment.end for segment in graph.segments if not segment.echo), default=0)
+        expected = make_sections(namespace, document_id, map(_heading, sections), length=length)
+        require(
+            graph,
+            {
+                "an outline from the beginning on": sections[0].start == 0,
+                "sections in the order of the document": all(a.start <= b.start for a, b in pairwise(sections)),
+                "sections that begin in the evidence": all(section.start < length for section in sections),
+                "sections whose ids, ends and parents follow from where they begin": sections == expected,
+            },
+        )
+
+    @override
+    def texts(self, graph: DocumentGraph) -> Iterable[str]:
+        return [text for section in graph.sections for text in (section.id, section.title)]
+
+    @override
+    def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
+        return [leaf.segment_id for leaf in _leaves(graph)]
+
+    @override
+    def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
+        children = sum(bool(section.parent_id) for section in graph.sections)
+        return {"Section": len(graph.sections), "CONTAINS": children + len(_leaves(graph))}
+
+    @override
+    def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
+        leaves = [leaf for graph in graphs for leaf in _leaves(graph)]
+        sections = [section for graph in graphs for section in graph.sections]
+        write.create("write/create_sections", _columns(sections, leaves))
+        children = [section for section in sections if section.parent_id]
+        of_sections = [(item.parent_id, item.id, item.start, item.end) for item in children]
+        of_segments = [(leaf.section_id, leaf.segment_id, leaf.start, leaf.end) for leaf in leaves]
+        write.create("write/link_sections_to_sections", _edge_columns(of_sections))
+        write.create("write/link_sections_to_segments", _edge_columns(of_segments))
+
+    @override
+    def remove(self, write: DocumentWrite, document_id: str) -> None:
+        write.run("write/delete_sections", document_id=document_id)
+
+    @override
+    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
+        self.remove(write, graph.document.id)
+
+    @override
+    def read(self, run: Run, document_id: str) -> dict[str, Any]:
+        return {"sections": tuple(sections_of(run, document_id))}
+
+    @override
+    def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
+        if not graph.sections:  # so that versions that know no sections can read the archive
+            return {}
+        encoded = [[item.start, item.end, item.level, item.title, item.is_abstract] for item in graph.sections]
+        return {"sections": encoded}
+
+    @override
+    def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
+        encoded = archived.get("sections", ())
+        headings = [Heading(start, level, title, is_abstract) for start, _, level, title, is_abstract in encoded]
+        length = max((end for _, end, *_ in encoded), default=0)
+        return {"sections": make_sections(ids.namespace, ids.document, headings, length=length)}
+
+
+def _heading(section: Section) -> Heading:
+    return Heading(section.start, section.level, section.title, section.is_abstract)
+
+
+def _leaves(graph: DocumentGraph) -> list[Leaf]:
+    return leaves_of(graph.sections, graph.segments)
+
+
+def _columns(sections: Sequence[Section], leaves: Sequence[Leaf]) -> rows.Columns:
+    """``parts`` is how many edges leave a section, by which its loss of one is noticed."""
+    parts = dict.fromkeys((section.id for section in sections), 0)
+    for parent_id in (*(leaf.section_id for leaf in leaves), *(item.parent_id for item in sections if item.parent_id)):
+        parts[parent_id] += 1
+    return {
+        "id": [item.id for item in sections],
+        "name": [rows.caption(item.name) for item in sections],
+        "document_id": [item.document_id for item in sections],
+        "index": [item.index for item in sections],
+        "level": [item.level for item in sections],
+        "title": [item.title for item in sections],
+        "start": [item.start for item in sections],
+        "end": [item.end for item in sections],
+        "parent_id": [item.parent_id for item in sections],
+        "is_abstract": [item.is_abstract for item in sections],
+        "parts": list(parts.values()),
+    }
+
+
+def _edge_columns(edges: Sequence[tuple[str, str, int, int]]) -> rows.Columns:
+    names = ("source_id", "target_id", "start", "end")
+    return {name: [edge[place] for edge in edges] for place, name in enumerate(names)}

@@ -1,0 +1,129 @@
+"""Sections: the outline of a document, as a tree over its segments.
+
+Invariant: all of an outline follows from where its sections begin, and at which level: sections of one level do not
+overlap, and each character of evidence lies in exactly one leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memgraph_rag.types.ids import section_id
+
+if TYPE_CHECKING:
+    from memgraph_rag.types.graph import Segment
+
+__all__ = ["Heading", "Leaf", "Section", "leaves_of", "make_sections"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Where a section begins: character ``start`` of the document, the title's own line included.
+
+    ``level`` counts from the top, as in Markdown; levels may be left out. ``title`` is empty where there is none.
+    """
+
+    start: int
+    level: int
+    title: str
+    is_abstract: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document: characters ``[start, end)`` under a title, perhaps with sections of its own at its end.
+
+    The sections of level 1 tile the document; those below a section tile the rest of it behind its own text.
+    ``index`` is the place in the order of the document, a section before those below it.
+    """
+
+    id: str
+    document_id: str
+    index: int
+    level: int
+    title: str
+    start: int
+    end: int
+    parent_id: str = ""
+    is_abstract: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called: its title, or what it is without one."""
+        return self.title or ("abstract" if self.is_abstract else "untitled")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a segment has of a section's own text: characters ``[start, end)`` of the document."""
+
+    section_id: str
+    segment_id: str
+    start: int
+    end: int
+
+
+def make_sections(namespace: str, document_id: str, headings: Iterable[Heading], *, length: int) -> tuple[Section, ...]:
+    """The outline that these headings make of a document of that many characters.
+
+    Args:
+        headings: by ``start``, the first at 0. A heading is below the last one before it of a smaller level.
+
+    >>> outline = make_sections("n", "d", [Heading(0, 2, "A"), Heading(5, 4, "B"), Heading(9, 2, "C")], length=12)
+    >>> [(section.title, section.level, section.start, section.end) for section in outline]
+    [('A', 1, 0, 9), ('B', 2, 5, 9), ('C', 1, 9, 12)]
+    """
+    sections: list[Section] = []
+    levels: list[int] = []
+    open_places: list[int] = []
+    for index, heading in enumerate(headings):
+        while open_places and levels[open_places[-1]] >= heading.level:
+            closed = open_places.pop()
+            sections[closed] = replace(sections[closed], end=heading.start)
+        sections.append(
+            Section(
+                id=section_id(namespace, document_id, index),
+                document_id=document_id,
+                index=index,
+                level=len(open_places) + 1,
+                title=heading.title,
+                start=heading.start,
+                end=length,
+                parent_id=sections[open_places[-1]].id if open_places else "",
+                is_abstract=heading.is_abstract,
+            )
+        )
+        levels.append(heading.level)
+        open_places.append(index)
+    return tuple(sections)
+
+
+def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[Leaf]:
+    """The leaves of an outline, in order; together they are the segments that are evidence.
+
+    Args:
+        sections: all of a document, by index.
+        segments: all of it, by index; echoes are left out.
+    """
+    own = iter(_own_ranges(sections))
+    current = next(own, None)
+    leaves: list[Leaf] = []
+    for segment in segments:
+        at = segment.start
+        while current is not None and not segment.echo and at < segment.end:
+            section, end = current
+            if end > at:
+                leaves.append(Leaf(section.id, segment.id, at, min(end, segment.end)))
+                at = leaves[-1].end
+            if end <= segment.end:
+                current = next(own, None)
+    return leaves
+
+
+def _own_ranges(sections: Sequence[Section]) -> Iterator[tuple[Section, int]]:
+    """Each section, and where its own text ends: where the next one of any level begins."""
+    for place, section in enumerate(sections):
+        following = sections[place + 1 : place + 2]
+        yield section, following[0].start if following else section.end
