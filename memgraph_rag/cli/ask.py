@@ -29,7 +29,8 @@ def ask(
         str | None,
         typer.Option(
             help="How to read: walk (by default), pecan, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, "
-            "top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker."
+            "top_k_keywords, top_k_vector, full_context, longllmlingua, memwalker, sprag, sprag_precision, "
+            "sprag_find_all."
         ),
     ] = None,
     style: Annotated[

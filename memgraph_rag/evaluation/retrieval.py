@@ -60,9 +60,7 @@ def _timed(memory: Memory, question: Question, mode: str, k: int) -> tuple[list[
     started = time.perf_counter()
     results = memory.search(question.text, k=k, mode=mode, documents=question.documents)  # pyright: ignore[reportArgumentType]
     seconds = time.perf_counter() - started
-    return [
-        ((item.document_key, item.segment.start, item.segment.end), item.segment.tokens) for item in results
-    ], seconds
+    return [((item.document_key, item.start, item.end), item.tokens) for item in results], seconds
 
 
 def _suffices(folder: Folder, pieces: Sequence[Piece], most: int) -> bool:

@@ -45,10 +45,12 @@ from memgraph_rag.types.graph import (
 from memgraph_rag.types.ids import annotation_id, entity_id, make_id, question_id, relation_id, text_hash, text_id
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt
+from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
     "OPEN_KIND",
+    "RUN_PRESETS",
     "Action",
     "Annotation",
     "Answer",
@@ -85,6 +87,8 @@ __all__ = [
     "Receipt",
     "Relation",
     "RelevanceCurve",
+    "RunParameters",
+    "RunPreset",
     "Segment",
     "Similar",
     "Step",
