@@ -2,13 +2,14 @@
 
     python benchmarks/segment_runs.py DIR… [--store FILE] [--limit N] [--layers entities …]
 
-Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` whose evidence is spans. Its documents are added without a language
-model, then each question is searched in mode "graph", the default, and in mode "segments" with each preset. Measured is
-the share of the evidence's characters that is covered by the first 300, 600, 1,000 and 2,000 tokens. Where runs end
-before that, the other segments follow in the order of the graph search, so that all read as much. "Whole" compares what
-a preset returns with as many tokens of the graph search, over the questions to which it returns something.
+Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` whose evidence is spans. Its documents are added without a
+language model, then each question is searched in mode "graph", the default, and in mode "segments" with each preset.
+Measured is the share of the evidence's characters that is covered by the first 300, 600, 1,000 and 2,000 tokens. Where
+runs end before that, the other segments follow in the order of the graph search, so that all read as much. "Whole"
+compares what a preset returns with as many tokens of the graph search, over the questions to which it returns some.
 
-Printed: tables in Markdown; each difference to the graph search is paired by question, with a bootstrap interval of 95 %.
+Printed: a table in Markdown; each difference to the graph search is paired by question, with a bootstrap interval of
+95 %.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
 from memgraph_rag.types.generation import Generation, LayerRows, Prompt, Usage
 from memgraph_rag.types.graph import (
+    CONTEXT,
     OPEN_KIND,
     Annotation,
     DocumentGraph,
@@ -49,6 +50,7 @@ from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
+    "CONTEXT",
     "OPEN_KIND",
     "RUN_PRESETS",
     "Action",
