@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memgraph_rag import Failure, Memory, Receipt
     from memgraph_rag.text.folders import Folder  # for the type checker only
 
-__all__ = ["add", "deepen", "forget"]
+__all__ = ["add", "deepen", "forget", "remove_layer"]
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +79,20 @@ def deepen(
     with Bars() as bars, place.stored(progress=bars) as memory:
         outcomes = memory.deepen(documents or None, layers=layers_given(layers).get("layers"), max_tokens=max_tokens)
         results = _told(bars.between(outcomes, "building"))
+        failed = _show_json(results) if as_json else _show_lines(results)
+    if failed:
+        raise typer.Exit(1)
+
+
+def remove_layer(
+    place: Place,
+    layer: Annotated[str, typer.Argument(help="context, facts, or a layer of your own.")],
+    documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Take a layer away; without context, segments are embedded as they were before it. 'deepen' builds it again."""
+    with place.stored() as memory:
+        results = _told(memory.remove_layer(layer, documents or None))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)
