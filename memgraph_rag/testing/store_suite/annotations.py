@@ -58,7 +58,7 @@ def test_annotations_come_back_as_they_were(store: GraphStore) -> None:
 
 
 def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
-    bare = make_graph(store.namespace)
+    bare = make_graph(store.namespace, named=False)
     store.write(bare)
     version = store.version()
     count = len(bare.segments)
@@ -77,7 +77,7 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
 
 
 def test_a_layer_is_taken_away_and_embeddings_restored(store: GraphStore) -> None:
-    bare = make_graph(store.namespace)
+    bare = make_graph(store.namespace, named=False)
     embeddings = random_units(len(bare.segments), seed=7)
     store.write(replace(placed(store, annotated(bare)), segment_embeddings=embeddings))
 
