@@ -1,6 +1,6 @@
 """Do runs of neighbouring segments cover more of the evidence than the same tokens of single ones?
 
-    python benchmarks/segment_runs.py DIR… [--store FILE] [--limit N] [--layers entities …]
+    python benchmarks/segment_runs.py DIR… [--store FILE] [--limit N] [--layers LAYER …]
 
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` whose evidence is spans. Its documents are added without a
 language model, then each question is searched in mode "graph", the default, and in mode "segments" with each preset.
@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from machine import header
@@ -54,23 +55,22 @@ class Outcome:
     whole: tuple[float, float]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; 0 where it came to its end, 1 where it failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
+    """Run the benchmark; 0 where it came to its end, 1 where it failed. ``given``: of ``Memory``, for tests."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--store", help="a file that is kept; by default a temporary one")
     parser.add_argument("--limit", type=int, help="most questions of each folder, at even distances")
     parser.add_argument("--layers", nargs="+", default=["entities"], help="what is built beyond segments")
-    parser.add_argument("--model", help="whose tokens are counted")
     options = parser.parse_args(arguments)
     try:
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
-            store = options.store or Path(temporary) / "runs.lbug"
+            store = options.store or Path(str(temporary)) / "runs.lbug"
             for number, path in enumerate(options.directories):
                 folder = read_folder(path).with_evidence().limited(options.limit)
                 if folder.kind != "span":
                     raise DocumentError(f"Expected spans as evidence in {folder.name}, got {folder.kind}s.")
-                with Memory(store, namespace=folder.name, layers=options.layers, model=options.model) as memory:
+                with Memory(store, namespace=folder.name, layers=options.layers, **given) as memory:
                     if not number:
                         print(f"{header(memory)}\n")
                         _print_row(["set (questions)", "search", *map(str, BUDGETS), "tokens", "none", "whole"])
