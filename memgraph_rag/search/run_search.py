@@ -18,7 +18,7 @@ from memgraph_rag.search.index import NamespaceIndex, View
 from memgraph_rag.search.runs import Run, best_runs, segment_values
 from memgraph_rag.types import Evidence, RunParameters, Segment
 
-__all__ = ["Passage", "join_runs", "passage_of"]
+__all__ = ["MetaDocument", "join_runs", "meta_document_of"]
 
 _SPREAD = 0.4
 """Both parameters of the Beta distribution through which dsRAG spreads the score of its reranker over 0 to 1."""
@@ -28,7 +28,7 @@ _UNKNOWN_RELEVANCE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class MetaDocument:
     """The segments of the documents looked at, document behind document, each cut behind its last ranked segment.
 
     Attributes:
@@ -40,39 +40,39 @@ class Passage:
     stretches: NDArray[np.int64]
 
 
-def passage_of(ranked: Sequence[Evidence], index: NamespaceIndex, view: View, *, documents: int) -> Passage:
-    """The passage of the documents of the first results. The caller holds the index's lock.
+def meta_document_of(ranked: Sequence[Evidence], index: NamespaceIndex, view: View, *, documents: int) -> MetaDocument:
+    """The documents of the first results. The caller holds the index's lock.
 
     Args:
         documents: how many of the first results name a document.
     """
     ids: list[str] = []
-    stretches: list[NDArray[np.int64]] = []
+    stretches: list[int] = []
     ranked_ids = {item.segment.id for item in ranked}
     for document_id in dict.fromkeys(item.segment.document_id for item in ranked[:documents]):
         own_ids, indexes = index.segments_of(view, document_id)
         last = max((place for place, own_id in enumerate(own_ids) if own_id in ranked_ids), default=-1)
         # An echo, or what is out of the time searched, is in no view: the text has a gap there.
         opens = np.diff(indexes[: last + 1], prepend=-2) != 1
-        stretches.append(np.cumsum(opens) + (stretches[-1][-1] if ids else 0))
+        stretches += (np.cumsum(opens) + (stretches[-1] if stretches else 0)).tolist()
         ids += map(str, own_ids[: last + 1])
-    return Passage(tuple(ids), np.concatenate([np.zeros(0, np.int64), *stretches]))
+    return MetaDocument(tuple(ids), np.array(stretches, np.int64))
 
 
 def join_runs(
-    ranked: Sequence[Evidence], passage: Passage, graph: NodeReader, *, k: int, parameters: RunParameters
+    ranked: Sequence[Evidence], meta: MetaDocument, graph: NodeReader, *, k: int, parameters: RunParameters
 ) -> list[Evidence]:
-    """At most k runs of a passage, best first; one in which a segment was forgotten meanwhile is left out."""
+    """At most k runs, best first; one in which a segment was forgotten meanwhile is left out."""
     ranks = {item.segment.id: rank for rank, item in enumerate(ranked)}
     values = segment_values(
-        [ranks.get(segment_id) for segment_id in passage.ids],
-        [_relevance(ranked[ranks[segment_id]]) if segment_id in ranks else 0.0 for segment_id in passage.ids],
-        [len(ranked[ranks[segment_id]].segment.text) if segment_id in ranks else 0 for segment_id in passage.ids],
+        [ranks.get(segment_id) for segment_id in meta.ids],
+        [_relevance(ranked[ranks[segment_id]]) if segment_id in ranks else 0.0 for segment_id in meta.ids],
+        [len(ranked[ranks[segment_id]].segment.text) if segment_id in ranks else 0 for segment_id in meta.ids],
         parameters=parameters,
     )
-    runs = best_runs(values, passage.stretches, parameters=parameters)[:k]
-    segments = {item.segment.id: item.segment for item in ranked} | _between(runs, passage, ranks, graph)
-    found = (_joined(run, passage.ids[run.start : run.end], segments, ranked, ranks) for run in runs)
+    runs = best_runs(values, meta.stretches, parameters=parameters)[:k]
+    segments = {item.segment.id: item.segment for item in ranked} | _between(runs, meta, ranks, graph)
+    found = (_joined(run, meta.ids[run.start : run.end], segments, ranked, ranks) for run in runs)
     return [item for item in found if item is not None]
 
 
@@ -84,9 +84,11 @@ def _relevance(item: Evidence) -> float:
     return _UNKNOWN_RELEVANCE if item.relevance is None else float(betainc(_SPREAD, _SPREAD, item.relevance))
 
 
-def _between(runs: Iterable[Run], passage: Passage, ranks: Mapping[str, int], graph: NodeReader) -> dict[str, Segment]:
+def _between(
+    runs: Iterable[Run], meta: MetaDocument, ranks: Mapping[str, int], graph: NodeReader
+) -> dict[str, Segment]:
     """The segments of runs that are not ranked, by id."""
-    missing = [segment_id for run in runs for segment_id in passage.ids[run.start : run.end] if segment_id not in ranks]
+    missing = [segment_id for run in runs for segment_id in meta.ids[run.start : run.end] if segment_id not in ranks]
     return {node.id: node for node in graph.nodes(missing) if isinstance(node, Segment)} if missing else {}
 
 

@@ -22,7 +22,7 @@ from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.name_coverage import asked_about, held, meant
-from memgraph_rag.search.run_search import join_runs, passage_of
+from memgraph_rag.search.run_search import join_runs, meta_document_of
 from memgraph_rag.search.runs import checked_parameters
 from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, RunParameters, Segment, Vector
 
@@ -110,8 +110,8 @@ class SegmentSearch:
         ranked = self.find(query, k=parameters.candidates, documents=documents, since=since, until=until)
         with self.index.lock:
             view = self.index.view(documents=documents, since=since, until=until)
-            passage = passage_of(ranked, self.index, view, documents=parameters.documents)
-        return join_runs(ranked, passage, self._graph, k=k, parameters=parameters)
+            meta = meta_document_of(ranked, self.index, view, documents=parameters.documents)
+        return join_runs(ranked, meta, self._graph, k=k, parameters=parameters)
 
     def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """These segments as results that no list found."""

@@ -10,6 +10,7 @@ from memories import options
 
 from memgraph_rag import Evidence, Memory, RunParameters
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.search.run_search import join_runs, meta_document_of
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import RelevanceCurve
 
@@ -129,3 +130,19 @@ def test_texts_of_any_shape_have_exact_runs(memory: Memory, text: str) -> None:
 
 def test_an_empty_memory_has_no_runs(memory: Memory) -> None:
     assert memory.search(QUESTION, mode="segments") == []
+
+
+def test_a_document_forgotten_since_it_was_ranked_is_in_no_run(memory: Memory) -> None:
+    for number in range(3):
+        memory.add(f"{STORY} That was on day {number}.", key=f"story {number}")
+    ranked = memory.search(QUESTION, k=200)
+    gone = ranked[0].document_key
+    memory.forget(gone)
+    index = memory._search.index
+    with index.lock:
+        index.refresh()
+        meta = meta_document_of(ranked, index, index.view(), documents=200)
+    found = join_runs(ranked, meta, memory._store, k=10, parameters=SHORT)
+    assert_exact(memory, found)
+    assert found
+    assert gone not in {item.document_key for item in found}
