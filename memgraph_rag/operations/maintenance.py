@@ -69,7 +69,7 @@ class MaintainedMemory(OpenMemory):
         """Take a layer away from documents that have it, telling of each in order; ``deepen`` builds it again.
 
         Without ``context`` the segments of a document are embedded as they were before it, in the same transaction. A
-        document without the layer is ``Action.UNCHANGED``.
+        document without the layer is ``Action.UNCHANGED``, one that had it ``Action.DEEPENED``: its layers are others.
 
         Args:
             layer: ``context``, ``facts`` or a layer of your own: one that has annotations.
