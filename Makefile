@@ -93,6 +93,9 @@ $(STORE): | $(VENV)/.has-bench
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast; fails where another mode beats the default
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results$(call apart,$(DATA))/retrieval.json
 
+bench-runs: $(VENV)/.has-demo ## Do runs of neighbouring segments cover more than single ones, at equal tokens?
+	@$(BIN)/python benchmarks/segment_runs.py $(addprefix $(SETS)/,qasper quality fairytaleqa) --limit 100
+
 bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of two sizes
 	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
 

@@ -42,6 +42,7 @@ from memgraph_rag.text.paths import names_folder
 from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step, Tool
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
+from memgraph_rag.types.runs import RunParameters, RunPreset
 
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "Memory"]
 
@@ -330,6 +331,7 @@ class Memory(MaintainedMemory):
         until: str | date | None = None,
         at: str | date | None = None,
         min_relevance: float | None = None,
+        runs: RunParameters | RunPreset | None = None,
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
 
@@ -338,22 +340,24 @@ class Memory(MaintainedMemory):
         Args:
             k: how many, at least 1.
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
-                vectors), "keywords" or "vector".
+                vectors), "keywords", "vector", or "segments": at most k runs of neighbouring segments
+                (``Evidence.run``) out of a graph search, and none where nothing is near enough.
             documents: keys, ids or paths of files of the documents to search; all by default.
             where: only documents whose metadata hold all of these.
             user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
             since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
-                is UTC. Only in mode "graph", as is ``until``.
+                is UTC. Only in modes "graph" and "segments", as is ``until``.
             until: only what is older.
             at: what held then: only what was said until this moment, or until the end of this day; in mode "graph".
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
                 1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
+            runs: in mode "segments" how runs are chosen: "balanced", "precision", "find_all", or ``RunParameters``.
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode, k below 1 or above 1,000,000, a time that is none, or ``min_relevance`` where
-                it is not known how near evidence is: in mode "keywords", and with an embedder that is not calibrated.
+            SettingsError: no such mode or runs, k below 1 or above 1,000,000, a time that is none, or ``min_relevance``
+                where it is not known how near evidence is: in mode "keywords", and without a calibrated embedder.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         self._process.require()
@@ -368,6 +372,7 @@ class Memory(MaintainedMemory):
                 documents=self._scoped_ids(documents, where, user=user, session=session),
                 since=validation.checked_time("since", since),
                 until=validation.checked_end(until, at),
+                runs=runs,
             )
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]

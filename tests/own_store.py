@@ -79,7 +79,7 @@ class OwnStore(OwnGraph):
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
         write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
         given = layer_rows.layers_in(graph)
-        if not given <= {*layers} <= {*graph.document.layers}:
+        if not given <= {*layers} & {*graph.document.layers}:
             raise StoreError(f"Expected rows of the layers {layers}, got rows of {given}. Name all that are given.")
         with self._database.lock:
             state, held = self._state, self._held(graph)
@@ -92,6 +92,8 @@ class OwnStore(OwnGraph):
             recognizer = graph.document.recognizer or held.document.recognizer
             record = replace(held.document, layers=graph.document.layers, model=model, recognizer=recognizer)
             left = replace(held, document=record)
+            if len(graph.segment_embeddings):
+                left = replace(left, segment_embeddings=graph.segment_embeddings)
             if pointed:
                 left = with_points(left, graph, pointed)
             if "outline" in layers:

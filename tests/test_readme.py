@@ -99,8 +99,14 @@ def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):
     assert [evidence.document_key for evidence in names["late"]] == ["friday"]
 
 
+def test_guide_of_search_prints_runs(beside_examples, capsys):
+    names = run(snippets(page("asking"))[2], "asking")
+    assert len(names["run"].run) > 1
+    assert capsys.readouterr().out.startswith(f"{names['run'].start} ")
+
+
 def test_guide_of_asking_awaits(beside_examples, capsys):
-    run(snippets(page("asking"))[2], "asking")
+    run(snippets(page("asking"))[3], "asking")
     assert capsys.readouterr().out == "monday Ann Lee found a red fox in the barn at Oak Hill.\n"
 
 

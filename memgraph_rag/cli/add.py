@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memgraph_rag import Failure, Memory, Receipt
     from memgraph_rag.text.folders import Folder  # for the type checker only
 
-__all__ = ["add", "deepen", "forget", "tidy"]
+__all__ = ["add", "deepen", "forget", "remove_layer", "tidy"]
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +101,20 @@ def tidy(
     if not as_json:
         line = f"tidied     {len(done.receipts)} in {done.seconds:.1f} s  still waiting: {len(done.waiting)}"
         render.to_stdout().print(render.label(line), markup=False, soft_wrap=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+def remove_layer(
+    place: Place,
+    layer: Annotated[str, typer.Argument(help="context, facts, or a layer of your own.")],
+    documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Take a layer away; without context, segments are embedded as they were before it. 'deepen' builds it again."""
+    with place.stored() as memory:
+        results = _told(memory.remove_layer(layer, documents or None))
+        failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)
 

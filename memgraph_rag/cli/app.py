@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from memgraph_rag.cli import exit_status
-from memgraph_rag.cli.add import add, deepen, forget, tidy
+from memgraph_rag.cli.add import add, deepen, forget, remove_layer, tidy
 from memgraph_rag.cli.agents import app as agents
 from memgraph_rag.cli.ask import ask
 from memgraph_rag.cli.calibrate import calibrate
@@ -60,8 +60,8 @@ app = typer.Typer(
     cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )  # fmt: skip
 for _command in (
-    add, ask, search, show, documents, questions, deepen, tidy, forget, purge, reembed, status, doctor, calibrate,
-    evaluate, demo,
+    add, ask, search, show, documents, questions, deepen, tidy, remove_layer, forget, purge, reembed, status, doctor,
+    calibrate, evaluate, demo,
 ):  # fmt: skip
     app.command()(at_place(_command))
 for _name, _command in {"export": export_file, "import": import_file}.items():

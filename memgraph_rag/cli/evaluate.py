@@ -34,7 +34,9 @@ def evaluate(
     strategies: Annotated[list[str] | None, typer.Option(help="How to answer, by name. Repeat.")] = None,
     modes: Annotated[
         list[str] | None,
-        typer.Option(help="How to search: graph, hybrid, keywords, vector. Repeat; all where no strategy is given."),
+        typer.Option(
+            help="How to search: graph, hybrid, keywords, vector, segments. Repeat; four where no strategy is given."
+        ),
     ] = None,
     setting: Annotated[
         str, typer.Option(help="corpus: all documents of the folder; closed: each question's own paragraphs.")
@@ -95,12 +97,12 @@ def _require_answers(folder: Folder) -> None:
 
 def _check_methods(modes: Sequence[str], strategies: Sequence[str]) -> None:
     """Refuse unknown names before anything is built."""
-    from memgraph_rag.evaluation.retrieval import MODES
+    from memgraph_rag.evaluation.retrieval import KNOWN_MODES
     from memgraph_rag.strategies import find_strategy
 
     for mode in modes:
-        if mode not in MODES:
-            raise SettingsError(f"Expected a search mode out of {', '.join(MODES)}, got {mode!r}.", mode=mode)
+        if mode not in KNOWN_MODES:
+            raise SettingsError(f"Expected a search mode out of {', '.join(KNOWN_MODES)}, got {mode!r}.", mode=mode)
     for strategy in strategies:
         find_strategy(strategy)
 

@@ -28,7 +28,7 @@ def search(
     place: Place,
     query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
     k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
-    mode: Annotated[str, typer.Option(help="graph, hybrid, keywords or vector.")] = "graph",
+    mode: Annotated[str, typer.Option(help="graph, hybrid, keywords, vector or segments.")] = "graph",
     document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only documents with this metadata; repeatable.")
@@ -37,6 +37,10 @@ def search(
     until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
     min_relevance: Annotated[
         float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1, such as 0.1.")
+    ] = None,
+    runs: Annotated[
+        str | None,
+        typer.Option(help="In mode segments, how runs of segments are chosen: balanced, precision or find_all."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -53,6 +57,7 @@ def search(
             since=since,
             until=until,
             min_relevance=min_relevance,
+            runs=runs,  # pyright: ignore[reportArgumentType]
         )
         is_empty = not evidence_list and not memory.stats()["counts"]["Document"]
     shown = [json_output.evidence_form(evidence) for evidence in evidence_list]

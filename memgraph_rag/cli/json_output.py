@@ -168,18 +168,17 @@ def failure_form(failure: Failure) -> dict[str, Any]:
 
 
 def evidence_form(evidence: Evidence) -> dict[str, Any]:
-    """A segment that was found, and by which lists at which rank."""
-    segment = evidence.segment
+    """A segment or a run of them that was found, and by which lists at which rank."""
     return {
-        "node_id": segment.id,
+        "node_id": evidence.segment.id,
         "document_key": evidence.document_key,
-        "start": segment.start,
-        "end": segment.end,
+        "start": evidence.start,
+        "end": evidence.end,
         "score": float(evidence.score),
         "relevance": evidence.relevance,
         "why": dict(evidence.why),
         "path": [_fields(carrier) for carrier in evidence.path],
-        "text": segment.text,
+        "text": evidence.text,
     }
 
 

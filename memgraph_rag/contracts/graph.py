@@ -267,12 +267,13 @@ class GraphWriter(Protocol):
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
         """Store layers of a document that is there, each in place of itself, beside the others that it has.
 
-        ``graph.segments`` are those stored already, their embeddings may be empty; ``graph.document.layers`` names
-        all layers that the document then has.
+        ``graph.segments`` are those stored already; their embeddings, where there are any, take the place of the stored
+        ones. ``graph.document.layers`` names all layers that the document then has.
 
         Args:
-            layers: those that were built; one of which the graph has no row was built and found nothing. Kept
-                questions are stale then for which a point was read that is replaced.
+            layers: those that were built; one of which the graph has no row was built and found nothing, or is taken
+                away, where the document then does not have it. Kept questions are stale then for which a point was
+                read that is replaced.
 
         Raises:
             DocumentNotFound: it was replaced or forgotten since its segments were read.

@@ -16,7 +16,8 @@ __all__ = ["Layer", "LearningLayer", "SplitDocument", "WillingLayer"]
 class SplitDocument:
     """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text.
 
-    ``sections`` is its outline, for layers that require ``outline``; empty for the others.
+    ``sections`` is its outline, for layers that require ``outline``, or name it in ``uses`` (they take it where it is
+    there); empty for the others.
     """
 
     id: str

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
-from memgraph_rag.types import Evidence
+from memgraph_rag.types import Evidence, RunParameters
 
 __all__ = ["Search", "SearchMode"]
 
 
-SearchMode = Literal["graph", "hybrid", "keywords", "vector"]
+SearchMode = Literal["graph", "hybrid", "keywords", "vector", "segments"]
 
 
 class Search(Protocol):
@@ -26,13 +26,15 @@ class Search(Protocol):
         documents: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        runs: RunParameters | str | None = None,
     ) -> list[Evidence]:
-        """The k best segments, best first, ties by id.
+        """The k best segments, best first, ties by id; in mode "segments" at most k runs of them.
 
         Args:
             documents: ids of documents; None is all.
             since: not before this time (of the message, else of the document).
             until: before this time.
+            runs: in mode "segments", how runs are chosen: the name of a preset, or parameters.
         """
         ...
 

@@ -13,9 +13,12 @@ from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.metrics import coverage, distinct, recall, within_budget
 from memgraph_rag.memory import Memory
 
-__all__ = ["BUDGET_TOKENS", "CUTOFFS", "MODES", "Piece", "evidence_shares", "find_pieces"]
+__all__ = ["BUDGET_TOKENS", "CUTOFFS", "KNOWN_MODES", "MODES", "Piece", "evidence_shares", "find_pieces"]
 
 MODES = ("graph", "hybrid", "keywords", "vector")
+"""Those that are compared where none is named."""
+
+KNOWN_MODES = (*MODES, "segments")
 
 CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
 """Of recall, by the kind of evidence."""
@@ -60,9 +63,7 @@ def _timed(memory: Memory, question: Question, mode: str, k: int) -> tuple[list[
     started = time.perf_counter()
     results = memory.search(question.text, k=k, mode=mode, documents=question.documents)  # pyright: ignore[reportArgumentType]
     seconds = time.perf_counter() - started
-    return [
-        ((item.document_key, item.segment.start, item.segment.end), item.segment.tokens) for item in results
-    ], seconds
+    return [((item.document_key, item.start, item.end), item.tokens) for item in results], seconds
 
 
 def _suffices(folder: Folder, pieces: Sequence[Piece], most: int) -> bool:

@@ -85,9 +85,9 @@ class Passage(BaseModel):
         metadata = record.metadata if record else {}
         return cls(
             document=evidence.document_key,
-            start=segment.start,
-            end=segment.end,
-            text=segment.text,
+            start=evidence.start,
+            end=evidence.end,
+            text=evidence.text,
             speaker=segment.speaker,
             time=segment.time or str(metadata.get("time") or metadata.get("date") or ""),
             stored_at=record.added_at if record else "",

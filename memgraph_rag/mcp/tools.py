@@ -86,8 +86,11 @@ def recall(
         int, Field(description="Most tokens of all passages together; the best always comes.", ge=1)
     ] = 3000,
     mode: Annotated[
-        Literal["graph", "hybrid", "keywords", "vector"],
-        Field(description="graph for nearly everything; keywords for an exact word, a number or a code."),
+        Literal["graph", "hybrid", "keywords", "vector", "segments"],
+        Field(
+            description="graph for nearly everything; keywords for an exact word, a number or a code; segments for "
+            "passages of several segments each, where an answer needs what stands around it."
+        ),
     ] = "graph",
     documents: Names = None,
     where: Annotated[Metadata | None, Field(description="Only documents whose metadata hold all of these.")] = None,
@@ -109,7 +112,7 @@ def recall(
         until=until or None,
         min_relevance=min_relevance,
     )
-    totals = list(accumulate(item.segment.tokens for item in evidence))
+    totals = list(accumulate(item.tokens for item in evidence))
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
     kept = evidence[:fitting]
     records = _records(memory, {item.segment.document_id for item in kept})

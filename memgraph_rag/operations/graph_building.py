@@ -29,7 +29,7 @@ from memgraph_rag.operations.planning import PendingDocument
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.stores.layer_rows import SECTIONS
 from memgraph_rag.text.context import in_context, with_neighbours
-from memgraph_rag.types import DocumentGraph, DocumentRecord, LayerRows, Matrix
+from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
 
 __all__ = ["BuiltDocument", "GraphBuilder", "embed_relations"]
 
@@ -68,7 +68,9 @@ class GraphBuilder:
         first, writing = _phases(self._layers)
         with ThreadPoolExecutor(1) as beside:
             texts = [
-                in_context(document.record.title, document.segments) if document.is_new else []
+                in_context(document.record.title, document.segments)
+                if document.is_new and not _waits_for_context(document)
+                else []
                 for document in documents
             ]
             total = sum(map(len, texts))
@@ -76,11 +78,12 @@ class GraphBuilder:
             embedding = beside.submit(embed_grouped, texts, self._models.embedder)
             self._build_layers(documents, rows, first)
             segment_vectors = [
-                units(with_neighbours(vectors, document.segments)) if document.is_new else vectors
+                units(with_neighbours(vectors, document.segments)) if len(vectors) else vectors
                 for document, vectors in zip(documents, embedding.result(), strict=True)
             ]
             self._report("embedding", total, total)
         self._build_layers(documents, rows, writing)
+        segment_vectors = self._in_context(documents, rows, segment_vectors)
         points = [[point.text for point in document_rows.points] for document_rows in rows]
         point_vectors = embed_grouped(points, self._models.embedder)
         graphs = [
@@ -104,6 +107,23 @@ class GraphBuilder:
         with_vectors = embed_relations(graphs, self._reader, self._models.embedder)
         return [BuiltDocument(*parts) for parts in zip(documents, rows, with_vectors, strict=True)]
 
+    def _in_context(
+        self, documents: Sequence[PendingDocument], rows: Sequence[LayerRows], vectors: Sequence[Matrix]
+    ) -> list[Matrix]:
+        """These vectors, and new ones for the segments of documents that get the layer ``context``."""
+        texts = [
+            in_context(document.record.title, document.segments, document_rows.annotations)
+            if _waits_for_context(document)
+            else []
+            for document, document_rows in zip(documents, rows, strict=True)
+        ]
+        if not any(texts):
+            return list(vectors)
+        return [
+            units(with_neighbours(new, document.segments)) if _waits_for_context(document) else old
+            for document, old, new in zip(documents, vectors, embed_grouped(texts, self._models.embedder), strict=True)
+        ]
+
     def _build_layers(
         self, documents: Sequence[PendingDocument], rows: list[LayerRows], layers: Sequence[Layer]
     ) -> None:
@@ -123,9 +143,9 @@ class GraphBuilder:
                 rows[place] += layer_rows
 
     def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
-        """What a layer may see of a document; with its outline, built just now or stored, where it requires that."""
+        """What a layer may see of a document; with its outline, built just now or stored, where it takes that."""
         evidence = document.evidence
-        if SECTIONS.layer not in layer.requires:
+        if SECTIONS.layer not in {*layer.requires, *getattr(layer, "uses", ())}:
             return evidence
         return replace(evidence, sections=rows.sections or tuple(self._reader.sections(document.record.id)))
 
@@ -150,6 +170,11 @@ def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
         is_writing = waits or layer.needs_language or isinstance(layer, WillingLayer)
         (writing if is_writing else first).append(layer)
     return first, writing
+
+
+def _waits_for_context(document: PendingDocument) -> bool:
+    """Whether its segments are embedded under what the layer ``context`` says, once that is built."""
+    return any(layer.name == CONTEXT for layer in document.missing_layers)
 
 
 def embed_relations(graphs: Sequence[DocumentGraph], reader: NodeReader, embedder: Embedder) -> list[DocumentGraph]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.clusters import ClustersLayer
+from memgraph_rag.layers.context import ContextLayer
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.layers.outline import OutlineLayer
@@ -19,7 +20,7 @@ from memgraph_rag.settings import Settings
 
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "layers_to_deepen"]
 
-LAYERS = ("entities", "facts", "outline", "points", "clusters", "relations")
+LAYERS = ("entities", "facts", "outline", "context", "points", "clusters", "relations")
 """The layers that this library brings, in the order in which they are built, the cheap ones first."""
 
 DEFAULT_LAYERS = ("entities",)
@@ -98,6 +99,7 @@ def _checked(item: object) -> Layer:
 
 def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> Layer:
     makers: dict[str, Callable[[], Layer]] = {
+        "context": ContextLayer,
         "entities": EntitiesLayer,
         "facts": FactsLayer,
         "outline": OutlineLayer,

@@ -5,18 +5,18 @@ It reads no question and builds no layer. Invariant: a call that is interrupted 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from memgraph_rag.contracts import Embedder
-from memgraph_rag.operations import archive, archive_import, reembed, repair, telemetry, tidy
+from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.validation import as_object, check_limit, check_parts, with_known_arguments
 from memgraph_rag.types.inspection import Damage
-from memgraph_rag.types.receipts import Receipt, Tidied
+from memgraph_rag.types.receipts import Failure, Receipt, Tidied
 
 __all__ = ["MaintainedMemory"]
 
@@ -91,6 +91,26 @@ class MaintainedMemory(OpenMemory):
             )
             event_fields |= {"built": len(done.receipts), "waiting": len(done.waiting)}
         return done
+
+    def remove_layer(self, layer: str, documents: Sequence[str | Path] | None = None) -> Iterator[Receipt | Failure]:
+        """Take a layer away from documents that have it, telling of each in order; ``deepen`` builds it again.
+
+        Without ``context`` the segments of a document are embedded as they were before it, in the same transaction. A
+        document without the layer is ``Action.UNCHANGED``, one that had it ``Action.DEEPENED``: its layers are others.
+
+        Args:
+            layer: ``context``, ``facts`` or a layer of your own: one that has annotations.
+            documents: keys, ids or paths of files; all by default.
+
+        Raises:
+            DocumentNotFound: a document is not in this memory.
+            SettingsError: other layers may rest on it, as on entities, points and relations.
+        """
+        self._require_writable()
+        layer_removal.check_removable(layer)
+        records = self._store.documents(self._ids(documents))
+        receipts = layer_removal.remove_layer(self._store, self.embedder, layer, records)
+        return Outcomes("remove_layer", telemetry.each("remove_layer", receipts))
 
     def examine(self) -> list[Damage]:
         """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.

@@ -20,7 +20,7 @@ from memgraph_rag.contracts import Embedder, GraphStore, Progress
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text.context import in_context, with_neighbours
-from memgraph_rag.types import DocumentGraph, Matrix
+from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
 
 __all__ = ["forget_kept", "reembed"]
 
@@ -62,7 +62,8 @@ def forget_kept(folder: Path) -> None:
 def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
     """The document with new embeddings, of the same texts as when it was added."""
     normals = {mention.entity_id: mention.normal for mention in graph.mentions}
-    segment_vectors = kept.embed(in_context(graph.document.title, graph.segments))
+    context = graph.annotations if CONTEXT in graph.document.layers else None
+    segment_vectors = kept.embed(in_context(graph.document.title, graph.segments, context))
     return replace(
         graph,
         segment_embeddings=units(with_neighbours(segment_vectors, graph.segments)),

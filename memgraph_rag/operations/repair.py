@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text.context import in_context, with_neighbours
-from memgraph_rag.types import Damage, Flaws, Vector
+from memgraph_rag.types import CONTEXT, Damage, Flaws, Vector
 
 __all__ = ["examine", "repair"]
 
@@ -104,6 +104,8 @@ def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequenc
     vectors: dict[str, Vector] = {}
     for record in store.documents(sorted({node.document_id for node in store.nodes(segment_ids)})):
         segments = store.segments_of(record.id)
-        embedded = units(with_neighbours(units(embedder.embed(in_context(record.title, segments))), segments))
+        context = store.annotations(record.id) if CONTEXT in record.layers else None
+        texts = in_context(record.title, segments, context)
+        embedded = units(with_neighbours(units(embedder.embed(texts)), segments))
         vectors |= {segment.id: vector for segment, vector in zip(segments, embedded, strict=True)}
     return {segment_id: vectors[segment_id] for segment_id in segment_ids if segment_id in vectors}

@@ -145,6 +145,7 @@ class NamespaceIndex:
         self._places: dict[str, range] = {}  # rows of each document that is there
         self._live = np.zeros(0, bool)
         self._document = np.zeros(0, np.int64)  # the number of the row where its document begins
+        self._indexes = np.zeros(0, np.int64)  # of each segment in its document
         self._times = np.zeros(0)
         self._embeddings = np.zeros((0, 0), np.float32)
         self._entities: dict[str, int] = {}
@@ -251,6 +252,7 @@ class NamespaceIndex:
         ):
             self._places[document] = range(start, end)
         self._document = np.concatenate([self._document, documents])
+        self._indexes = np.concatenate([self._indexes, [segment.index for segment in segments]])
         self._live = np.concatenate([self._live, np.ones(len(segments), bool)])
         self._times = np.concatenate([self._times, [_seconds(segment.time) for segment in segments]])
         self._embeddings = _with_room(self._embeddings, first, len(self._ids), len(segments[0].embedding))
@@ -343,6 +345,12 @@ class NamespaceIndex:
     def is_talk(self, view: View) -> bool:
         """Whether somebody says each row of the view."""
         return bool((self._said_by[view.rows] > 0).all())
+
+    def segments_of(self, view: View, document_id: str) -> tuple[NDArray[np.object_], Rows]:
+        """(m,) the ids of a document's segments in a view, in order, and (m,) each one's index in the document."""
+        rows = self._places.get(document_id, range(0))
+        first, end = np.searchsorted(view.rows, [rows.start, rows.stop])
+        return view.ids[first:end], self._indexes[view.rows[first:end]]
 
     def title(self, row: int) -> str:
         """The title of that row's document, without accents."""

@@ -22,7 +22,9 @@ from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.name_coverage import asked_about, held, meant
-from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, Segment, Vector
+from memgraph_rag.search.run_search import join_runs, meta_document_of
+from memgraph_rag.search.runs import checked_parameters
+from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, RunParameters, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
@@ -68,8 +70,9 @@ class SegmentSearch:
         documents: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        runs: RunParameters | str | None = None,
     ) -> list[Evidence]:
-        """The k best segments, best first; ``documents`` are ids.
+        """The k best segments, best first; ``documents`` are ids. In mode "segments" at most k runs (``search.runs``).
 
         The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
         where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
@@ -78,15 +81,37 @@ class SegmentSearch:
         cosine, where the embedder is calibrated (``relevance_curve``).
 
         Raises:
-            SettingsError: no such mode, or a time in a mode that the database answers.
+            SettingsError: no such mode, a time in a mode that the database answers, or runs that cannot be.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
+        if mode == "segments":
+            parameters = checked_parameters(runs)
+            return self._runs(query, k, parameters, documents=documents, since=since, until=until)
+        if runs is not None:
+            raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
         pool = self._found(query, max(k, POOL) if facts else k, mode, documents, since, until)
         if not facts or not pool:
             return pool
         chosen = None if documents is None else set(documents)
         return arranged(query, pool, facts, self._segments, k=k, documents=chosen, since=since, until=until)
+
+    def _runs(
+        self,
+        query: str,
+        k: int,
+        parameters: RunParameters,
+        *,
+        documents: Sequence[str] | None,
+        since: datetime | None,
+        until: datetime | None,
+    ) -> list[Evidence]:
+        """Runs out of the ranking of a graph search, of as many segments as the parameters say."""
+        ranked = self.find(query, k=parameters.candidates, documents=documents, since=since, until=until)
+        with self.index.lock:
+            view = self.index.view(documents=documents, since=since, until=until)
+            meta = meta_document_of(ranked, self.index, view, documents=parameters.documents)
+        return join_runs(ranked, meta, self._graph, k=k, parameters=parameters)
 
     def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """These segments as results that no list found."""

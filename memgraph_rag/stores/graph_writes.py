@@ -251,8 +251,9 @@ def extend(
 ) -> int:
     """Store layers beside what is stored of their document, each in place of itself; how many questions became stale.
 
-    What the other layers made stays, as does their model; but relations go of which an end was mentioned by the
-    mentions that were replaced only.
+    A layer that the document then does not have is taken away. What the other layers made stays, as does their model;
+    but relations go of which an end was mentioned by the mentions that were replaced only. Where segments have
+    embeddings, these take the place of the stored ones.
 
     Raises:
         DocumentNotFound: there is no document of that id with that content.
@@ -260,7 +261,7 @@ def extend(
             has rows of other layers, or of a layer that its document does not have.
     """
     document = graph.document
-    if not layers_in(graph) <= {*layers} <= {*document.layers}:
+    if not layers_in(graph) <= {*layers} & {*document.layers}:
         raise StoreError(
             f"Expected rows of the layers {sorted(layers)} for document {document.key!r}, got rows of "
             f"{sorted(layers_in(graph))} for a document with {sorted(document.layers)}. Name all that are given.",
@@ -281,6 +282,9 @@ def extend(
             RELATIONS.remove_unnamed(write, graph)  # of relations that stay an end may not be mentioned any more
         kind.create(write, [graph])
     write.finish()
+    if len(graph.segment_embeddings):
+        ids = [segment.id for segment in graph.segments]
+        create("write/embed_segments", relation_rows.embedded_columns(ids, list(graph.segment_embeddings)))
     model, recognizer = document.model or stored["model"], document.recognizer or stored["recognizer"]
     fields = {"layers": list(document.layers), "model": model, "recognizer": recognizer}
     run("write/update_document", document_id=document.id, **fields)

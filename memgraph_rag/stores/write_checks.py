@@ -21,7 +21,7 @@ __all__ = ["check", "check_distinct", "check_metadata", "check_question"]
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
-    """Refuse a graph that could only be stored in part. ``extending``: its segments are stored, and not embedded again.
+    """Refuse a graph that could only be stored in part. ``extending``: its segments are stored already.
 
     Raises:
         StoreError: the segments do not tile the document; a node comes twice, or says nothing; an edge leads to a node
@@ -39,6 +39,7 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     if not extending:
         named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
         relation_writes.check_named(graph, named)
+    if not extending or len(graph.segment_embeddings):
         _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
     for embedded in (embedded for kind in KINDS for embedded in kind.embedded(graph)):
         _check_embeddings(graph, embedded.rows, embedded.embeddings, dimension)

@@ -20,6 +20,7 @@ from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.raptor import Raptor, RaptorTraversal
+from memgraph_rag.strategies.sprag import Sprag
 from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
@@ -71,6 +72,9 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,
     "longrefiner": LongRefiner,
+    "sprag": Sprag,
+    "sprag_precision": partial(Sprag, "precision", name="sprag_precision"),
+    "sprag_find_all": partial(Sprag, "find_all", name="sprag_find_all"),
     **{
         ablation: partial(whole, name=ablation, **without)
         for whole, ablations in _ABLATIONS.items()

@@ -26,6 +26,7 @@ from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
 from memgraph_rag.types.generation import Generation, LayerRows, Prompt, Usage
 from memgraph_rag.types.graph import (
+    CONTEXT,
     OPEN_KIND,
     Annotation,
     DocumentGraph,
@@ -56,11 +57,14 @@ from memgraph_rag.types.ids import (
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
+from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
+    "CONTEXT",
     "OPEN_KIND",
+    "RUN_PRESETS",
     "Action",
     "Annotation",
     "Answer",
@@ -100,6 +104,8 @@ __all__ = [
     "Receipt",
     "Relation",
     "RelevanceCurve",
+    "RunParameters",
+    "RunPreset",
     "Section",
     "Segment",
     "Similar",

@@ -79,15 +79,19 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A segment that bears on a query.
+    """A segment that bears on a query, or a run of neighbouring ones (search mode "segments").
+
+    What is said of a run (rank, path, relevance, speaker, time) is said of its best segment.
 
     Attributes:
+        segment: the segment; of a run, the one that was ranked best.
         score: by which it was ranked; no confidence, and scores of different modes do not compare.
         why: in which lists it was found: name to rank, from 1.
         path: the entities that carried it in a graph search, largest share first.
         relevance: how near it is to the query, from 0 to 1: the share of passages as near as it that are evidence. None
             where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
         standing: whether what a person says there of itself still holds; None where it states nothing that is known.
+        run: all segments of a run, in the order of the document and without a gap; empty where it is none.
     """
 
     segment: Segment
@@ -97,11 +101,32 @@ class Evidence:
     path: tuple[Carrier, ...] = ()
     relevance: float | None = None
     standing: Standing | None = None
+    run: tuple[Segment, ...] = ()
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All that it consists of: the segments of the run, or the one segment."""
+        return self.run or (self.segment,)
 
     @property
     def text(self) -> str:
-        """What the segment says."""
-        return self.segment.text
+        """What it says: ``document.text[start:end]``."""
+        return "".join(segment.text for segment in self.segments)
+
+    @property
+    def start(self) -> int:
+        """The character of the document at which it starts."""
+        return self.segments[0].start
+
+    @property
+    def end(self) -> int:
+        """The character of the document before which it ends."""
+        return self.segments[-1].end
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the language model, segment by segment."""
+        return sum(segment.tokens for segment in self.segments)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Where it stands, who said it when, and how near it is, for JSON; without its text."""
@@ -109,8 +134,8 @@ class Evidence:
             "document": self.document_key,
             "document_id": self.segment.document_id,
             "segment_id": self.segment.id,
-            "start": self.segment.start,
-            "end": self.segment.end,
+            "start": self.start,
+            "end": self.end,
             "speaker": self.segment.speaker,
             "time": self.segment.time,
             "score": self.score,

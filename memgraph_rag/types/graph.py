@@ -13,6 +13,7 @@ from memgraph_rag.types.documents import DocumentRecord, MetadataValue
 from memgraph_rag.types.sections import Section
 
 __all__ = [
+    "CONTEXT",
     "OPEN_KIND",
     "Annotation",
     "DocumentGraph",
@@ -140,6 +141,10 @@ class Relation:
 def ends_of(relations: Iterable[Relation]) -> tuple[str, ...]:
     """The ids of the entities that relations join, sorted, each once."""
     return tuple(sorted({end for relation in relations for end in (relation.source_id, relation.target_id)}))
+
+
+CONTEXT = "context"
+"""The layer whose annotations stand over segments when these are embedded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,3 +175,16 @@ def test_text_that_is_the_name_of_a_file_gets_a_word(cli, write, tmp_path, monke
 def test_forget_takes_a_path(cli, fox, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli("forget", "./fox.txt").stdout.startswith("forgotten  fox ")
+
+
+def test_a_layer_is_built_and_taken_away_again(cli, fox) -> None:
+    assert cli.json("deepen", "--layers", "context")["receipts"][0]["action"] == "deepened"
+    assert "context" in cli.json("documents")[0]["layers"]
+
+    (receipt,) = cli.json("remove-layer", "context")["receipts"]
+
+    assert (receipt["key"], receipt["action"]) == ("fox", "deepened")
+    assert "context" not in cli.json("documents")[0]["layers"]
+    assert "unchanged" in cli("remove-layer", "context", "fox").stdout
+    assert cli("remove-layer", "entities", status=1).stderr.startswith("SettingsError: ")
+    assert cli("remove-layer", "context", "nowhere", status=1).stderr.startswith("DocumentNotFound: ")

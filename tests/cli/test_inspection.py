@@ -380,3 +380,13 @@ def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
 
 def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
     assert "Expected a place" in cli("show", "fox", "--html", tmp_path / "none" / "page.html", status=1).stderr
+
+
+def test_runs_are_searched_by_their_mode(cli, fox) -> None:
+    (single, *_) = cli.json("search", "red fox")
+    (run, *_) = cli.json("search", "red fox", "--mode", "segments", "--runs", "find_all")
+    assert run["node_id"] == single["node_id"]
+    assert run["start"] <= single["start"] < single["end"] <= run["end"]
+    assert single["text"] in run["text"]
+    assert cli("search", "red fox", "--runs", "precision", status=1).stderr.startswith("SettingsError: ")
+    assert cli("search", "fox", "--mode", "segments", "--runs", "all", status=1).stderr.startswith("SettingsError: ")

@@ -26,7 +26,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "fox", "k": 0}, "k: Input should be greater than or equal to 1 (got 0)"),
     ("recall", {"query": "fox", "k": 10**30}, "k: Input should be less than or equal to 100"),
     ("recall", {"query": "fox", "limit": 3}, "limit: Extra inputs are not permitted (got 3)"),
-    ("recall", {"query": "fox", "mode": "magic"}, "mode: Input should be 'graph', 'hybrid', 'keywords' or 'vector'"),
+    (
+        "recall",
+        {"query": "fox", "mode": "magic"},
+        "mode: Input should be 'graph', 'hybrid', 'keywords', 'vector' or 'segments'",
+    ),
     ("recall", {"query": "fox", "since": "yesterday"}, "SettingsError: Expected since as ISO 8601"),
     ("recall", {"query": "fox", "documents": ["hare"]}, "DocumentNotFound: Expected the key or id of a document"),
     ("recall", {"query": "fox", "documents": "hare"}, "documents: Input should be a valid list (got 'hare')"),

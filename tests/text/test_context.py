@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from memgraph_rag.text.context import NEIGHBOUR_SHARE, in_context, with_neighbours
-from memgraph_rag.types import Segment
+from memgraph_rag.types import Annotation, Segment
 
 SHARE = np.float32(NEIGHBOUR_SHARE)
 
@@ -29,6 +29,29 @@ def test_a_turn_stands_alone_under_its_day() -> None:
     assert texts[0].splitlines()[1:] == ["One."]
     assert texts[0].splitlines()[0].startswith("1 May 2024")
     assert texts[1] == "Two."
+
+
+def test_context_stands_over_what_it_speaks_of() -> None:
+    passages = [replace(turn(0, "It ran."), speaker=""), replace(turn(1, "It slept."), speaker="")]
+    context = [
+        Annotation("A Fox\nIt is about a fox.", layer="context"),
+        Annotation("Night", ("s1",), layer="context"),
+        Annotation("1843", ("s0",), layer="years"),
+    ]
+    assert in_context("A Fox", passages, context) == [
+        "A Fox\nIt is about a fox.\nIt ran.",
+        "A Fox\nIt is about a fox.\nNight\nIt slept.",
+    ]
+    assert in_context("A Fox", passages, []) == ["It ran.", "It slept."]
+
+
+def test_a_turn_in_context_stands_under_title_speaker_and_day() -> None:
+    turns = [turn(0, "One."), replace(turn(1, "Two."), time="")]
+    day = in_context("", turns)[0].splitlines()[0]
+    assert in_context("", turns, [Annotation("A chat", layer="context")]) == [
+        f"A chat\nann, {day}\nOne.",
+        "A chat\nann\nTwo.",
+    ]
 
 
 def test_turn_takes_in_both_neighbours() -> None:

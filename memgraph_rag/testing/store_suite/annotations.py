@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, StoreError
-from memgraph_rag.testing.sample_graphs import make_graph
+from memgraph_rag.testing.sample_graphs import make_graph, random_units
 from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
 
 HOSTILE = 'He said "it\'s" -- {curly} $dollar `tick` \\back \\u0041 // \u202e شكرا 👩‍👩‍👧 \x07'
@@ -54,6 +55,40 @@ def test_annotations_come_back_as_they_were(store: GraphStore) -> None:
     assert read is not None
     assert list(read.annotations) == expected
     assert store.annotations("0" * 32) == []
+
+
+def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
+    bare = make_graph(store.namespace, named=False)
+    store.write(bare)
+    version = store.version()
+    count = len(bare.segments)
+    graph = replace(placed(store, annotated(bare)), segment_embeddings=random_units(count, seed=7))
+
+    assert store.extend(graph, layers=["own"]).counts["Annotation"] == 2
+
+    read = store.graph_of(bare.document.id)
+    assert read is not None
+    assert np.allclose(read.segment_embeddings, graph.segment_embeddings)
+    assert [item.id for item in store.indexed_segments(since=version)] == [item.id for item in bare.segments]
+    with pytest.raises(StoreError, match="length 1"):
+        store.extend(replace(graph, segment_embeddings=2 * graph.segment_embeddings), layers=["own"])
+    with pytest.raises(StoreError, match="shape"):
+        store.extend(replace(graph, segment_embeddings=random_units(count + 1)), layers=["own"])
+
+
+def test_a_layer_is_taken_away_and_embeddings_restored(store: GraphStore) -> None:
+    bare = make_graph(store.namespace, named=False)
+    embeddings = random_units(len(bare.segments), seed=7)
+    store.write(replace(placed(store, annotated(bare)), segment_embeddings=embeddings))
+
+    receipt = store.extend(bare, layers=["own"])
+
+    assert "Annotation" not in receipt.counts
+    assert store.annotations(bare.document.id) == []
+    assert store.documents()[0].layers == bare.document.layers
+    read = store.graph_of(bare.document.id)
+    assert read is not None
+    assert np.allclose(read.segment_embeddings, bare.segment_embeddings)
 
 
 REFUSED: dict[str, dict[str, Any]] = {

@@ -214,7 +214,7 @@ def test_a_layer_that_found_nothing_is_replaced_alone(store: GraphStore) -> None
     assert store.documents()[0].model == "small"
 
 
-@pytest.mark.parametrize("layers", [[], ["points"], ["entities", "points", "relations"]], ids=str)
+@pytest.mark.parametrize("layers", [[], ["points"], ["points", "relations"]], ids=str)
 def test_rows_of_layers_that_are_not_named_are_refused(store: GraphStore, layers: list[str]) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"])
     store.write(graph)

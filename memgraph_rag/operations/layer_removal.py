@@ -1,0 +1,60 @@
+"""Layers taken away again.
+
+It knows no layer but ``context``, under which segments are embedded. Invariant: a document is changed in one
+transaction; afterwards it is as if the layer had never been built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memgraph_rag.contracts import Embedder, GraphStore
+from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.stores.layer_rows import ANNOTATIONS, kinds_of
+from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, Failure, Receipt
+
+__all__ = ["check_removable", "remove_layer"]
+
+
+def check_removable(layer: str) -> None:
+    """Refuse what other layers and the search rest on.
+
+    Raises:
+        SettingsError: the layer has rows of a kind of its own, or the name is none.
+    """
+    if not isinstance(layer, str) or not layer.strip():
+        raise SettingsError(f"Expected the name of a layer, got {layer!r:.80}.", layer=layer)
+    if ANNOTATIONS not in kinds_of([layer]):
+        raise SettingsError(
+            f"Expected a layer of annotations, such as {CONTEXT}, got {layer!r}, on which other layers may rest. "
+            "Forget the documents, and add them without it.",
+            layer=layer,
+        )
+
+
+def remove_layer(
+    store: GraphStore, embedder: Embedder, layer: str, documents: Sequence[DocumentRecord]
+) -> Iterator[Receipt | Failure]:
+    """Take a layer away from these documents, telling of each in order."""
+    for record in documents:
+        if layer not in record.layers:
+            yield Receipt(record.id, record.key, Action.UNCHANGED, store.counts(record.id), echoes=record.echoes)
+            continue
+        try:
+            yield store.extend(_without(store, embedder, layer, record), layers=[layer])
+        except MemgraphRagError as error:
+            yield Failure(record.key, error)
+
+
+def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
+    segments = tuple(store.segments_of(record.id))
+    left = tuple(name for name in record.layers if name != layer)
+    vectors = embedder.embed(in_context(record.title, segments) if layer == CONTEXT else [])
+    return DocumentGraph(
+        document=replace(record, layers=left),
+        segments=segments,
+        segment_embeddings=units(with_neighbours(units(vectors), segments)) if len(vectors) else vectors,
+    )

@@ -1,0 +1,52 @@
+"""How runs of neighbouring segments are chosen from a ranking: the parameters of the search mode "segments"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["RUN_PRESETS", "RunParameters", "RunPreset"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunParameters:
+    """What a segment is worth, and how long runs may be. The defaults are the preset "balanced".
+
+    A ranked segment is worth ``exp(-rank / decay) * relevance - penalty``, rank from 0; every other segment is worth
+    ``-penalty``. A run is worth the sum over its segments.
+
+    Attributes:
+        max_length: most segments of one run.
+        overall_max_length: most segments of all runs together.
+        minimum_value: least worth of a run.
+        penalty: what each segment of a run must be worth. 0.05 gives runs of 20 to 50 chunks of 800 characters, 0.1 of
+            10 to 20, 0.2 of 4 to 10, 0.3 of 2 to 6, 0.4 of 1 to 3.
+        decay: how slowly worth falls with the rank.
+        documents: of how many of the first ranked segments the documents are looked at.
+        candidates: how many segments are ranked.
+        standard_length: characters of a usual segment: one that is longer is worth in proportion more, or less where
+            its worth is below 0. None: all count alike.
+
+    Source: dsRAG 0.5.6, ``dsrag/rse.py`` (``RSE_PARAMS_PRESETS``, ``get_chunk_value``).
+    """
+
+    max_length: int = 15
+    overall_max_length: int = 30
+    minimum_value: float = 0.5
+    penalty: float = 0.18
+    decay: float = 30.0
+    documents: int = 10
+    candidates: int = 200
+    standard_length: int | None = 700
+
+
+RunPreset = Literal["balanced", "precision", "find_all"]
+"""The names of the released presets."""
+
+RUN_PRESETS: Mapping[RunPreset, RunParameters] = {
+    "balanced": RunParameters(),
+    "precision": RunParameters(minimum_value=0.7, penalty=0.2),
+    "find_all": RunParameters(max_length=40, overall_max_length=200, minimum_value=0.4, decay=200.0, documents=200),
+}
+"""As released."""
