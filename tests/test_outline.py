@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memories import FOX, OpenMemory
+from memories import FOX, OpenMemory, embedder
 from rich.console import Console
 
-from memgraph_rag import LayerRows, Memory
+from memgraph_rag import LayerRows, Memory, Receipt
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
-from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Section, StopReason
 
 MILL = """# The mill
@@ -138,6 +139,26 @@ def test_a_torn_outline_is_found_and_built_again(open_memory: OpenMemory) -> Non
     assert titles(memory) == []
     list(memory.deepen(layers=["outline"]))
     assert titles(memory) == TITLES
+
+
+@pytest.mark.parametrize("max_tokens", [None, 1000])
+def test_without_a_model_headings_count_and_plain_text_is_one_section(
+    max_tokens: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_here(*_: object, **__: object) -> None:
+        raise ModelNotFound("none")
+
+    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", none_here)
+    parts = {"embedder": embedder(), "recognizer": FakeRecognizer(), "segment_tokens": 20}
+    with Memory(tmp_path / "notes.lbug", **parts) as memory:
+        memory.add(MILL, key="mill")
+        memory.add(FOX, key="fox")
+        receipts = list(memory.deepen(layers=["outline"], max_tokens=max_tokens))
+
+        assert titles(memory) == TITLES
+        assert titles(memory, "fox") == [""]
+        noted = [note for receipt in receipts if isinstance(receipt, Receipt) for note in receipt.notes]
+        assert noted == ["no headings in the text, and no language model to divide it"]
 
 
 class Titles:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, Progress, TokenCounter
-from memgraph_rag.errors import DocumentError, MemgraphRagError, TokenLimitReached
+from memgraph_rag.errors import DocumentError, MemgraphRagError, ModelNotFound, TokenLimitReached
 from memgraph_rag.operations.graph_building import BuiltDocument, GraphBuilder
 from memgraph_rag.operations.graph_writing import write_documents
 from memgraph_rag.operations.planning import PendingDocument, Plan, Planner
@@ -135,6 +135,8 @@ class Ingestion:
             return group
         try:
             self._models.limited.require_room()
+        except ModelNotFound:  # what needs a model was refused before this; the rest is built without
+            return group
         except TokenLimitReached as error:
             plans = [
                 Failure(plan.record.key, error) if isinstance(plan, PendingDocument) and plan.needs_language else plan

@@ -154,7 +154,8 @@ class LimitedModels:
 
     def settle(self) -> None:
         """All that was built is stored."""
-        self.limited.settle()
+        if "limited" in vars(self):  # else no model was asked, and there may be none
+            self.limited.settle()
         self._models.settle()
 
 
