@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_attribute
+from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_among, asked_attribute
+from memgraph_rag.lexical.deeds import asked_deed, denies
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.statements import may_state
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
-from memgraph_rag.search.facts import Fact, FactKey, standings, within
+from memgraph_rag.search.facts import Fact, FactKey, by_subject, standings, within
 from memgraph_rag.types import Evidence
 from memgraph_rag.types.facts import Standing
 
@@ -61,11 +62,8 @@ def arranged(
     known = within(facts, documents=documents, since=since, until=until)
     if not known:
         return list(results[:k])
-    by_key: dict[FactKey, list[Fact]] = {}
-    for fact in known:
-        if fact.kind != "instruction":
-            by_key.setdefault(fact.key, []).append(fact)
-    asked = asked_attribute(question)
+    by_key = by_subject(known)
+    asked = _asked_for(question, by_key)
     stood = _standings(by_key, results, asked)
     ordered = list(results)
     if asked is not None and not asked.is_past:
@@ -78,6 +76,19 @@ def arranged(
         replace(item, score=score, standing=stood.get(item.segment.id))
         for item, score in zip(ordered, scores, strict=False)
     ]
+
+
+def _asked_for(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttribute | None:
+    """The attribute that the question asks for, or the deed that somebody denies; in its own words where none fits."""
+    attributes = {key[2] for key in by_key}
+    asked = asked_attribute(question)
+    if asked is not None and asked.attribute in attributes:
+        return asked
+    if deed := asked_deed(question):
+        denied = (name for name in sorted(attributes) if denies(name, deed) or denies(deed, name))
+        if name := next(denied, ""):
+            return AskedAttribute(name)
+    return asked_among(question, attributes) or asked
 
 
 def _standings(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memgraph_rag.lexical.asked_attributes import asked_attribute
 from memgraph_rag.lexical.attributes import attribute_form, value_form
-from memgraph_rag.lexical.statements import event_form, statements
+from memgraph_rag.lexical.deeds import deed_form
+from memgraph_rag.lexical.statements import statements
 
 
 @pytest.mark.parametrize(
@@ -58,10 +59,10 @@ def test_never_and_once_are_about_one_thing() -> None:
     (never,) = statements("I have never been to Japan.")
     (once,) = statements("I visited Japan last week.")
     assert (never.kind, never.value, once.value) == ("event", "never", "yes")
-    assert never.attribute == once.attribute == event_form("went to Japan")
+    assert never.attribute == once.attribute == deed_form("went to Japan")
     assert [said.kind for said in statements("Always answer in metric units. I prefer few dependencies.")] == [
         "instruction",
-        "instruction",
+        "preference",
     ]
 
 
@@ -90,7 +91,7 @@ def test_what_is_asked_for(question: str, attribute: str | None, speaker: str, i
 def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
     for said in statements(text):
         assert 0 <= said.start < said.end <= len(text)
-        assert said.kind == "instruction" or said.kind == "event" or said.value in text
+        assert said.kind != "value" or said.value in text
     asked_attribute(text)
     form = attribute_form(text)
     assert attribute_form(form) == form
