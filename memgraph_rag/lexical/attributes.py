@@ -11,11 +11,11 @@ __all__ = ["attribute_form", "has_many_values", "is_family", "value_form"]
 
 _CLASSES = {
     "home": "city town residence hometown flat apartment|place of residence|home city|home town|city of residence|"
-    "home address|place to live|hometown city|living place",
+    "home address|place to live|living place|address|postal address|mailing address",
     "employer": "company firm workplace employer|place of work|place of employment|day job company",
-    "job": "occupation profession career trade|job title|line of work|day job|job role|job position",
+    "job": "occupation profession career trade work|job title|line of work|day job|job role|job position",
     "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee",
-    "car": "vehicle automobile ride wheels",
+    "car": "vehicle automobile ride wheels|daily driver",
     "phone": "mobile smartphone cellphone handset|mobile phone|cell phone",
     "phone number": "|mobile number|cell number|cellphone number|telephone number",
     "email": "|email address|e-mail address|e-mail|mail address",

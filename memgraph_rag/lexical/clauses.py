@@ -58,6 +58,8 @@ _LEAD = re.compile(
     r"since (?:last |this )?\w+|from (?:now|today) on|this (?:week|month|year|morning|evening|spring|summer|autumn|"
     r"fall|winter)|(?:a |one |two |three |some |few )+(?:days?|weeks?|months?|years?) ago|"
     r"on \w+day(?: (?:morning|evening|night|afternoon))?|last \w+|yesterday|today|remember(?: that)?|please note(?: that)?|note(?: that)?|"
+    r"(?!my\b|our\b|i\b|we\b)[a-z]+(?: (?!my\b|our\b|i\b|we\b|is\b)[\w']+){0,2}:(?= )|just so (?:we['’]re clear|you know)|turns out|"
+    r"when(?:ever)? (?:people|you|they|anyone|somebody|someone) asks? (?:me )?(?:for|about) (?=my)|"
     r"(?:after|before|since) [\w' ]{2,30}(?=, )|i should (?:mention|say)(?: that)?|did i (?:tell|mention)(?: to)?(?: you)?(?: that)?|"
     r"i forgot to (?:say|mention)(?: that)?|it turns out(?: that)?|you (?:should|may|might) know(?: that)?|"
     r"(?:just )?(?:wanted to )?let you know(?: that)?|you would have to|you(?:'ll| will) have to|you can|you may|you should|you might want to|please(?= (?:note|put|list|save|mark|record|store|remember|add|enter)\b)|"
@@ -65,11 +67,11 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _UNCERTAIN = re.compile(
-    r"\b(?:would(?! (?:call|say|have to|describe))|wouldn['’]?t|might|maybe|perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|"
+    r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|"
     r"(?:i|we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|dreamed) "
     r"(?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|"
     r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
-    r"no longer|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
+    r"no longer(?! the old)|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
     r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|to)|"
     r"can(?:'t|’t|not) decide)\b|\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
     re.IGNORECASE,

@@ -31,6 +31,10 @@ _VERB_CLASSES = (
 _CLASS_OF = {verb: listed.split()[0] for listed in _VERB_CLASSES for verb in listed.split()}
 _SUBJECT = re.compile(r"(?:^|\b)(?:i|we)(?P<have>['’](?:ve|d))?\s+(?P<rest>.+)", re.IGNORECASE)
 _NO_SUBJECT = re.compile(r"^(?:never|not once|finally)\s", re.IGNORECASE)
+_NOT_THOUGHT = re.compile(
+    r"\b(?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:think|believe|recall|remember)(?: that)? (?:i|we)(?:['’]ve| have| had)? ever\b",
+    re.IGNORECASE,
+)
 _INVERTED = re.compile(
     r"\b(?:not once|never(?: once| ever| before)?|at no (?:time|point)|not a single time|not (?:even )?one time)"
     r"(?: in (?:my|our)(?: \w+)? li(?:fe|ves))?,? (?:have|did|had|do) (?:i|we) (?P<rest>.+)",
@@ -58,6 +62,7 @@ _AUXILIARY = re.compile(
     re.IGNORECASE,
 )
 _HELPER = re.compile(r"\b(?:have|had|has|did)\b", re.IGNORECASE)
+_ZERO_TIMES = re.compile(r"\b(?:zero|no|0) times\b|\bnot (?:a single time|once)$", re.IGNORECASE)
 _PARTS = re.compile(r"\s(?:or|and|nor)\s(?:even |ever )?(?=\w+(?:ed|en|wn|ught|ung|ang)\b)")
 _TIMES = re.compile(
     r"\b(?:(?:just |only )?(?:last|this|next|the other|every) (?:\w+ )?(?:day|night|week|weekend|month|year|spring|summer|"
@@ -67,7 +72,8 @@ _TIMES = re.compile(
     r"(?:a |an |one |two |three |four |some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|"
     r"(?:on |in )?(?:the )?(?:morning|evening|afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|"
     r"in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|"
-    r"on (?:\w+ )?\d\w*(?: \w+)?|with (?:my |our |some |the )?\w+|for the (?:very )?first time|at (?:the )?weekend|"
+    r"on (?:\w+ )?\d\w*(?: \w+)?|with (?:my |our |some |the )?\w+|for the (?:very )?first time|at (?:the )?weekend|at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
+    r""
     r"when i was .*|myself|ourselves)\b",
     re.IGNORECASE,
 )
@@ -95,10 +101,14 @@ def deeds(clause: str) -> list[Deed]:
     if match := _TOPIC.match(clause):
         return _of_topic(match["object"], match["rest"])
     match = _SUBJECT.search(clause)
+    if thought := _NOT_THOUGHT.search(clause):
+        return _listed(clause[thought.end() :].strip(), is_denied=True, is_perfect=True)
     if match is None and not _NO_SUBJECT.match(clause):
         return []
     rest = match["rest"] if match else clause
     negated = _NEGATED.search(f"{match['have'] or ''} {rest}" if match else rest)
+    if zero := _ZERO_TIMES.search(rest):
+        return _listed(rest[: zero.start()], is_denied=True, is_perfect=True)
     helpers = _AUXILIARY.match(rest)
     is_perfect = bool(match and match["have"]) or bool(helpers and _HELPER.search(helpers[0]))
     if negated:

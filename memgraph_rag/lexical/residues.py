@@ -1,12 +1,13 @@
 """The value in a clause that no frame fits: what is left of "From today my team will be Hawks" without common words.
 
-It knows words only, English ones. Invariant: without a sign that something holds now ("these days", "from today"), or
-where more than one phrase is left, there is no value.
+It knows words only, English ones. Invariant: where more than one phrase is left there is no value; nor, but for a name in
+a short clause, without a sign that something holds now ("these days").
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from memgraph_rag.lexical.attribute_phrases import PLACE
 from memgraph_rag.lexical.inflection import base_form
@@ -45,6 +46,10 @@ _NOUNS = frozenset(
     """.split()
 )
 _PREPOSITIONS = frozenset("at in by from near with to of about against before behind under over than without via".split())
+_LINKS = frozenset("is are was has it as became becomes will , - – — : § that's".split()) | {""}
+_ACTING = re.compile(rf"{PLACE} (?!(?:is|are|has|have|will|should|became|becomes|remains|stays|goes)\b)[a-z]+(?:ed|s)\b|"
+                     rf"{PLACE} (?:said|told|ate|went|got|took|came|broke|did|was|were)\b")  # "my dentist told Ann"
+_SHORT = 12  # words
 _TOKEN = re.compile(r"[\w@'’+#&.-]*[\w@'’+#&]|[^\w\s]")
 
 
@@ -60,27 +65,34 @@ def residue(clause: str, written: str) -> str:
     >>> residue("I met § at Starbucks", "I met my boss at Starbucks today")
     ''
     """
-    if not _CURRENT.search(written):
+    if _ACTING.search(clause):
         return ""
-    runs: list[list[str]] = [[]]
-    before = [""]
-    previous = ""
-    for token in _TOKEN.findall(clause):
-        if _is_common(token):
-            if runs[-1]:
-                runs.append([])
-                before.append("")
-        else:
-            if not runs[-1]:
-                before[-1] = previous.casefold()
-            runs[-1].append(token)
-        previous = token
-    phrases = [(run, preposition) for run, preposition in zip(runs, before, strict=True) if run]
-    if len(phrases) != 1 or len(phrases[0][0]) > _MOST_WORDS or phrases[0][1] in _PREPOSITIONS:
+    runs, neighbours = _runs(_TOKEN.findall(clause))
+    if len(runs) != 1 or len(runs[0]) > _MOST_WORDS:
         return ""
-    if any(base_form(word) != word and word[0].islower() and word.endswith(("ed", "ing")) for word in phrases[0][0]):
+    is_name = runs[0][0][0].isupper() and written.count(" ") < _SHORT
+    if not is_name and not _CURRENT.search(written):
+        return ""
+    before, after = neighbours[0]
+    is_actor = not before and after not in _LINKS  # "Ann loves my dog"
+    if before in _PREPOSITIONS or "and" in (before, after) or is_actor:
+        return ""
+    if any(base_form(word) != word and word[0].islower() and word.endswith(("ed", "ing")) for word in runs[0]):
         return ""  # "kinda worried"
-    return " ".join(phrases[0][0])
+    return " ".join(runs[0])
+
+
+def _runs(tokens: list[str]) -> tuple[list[list[str]], list[tuple[str, str]]]:
+    """The runs of uncommon tokens, and what stands before and behind each, in lower case."""
+    runs: list[list[str]] = []
+    neighbours: list[tuple[str, str]] = []
+    for is_common, group in groupby(enumerate(tokens), key=lambda item: _is_common(item[1])):
+        places = [place for place, _ in group]
+        if not is_common:
+            around = (tokens[place].casefold() if 0 <= place < len(tokens) else "" for place in (places[0] - 1, places[-1] + 1))
+            runs.append([tokens[place] for place in places])
+            neighbours.append((next(around), next(around)))
+    return runs, neighbours
 
 
 def _is_common(token: str) -> bool:

@@ -6,18 +6,24 @@ asked, wished, supposed or long over states nothing; the work is linear in the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses
 from memgraph_rag.lexical.deeds import deeds
 from memgraph_rag.lexical.instructions import wish_in
+from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.lexical.value_frames import read_value
 
 __all__ = ["Statement", "StatementKind", "may_state", "statements"]
 
 StatementKind = Literal["value", "event", "instruction", "preference"]
+
+_FIRST_PERSON = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|mine|our|we|me)\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:was|were|had|did)\b(?!.*\b(?:now|these days|is|am|are)\b)", re.IGNORECASE)
+_REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +49,42 @@ def statements(text: str) -> list[Statement]:
     >>> statements("If I lived in Rome, would my favourite food be pasta? I used to live in Oslo.")
     []
     """
-    return [said for clause in clauses(text) for said in _stated(clause)]
+    said: list[Statement] = []
+    before: Clause | None = None
+    for clause in clauses(text):
+        if before is not None and _REFERS_BACK.match(clause.text):
+            said += _taken_up(before, clause)
+        said += _stated(clause)
+        before = clause
+    return said
 
 
-def may_state(text: str) -> bool:
-    """Whether a text, though no rule reads it, may state something: it is no question, wish or supposition."""
-    return not text.rstrip().endswith("?") and asserts(text)
+def may_state(text: str, *, attribute: str, cues: Collection[str]) -> bool:
+    """Whether a clause, though no rule reads it, may tell the speaker's own attribute as it is now.
+
+    Args:
+        attribute: in its form; its words stand in the clause.
+        cues: or one of these words does.
+
+    >>> may_state("Lasagne? My favourite food, no doubt!", attribute="favourite food", cues=())
+    True
+    >>> may_state("Should my favourite food be lasagne?", attribute="favourite food", cues=())
+    False
+    """
+    own = {word for word in attribute.split() if word != "favourite"}
+    for clause in clauses(text):
+        spoken = set(words(clause.text.replace("'s", " ").replace("’s", " ")))
+        speaks = bool(own and own <= spoken) or not spoken.isdisjoint(cues)
+        if speaks and _FIRST_PERSON.search(clause.text) and asserts(clause.text) and not _PAST.search(clause.text):
+            return True
+    return False
+
+
+def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
+    """The value that a clause gives what the one before named: "I've replaced my phone; it's a Pixel now"."""
+    is_assertion = asserts(before.text) and asserts(clause.text)
+    if is_assertion and not read_value(before.text) and (read := read_value(f"{before.text}, {clause.text}")):
+        yield Statement(*read, "value", before.start, clause.end)
 
 
 def _stated(clause: Clause) -> Iterator[Statement]:

@@ -28,13 +28,13 @@ _MINE = r"\b(?:i|i['’]m|i['’]ve|my|me|mine|we|we['’]re|we['’]ve|our|us|m
 _IS = r"(?:['’]s|(?: is| are| became| has become| becomes| remains| has been))"
 _NO_SUBJECT = "i we it that this there he she they you what which my our not in on at if when who one some his her their"
 _FIRST = rf"(?:.*?, )?(?P<value>(?!(?:{'|'.join(_NO_SUBJECT.split())})\b)\S+(?: \S+){{0,3}}?)"
-_DWELLING = r"(?:flat|apartment|house|place|room|condo|studio|loft|cottage|address|boxes|bags|lease|keys|rent|townhouse)"
+_DWELLING = r"(?:flat|home|roots|apartment|house|place|room|condo|studio|loft|cottage|address|boxes|bags|lease|keys|rent|townhouse)"
 _AN = r"an? (?:\w+ )?"
 _DIET = (
     r"(?:vegan|vegetarian|keto|paleo|pescatarian|flexitarian|halal|kosher|gluten[- ]free|dairy[- ]free|low[- ]?carb|"
     r"raw ?food|macrobiotic|carnivore|plant[- ]based)"
 )
-_CAR_WORD = r"\b(?:car|garage|dealer(?:ship)?|driveway|drive|vehicle|wheels|parking spot)\b"
+_CAR_WORD = r"\b(?:car|keys|garage|dealer(?:ship)?|driveway|drive|vehicle|wheels|parking spot)\b"
 
 _FRAMES = tuple(
     (attribute, re.compile(pattern, re.IGNORECASE))
@@ -50,6 +50,7 @@ _FRAMES = tuple(
         ("home", rf"^(?:my |our )?home (?:for (?:me|us) )?(?:is|means) (?:in )?(?P<value>{_NAME})"),
         ("home", rf"(?:{_MINE}.*|^(?:just )?(?:got|signed|rented|bought|found|unpacked) .*)\b{_DWELLING}\b(?! (?:of|for))"
                  rf".*?\bin (?P<value>{_NAME})"),
+        ("home", rf"\b(?:to|and) (?:live|stay|settle) in (?P<value>{_NAME})"),
         ("home", rf"{_I}(?:a )?(?:resident|citizen|inhabitant) of (?P<value>{_NAME})"),
         ("employer", rf"{_I}(?:{_WORK} (?:over )?(?:at|for)|employed (?:with|by|at)) (?P<value>.+)"),
         ("employer", rf"{_I}(?:join|joined|joining) (?P<value>{_NAME})(?! (?:club|group|class|gym|team|course|forum)\b)"),
@@ -71,6 +72,9 @@ _FRAMES = tuple(
         ("employer", rf"{_I}(?:left|quit) (?:my|our) (?:company|firm|job|employer|old \w+) for (?P<value>{_NAME})"),
         ("employer", rf"\bmy (?:new )?(?:job|position|role|work) is (?:at|with) (?P<value>{_NAME})"),
         ("employer", rf"\bon the (?:payroll|staff|books) (?:of|at) (?P<value>{_NAME})"),
+        ("employer", rf"{_I}(?:clock|clocking|badge|log|report) (?:in|for work) at (?P<value>{_NAME})"),
+        ("employer", rf"\bon (?P<value>{_NAME}?)['’]s payroll\b"),
+        ("employer", rf"\bmy (?:nine to five|9 to 5|shifts?|working days?|career) (?:\w+ )?(?:at|with) (?P<value>{_NAME})"),
         ("employer", rf"{_I}go(?:ing)? to (?:the office|work) at (?P<value>{_NAME})"),
         ("job", rf"(?:{_I}|\band )(?:now )?{_WORK} (?:(?:full|part)[- ]time )?as (?P<value>.+)"),
         ("job", rf"{_I}{_BECOME} (?P<value>an? .+)"),
@@ -78,16 +82,17 @@ _FRAMES = tuple(
                 r"(?:as|by working as|working as) (?P<value>.+)"),
         ("job", rf"{_I}(?:retrained|retraining|qualified|requalified|trained|started|serving|serve|employed|hired|taken on|"
                 r"took (?:a|up a) (?:new )?(?:job|position|role)|(?:got|have|landed|found) (?:a |my )?(?:new )?(?:job|work|position|role)|"
-                r"took up work|switched careers and am) (?:to be |to become |(?:out |over )?as )(?P<value>an? .+)"),
+                r"(?:took|taken|take) up (?:work|a job)|switched careers and am) (?:to be |to become |(?:out |over )?as )(?P<value>an? .+)"),
         ("job", r"\b(?:took|taken|hired|employed|brought|kept) (?:me|us)(?: on| in)? as (?P<value>.+)"),
-        ("job", r"\b(?:my|our) (?:work|day job|new job|job|career|role|position) is "
+        ("job", r"\b(?:my|our) (?:work|day job|new job|job|career|role|position|trade|profession) is "
                 r"(?:that of |being |to be |working as |as )(?P<value>an? .+)"),
         ("job", rf"{_I}(?P<value>an? [a-z-]+(?: [a-z-]+)?)(?: by (?:trade|profession|day)| for a living| professionally)\b"),
+        ("job", rf"\bcall me (?P<value>an? .+?) at work"),
         ("job", rf"^(?:\w+ly,? )?(?:i|we)(?:['’]m| am| are) (?P<value>an? (?:[a-z]+ )?[a-z]*(?:er|or|ist|ian|man|woman|nurse|chef|cook|pilot|"
                 r"clerk|judge|smith))$"),
         ("car", rf"{_I}(?:drive|driving) (?:around in |about in |to work in )?(?P<value>(?:{_AN}|the |my )?{_CAP}.*|{_AN}.+)"),
         ("car", rf"^driving (?P<value>(?:{_AN}|the )?{_CAP}\S*)"),
-        ("car", rf"{_I}(?:(?:get|getting|got) (?:around|to work) in|behind the wheel of) (?P<value>.+)"),
+        ("car", rf"{_I}(?:(?:get|getting|got) (?:around|to work) in|park|parked|behind the wheel of) (?P<value>.+)"),
         ("car", rf"^{_FIRST}{_IS} (?:what|the (?:car|vehicle)(?: that)?) {_I_ALONE} (?:drive|driving|get around in)\b"),
         ("car", rf"^(?=.*{_CAR_WORD}).*(?:\b(?:i|we)\b.*\b{_GAIN}|\bthere(?:['’]s| is)) (?:myself |ourselves |up |out )?"
                 rf"(?P<value>(?:{_AN})?{_NAME})"),

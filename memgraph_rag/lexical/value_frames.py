@@ -61,6 +61,8 @@ _FRAMES = tuple(
         rf"(?:and )?(?:it['’]s |that['’]s |namely |called |named )*(?P<value>.+)",
         rf"{_P}(?: of choice)?{_IS} (?P<value>.+)",
         rf"\b(?:i|we)\b.* {_NAMING} (?P<value>(?:\w+ ){{0,2}}?\S+) {_P}$",
+        rf"{_P}\b.*?,? (?:but |and |so )?(?:now )?(?:it|that)(?:['’]s| is) (?:now )?(?P<value>[^,]+)$",
+        rf"{_P}\b.*?, (?P<value>[^,]+?) (?:took|has taken) (?:its|his|her|their) place",
         rf"{_P} (?:goes by|reads|says) (?P<value>.+)",
         rf"new {PLACE},? (?P<value>{_NAME})",
         rf"(?P<value>\b{_NAME}), (?:who is |which is )?new {PLACE}",
@@ -72,6 +74,8 @@ _AGENT = frozenset("i we you please i've i'm i'd we've we're we'd i’ve i’m i
 _HELPERS = frozenset(
     "have had has am are is was were be been will would do did does to myself ourselves just really even".split()
 )
+_COPULAS = frozenset("i'm i’m we're we’re it's it’s that's i've i’ve we've we’ve".split())
+_BASE_FOLLOWS = frozenset("will would do did to really just".split())
 _PARTICLES = frozenset("up on with for to in at over by down into onto of back upon it a an the as off".split())
 _ALWAYS_VERBS = frozenset("put note list save mark write record set use take enter register store make name call pick choose".split())
 _ELIDED = frozenset(
@@ -161,10 +165,9 @@ def _object(said: str) -> str:
     first = words[place].casefold() if place < len(words) else ""
     if not has_agent and first not in _ALWAYS_VERBS:
         return "" if _has_verb(words) else said
-    is_copula = has_agent and base_form(words[place - 1].casefold().split("'")[0]) == "be" or bool(
-        re.search(r"['’]s$", words[place - 1])
-    )
-    if not (has_agent and is_copula) and first not in _PARTICLES:
+    before = words[place - 1].casefold() if place else ""
+    is_verb = is_past(first) or before in _AGENT - _COPULAS or before in _BASE_FOLLOWS or not has_agent
+    if is_verb and first not in _PARTICLES:
         place += 1
     while place < len(words) and (words[place].casefold() in _PARTICLES or re.fullmatch(r"[a-z]+ing", words[place])):
         place += 1
@@ -174,6 +177,8 @@ def _object(said: str) -> str:
 def _subject(said: str) -> str:
     """What stands before the verbs: "Vim" of "Vim has taken over"."""
     words = said.split()
+    if words[0].casefold() in _AGENT:
+        return ""
     for place, word in enumerate(words):
         plain = word.casefold()
         if place and (plain in _HELPERS or is_past(plain) or plain in ("takes", "serves", "acts", "works", "counts")):

@@ -12,7 +12,7 @@ __all__ = ["first_name_like", "is_name_like", "is_value", "until_end"]
 _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
 _END = re.compile(
     r"\s*(?:[,;:(!?–—]|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|with my|with our|"
-    r"rather than|not|until|till|at least|now that|for the time|for now|for good|from now on|from here on|"
+    r"rather than|not|until|till|at least|in front of|now that|for the time|for now|for good|from now on|from here on|"
     r"these days|right now|at the moment|at present|at the minute|nowadays|any ?more|again|currently|already|"
     r"today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|in the end|after all|"
     r"as (?:my|our|the|it|i|we|from|an?)|for (?:my|our|me|the past|about|over|an?|two|three|work|good|over|\d+)|to work|"

@@ -6,7 +6,6 @@ its place; a question about the past, or about nothing that anybody states, chan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,11 +22,9 @@ from memgraph_rag.types.facts import Standing
 
 __all__ = ["POOL", "arranged"]
 
-POOL = 20  # results that are looked at, whatever k is
+POOL = 50  # results that are looked at, whatever k is
 
 _MOST_PEOPLE = 3  # of whom an attribute that several state is placed first
-_UNREAD = POOL  # results among which a newer statement is looked for that no rule has read
-_FIRST_PERSON = re.compile(r"\b(?:i|my|mine|our|we)\b", re.IGNORECASE)
 _KIN = {
     "home": "home live lives living moved relocated based settled residing address town city flat",
     "job": "job work working profession occupation career role hired employed",
@@ -127,7 +124,8 @@ def _asked_first(
     def best_place(key: FactKey) -> tuple[int, FactKey]:
         return min(places.get(fact.segment_id, len(results)) for fact in by_key[key]), key
 
-    unread = _unread(results, asked, {fact.segment_id for facts in by_key.values() for fact in facts})
+    read = {fact.segment_id for facts in by_key.values() for fact in facts if fact.kind == "value"}
+    unread = _unread(results, asked, read)
     if not keys:
         return _moved_first(results, [segment_id for _, _, segment_id in sorted(unread, reverse=True)], find)
     first: list[str] = []
@@ -144,18 +142,15 @@ def _unread(results: Sequence[Evidence], asked: AskedAttribute, read: Collection
     Args:
         read: the segments of which a rule has read something.
     """
-    spoken = set(asked.attribute.split()) - {"favourite"}
-    kin = set(_KIN.get(asked.attribute, "").split())
+    cues = _KIN.get(asked.attribute, "").split()
     unread: list[tuple[float, str, str]] = []
-    for item in results[:_UNREAD]:
+    for item in results[:POOL]:
         segment = item.segment
         moment = instant(segment.time)
         if segment.id in read or is_machine(segment.speaker) or moment is None:
             continue
-        text = segment.text.partition(": ")[2]
-        there = set(words(text))
-        speaks = bool(kin & there) or (bool(spoken) and spoken <= there)
-        if speaks and may_state(text) and _FIRST_PERSON.search(text) and _is_speaker(segment.speaker, asked):
+        is_own = _is_speaker(segment.speaker, asked)
+        if is_own and may_state(segment.text.partition(": ")[2], attribute=asked.attribute, cues=cues):
             unread.append((moment.timestamp(), segment.speaker.casefold(), segment.id))
     return unread
 
