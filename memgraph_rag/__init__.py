@@ -16,8 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memgraph_rag.errors import MemgraphRagError
+    from memgraph_rag.errors import DocumentChanged, MemgraphRagError
     from memgraph_rag.memory import Memory
+    from memgraph_rag.operations.session import Session, Stored
     from memgraph_rag.settings import Settings
     from memgraph_rag.types import (
         Action,
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
         Message,
         Question,
         Receipt,
+        RelativeDays,
+        Rival,
         Segment,
+        Standing,
         Step,
         StopReason,
         Tool,
@@ -57,6 +61,7 @@ _HOME = {
     "Citation": "types",
     "Damage": "types",
     "Document": "types",
+    "DocumentChanged": "errors",
     "DocumentRecord": "types",
     "Entity": "types",
     "Evidence": "types",
@@ -68,10 +73,15 @@ _HOME = {
     "Message": "types",
     "Question": "types",
     "Receipt": "types",
+    "RelativeDays": "types",
+    "Rival": "types",
     "Segment": "types",
+    "Session": "operations.session",
     "Settings": "settings",
+    "Standing": "types",
     "Step": "types",
     "StopReason": "types",
+    "Stored": "operations.session",
     "Tool": "types",
     "Turn": "types",
     "Usage": "types",
@@ -88,6 +98,7 @@ __all__ = [
     "Citation",
     "Damage",
     "Document",
+    "DocumentChanged",
     "DocumentRecord",
     "Entity",
     "Evidence",
@@ -99,10 +110,15 @@ __all__ = [
     "Message",
     "Question",
     "Receipt",
+    "RelativeDays",
+    "Rival",
     "Segment",
+    "Session",
     "Settings",
+    "Standing",
     "Step",
     "StopReason",
+    "Stored",
     "Tool",
     "Turn",
     "Usage",

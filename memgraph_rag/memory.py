@@ -29,6 +29,7 @@ from memgraph_rag.operations.document_lookup import checked_names, find_document
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.outcomes import Outcomes
+from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Scope
 from memgraph_rag.operations.sources import Request
@@ -230,6 +231,7 @@ class Memory(MaintainedMemory):
             self._store,
             self._models,
             search=self.search,
+            wishes=self.wishes,
             ask=self.ask,
             deepen=lambda keys: self.deepen(keys, layers=self._layers),
             check=self._require_writable,
@@ -371,7 +373,17 @@ class Memory(MaintainedMemory):
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode, "found": len(evidence)}
-        return evidence
+        return with_days(evidence)
+
+    def wishes(self, query: str, *, user: str | None = None, at: str | date | None = None) -> list[Evidence]:
+        """What this user asked for that bears on a query: instructions and preferences, at most three, newest first.
+
+        Those that a newer one supersedes are left out; ``why`` says which of the two it is. They are read by the layer
+        ``facts``; ``Session.recall`` gives them too. Arguments and errors as for ``search``.
+        """
+        query = validation.checked_question(query)
+        ids, until = self._scoped_ids(None, user=user, session=None), validation.checked_end(None, at)
+        return self._wishes.bearing_on(query, documents=None if ids is None else set(ids), until=until)
 
     # In a thread each, for programs with an event loop: arguments, errors and results are those of the methods.
     aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)

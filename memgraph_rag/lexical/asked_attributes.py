@@ -114,7 +114,9 @@ def asked_among(question: str, attributes: Iterable[str]) -> AskedAttribute | No
     return AskedAttribute(best, speaker, bool(_PAST.search(plain))) if best else None
 
 
-_ABOUT_A_THING = re.compile(r"(?:in |at |to |for |by )?(?:what|which|who|whom|where|whose|is|are|am|do|does)\b", re.IGNORECASE)
+_ABOUT_A_THING = re.compile(
+    r"(?:in |at |to |for |by )?(?:what|which|who|whom|where|whose|is|are|am|do|does)\b", re.IGNORECASE
+)
 _OWN = re.compile(r"\b(?:i|my|our|we|i['’]m)\b", re.IGNORECASE)
 _DEED = re.compile(r"\b(?:should|could|would|can|did|will|might|recommend|suggest|help)\b", re.IGNORECASE)
 

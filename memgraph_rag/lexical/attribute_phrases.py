@@ -32,20 +32,23 @@ _MOST_NAME = 5  # words
 _MOST_PHRASES = 3  # of a clause
 _NEW = r"(?:(?:brand[- ]new|new|newest|latest|current|new favou?rite)\s+)?"
 _OWNED = re.compile(
-    rf"(?<!one of )(?<!two of )(?<!some of )(?<!any of )(?<!most of )(?<!all of )\b(?:(?:the )?(?P<thing>name|number) of )?(?:(?:my|our)(?: own)?|(?:a|an|the)(?= (?:brand[- ])?(?:new|current)\b)"
-    rf"|(?<=regarding )the|^(?=new\b)|^the(?=(?: [\w-]+){{1,4}} (?:that |which |who )?(?:i|we)\b)|(?<=\bthe)(?=(?: [\w-]+){{1,3}} (?:that |which |who )?(?:i|we)\b))"
+    rf"(?<!one of )(?<!two of )(?<!some of )(?<!any of )(?<!most of )(?<!all of )\b(?:(?:the )?(?P<thing>name|"
+    rf"number) of )?(?:(?:my|our)(?: own)?|(?:a|an|the)(?= (?:brand[- ])?(?:new|current)\b)"
+    rf"|(?<=regarding )the|^(?=new\b)|^the(?=(?: [\w-]+){{1,4}} (?:that |which |who )?(?:i|we)\b)|(?<=\bthe)(?=(?: "
+    rf"[\w-]+){{1,3}} (?:that |which |who )?(?:i|we)\b))"
     rf"\s*(?P<new>{_NEW})(?P<name>[\w+#-]+(?:['’]s?)?(?: [\w+#-]+(?:['’]s?)?){{0,{_MOST_NAME - 1}}})",
     re.IGNORECASE,
 )
 _STOP = frozenset(
     """
-    i we you he she they it that which who whom is are am was were be been being has have had do does did to and but or
-    if when than my our not with as at by from up out will can just really also never always for in on of into over
-    became become becomes remains stays goes got gets go went changed switched now these this those so because since
-    after before while where what how why here there then too very used says said reads would could should may might
-    must i've i'm we've we're it's that's isn't aren't wasn't called named until about like works taking takes took
-    replaced moved still finally currently actually officially already recently lately today from through once again
-    """.split()
+        i we you he she they it that which who whom is are am was were be been being has have had do does did to and
+        but or if when than my our not with as at by from up out will can just really also never always for in on of
+        into over became become becomes remains stays goes got gets go went changed switched now these this those so
+        because since after before while where what how why here there then too very used says said reads would
+        could should may might must i've i'm we've we're it's that's isn't aren't wasn't called named until about
+        like works taking takes took replaced moved still finally currently actually officially already recently
+        lately today from through once again
+        """.split()  # noqa: SIM905
 )
 
 

@@ -33,29 +33,29 @@ _CLASS_OF = {
 }
 _FAMILIES = frozenset(
     """
-    name nickname surname age height weight size birthday birthplace nationality religion citizenship degree major
-    school university college teacher tutor coach trainer boss manager supervisor mentor landlord landlady roommate
-    flatmate dentist lawyer accountant hairdresser barber physiotherapist optician vet plumber babysitter nanny
-    gym club bank broker insurer insurance provider operator carrier bakery pharmacy supermarket cafe bar pub
-    restaurant laptop computer tablet camera console keyboard monitor watch bike bicycle motorbike scooter browser os
-    shell terminal ide language stack framework database distro handle username login address number
-    salary rent budget mortgage allergy instrument sport colour food drink dish snack dessert cuisine band singer
-    artist author writer book film movie show series song album genre game season animal flower holiday destination
-    subject brand perfume hobby
-    os gps cms css dos bus glasses jeans trousers
-    dog cat hamster rabbit parrot horse commute shift deadline
-    """.split()
+        name nickname surname age height weight size birthday birthplace nationality religion citizenship degree
+        major school university college teacher tutor coach trainer boss manager supervisor mentor landlord landlady
+        roommate flatmate dentist lawyer accountant hairdresser barber physiotherapist optician vet plumber
+        babysitter nanny gym club bank broker insurer insurance provider operator carrier bakery pharmacy
+        supermarket cafe bar pub restaurant laptop computer tablet camera console keyboard monitor watch bike
+        bicycle motorbike scooter browser os shell terminal ide language stack framework database distro handle
+        username login address number salary rent budget mortgage allergy instrument sport colour food drink dish
+        snack dessert cuisine band singer artist author writer book film movie show series song album genre game
+        season animal flower holiday destination subject brand perfume hobby os gps cms css dos bus glasses jeans
+        trousers dog cat hamster rabbit parrot horse commute shift deadline
+        """.split()  # noqa: SIM905
 ) | {*_CLASSES}
 _MANY = frozenset(
     """
-    friend friends colleague colleagues coworker coworkers brother brothers sister sisters sibling siblings son sons
-    daughter daughters kid kids child children cousin cousins aunt uncle nephew niece neighbour neighbours parent
-    parents grandparents family way point question issue problem goal goals idea concern thing things week day life
-    time weekend morning evening night mind heart head eye eyes hand hands body face back work code mistake guess
-    advice tip hope dream dreams wish fear opinion understanding experience feeling feelings story stories plan plans
-    fan fans rocks rock team's side part turn best favourite next first last main self own mom dad mother father
-    grandma grandpa grandmother grandfather guy people others inspiration passion motivation priority focus
-    """.split()
+        friend friends colleague colleagues coworker coworkers brother brothers sister sisters sibling siblings son
+        sons daughter daughters kid kids child children cousin cousins aunt uncle nephew niece neighbour neighbours
+        parent parents grandparents family way point question issue problem goal goals idea concern thing things
+        week day life time weekend morning evening night mind heart head eye eyes hand hands body face back work
+        code mistake guess advice tip hope dream dreams wish fear opinion understanding experience feeling feelings
+        story stories plan plans fan fans rocks rock team's side part turn best favourite next first last main self
+        own mom dad mother father grandma grandpa grandmother grandfather guy people others inspiration passion
+        motivation priority focus
+        """.split()  # noqa: SIM905
 )
 _MOST_WORDS = 3  # of a known attribute with what stands before it ("sister dog name")
 _SPELLINGS = {
@@ -63,8 +63,10 @@ _SPELLINGS = {
     "neighbors": "neighbours", "fav": "favourite",
 }  # fmt: skip
 _LEFT_OUT = frozenset(
-    "a an the my our own new current latest present actual newest old go-to very main primary regular usual default "
-    "other brand-new brand everyday daily trusty".split()  # noqa: SIM905
+    """
+        a an the my our own new current latest present actual newest old go-to very main primary regular usual
+        default other brand-new brand everyday daily trusty
+        """.split()  # noqa: SIM905
 )
 _POSSESSIVE = re.compile(r"(?:'s|’s|s'|s’)(?=\s|$)")
 _OF = re.compile(r"^(?P<thing>name|number|address) of (?:my|our|the) (?P<owner>.+)$|^(?P<kind>.+) of choice$")
@@ -93,7 +95,7 @@ def is_family(attribute: str) -> bool:
     (True, True, False)
     """
     words = attribute.split(" ")
-    return words[0] == "favourite" and len(words) > 1 or (words[-1] in _FAMILIES and len(words) <= _MOST_WORDS)
+    return (words[0] == "favourite" and len(words) > 1) or (words[-1] in _FAMILIES and len(words) <= _MOST_WORDS)
 
 
 def has_many_values(attribute: str) -> bool:

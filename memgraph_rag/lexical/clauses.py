@@ -30,7 +30,8 @@ class Clause:
 _MOST_SENTENCE = 1_000  # characters: a longer one is a list, or code
 _MOST_CLAUSE = 300
 _SENTENCE = re.compile(
-    r"[^.!?\n;]*(?:(?:(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bMrs)\.|[.!?](?!\s|$))[^.!?\n;]*)*[.!?;\n]*"
+    r"[^.!?\n;]*(?:(?:(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bMrs)\.|[.!?](?!\s|"
+    r"$))[^.!?\n;]*)*[.!?;\n]*"
 )
 _TOPIC = re.compile(
     r"(?!(?:wh|how|do|did|does|is|are|am|was|were|have|has|had|can|could|should|will|would|any|right|really)\w*\b)"
@@ -39,40 +40,56 @@ _TOPIC = re.compile(
 )
 _ABOUT_ME = r"(?=(?:i|i'm|i’m|i've|i’ve|i'd|i’d|my|we|we're|we've|our|never|not once|always|please)\b)"
 _JOINT = re.compile(
-    r"(?<!\bno)(?<!\bnope)(?<!\byes)(?:,? (?:and|but|so|though|although|because|since|especially since|considering(?: that)?|given(?: that)?|while|"
-    rf"whereas|yet|plus) {_ABOUT_ME}|, {_ABOUT_ME}(?!(?:my|our) (?:brand[- ])?new)|[:–—] ?{_ABOUT_ME}| - {_ABOUT_ME}|, (?:can|could|would) you\b|,? and (?=\S+ (?:is|has|pays|hired|took) (?:where|what|who|my|me|been)\b))",
+    r"(?<!\bno)(?<!\bnope)(?<!\byes)(?:,? (?:and|but|so|though|although|because|since|especially since|"
+    r"considering(?: that)?|given(?: that)?|while|"
+    rf"whereas|yet|plus) {_ABOUT_ME}|, {_ABOUT_ME}(?!(?:my|our) (?:brand[- ])?new)|[:–—] ?{_ABOUT_ME}| - "
+    rf"{_ABOUT_ME}|, (?:can|could|would) you\b|,? and (?=\S+ (?:is|has|pays|hired|took) (?:where|what|who|my|me|"
+    rf"been)\b))",
     re.IGNORECASE,
 )
 _SETTING = re.compile(
-    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)? it comes to|as (?:for|to|regards|far as)|for|about|regarding|"
+    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)? it comes to|as (?:for|to|regards|far as)|for|about|"
+    r"regarding|"
     r"concerning|on|with|in|speaking of|after|if (?:you|anyone) asks? about)\b[^,]*",
     re.IGNORECASE,
 )  # what a clause begins with before its subject
 _LEAD = re.compile(
-    r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|by the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|"
+    r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|by "
+    r"the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|"
     r"fyi|honestly|guess what|you know(?: what)?|believe it or not|to be honest|truth be told|"
     r"these days|nowadays|currently|now|right now|at the moment|at present|as of (?:today|now|this \w+)|finally|"
     r"okay|ok|yes|yeah|yep|no|nope|also|and|but|lately|recently|anyway|in fact|as you know|just so you know|"
-    r"for the record|to be clear|i think|i believe|i guess|i['’]d say|i would say|you can (?:write|put|note) down that|"
+    r"for the record|to be clear|i think|i believe|i guess|i['’]d say|i would say|you can (?:write|put|note) down "
+    r"that|"
     r"|quick update|correction|sorry|funny thing|"
     r"since (?:last |this )?\w+|from (?:now|today) on|this (?:week|month|year|morning|evening|spring|summer|autumn|"
     r"fall|winter)|(?:a |one |two |three |some |few )+(?:days?|weeks?|months?|years?) ago|"
-    r"on \w+day(?: (?:morning|evening|night|afternoon))?|last \w+|yesterday|today|remember(?: that)?|please note(?: that)?|note(?: that)?|"
-    r"(?!my\b|our\b|i\b|we\b)[a-z]+(?: (?!my\b|our\b|i\b|we\b|is\b)[\w']+){0,2}:(?= )|just so (?:we['’]re clear|you know)|turns out|"
+    r"on \w+day(?: (?:morning|evening|night|afternoon))?|last \w+|yesterday|today|remember(?: that)?|please "
+    r"note(?: that)?|note(?: that)?|"
+    r"(?!my\b|our\b|i\b|we\b|new\b|current\b)[a-z]+(?: (?!my\b|our\b|i\b|we\b|is\b)[\w']+){0,2}:(?= )|just so "
+    r"(?:we['’]re clear|"
+    r"you know)|turns out|"
     r"when(?:ever)? (?:people|you|they|anyone|somebody|someone) asks? (?:me )?(?:for|about) (?=my)|"
-    r"(?:after|before|since) [\w' ]{2,30}(?=, )|i should (?:mention|say)(?: that)?|did i (?:tell|mention)(?: to)?(?: you)?(?: that)?|"
+    r"(?:after|before|since) [\w' ]{2,30}(?=, )|i should (?:mention|say)(?: that)?|did i (?:tell|mention)(?: "
+    r"to)?(?: you)?(?: that)?|"
     r"i forgot to (?:say|mention)(?: that)?|it turns out(?: that)?|you (?:should|may|might) know(?: that)?|"
-    r"(?:just )?(?:wanted to )?let you know(?: that)?|you would have to|you(?:'ll| will) have to|you can|you may|you should|you might want to|please(?= (?:note|put|list|save|mark|record|store|remember|add|enter)\b)|"
+    r"(?:just )?(?:wanted to )?let you know(?: that)?|i(?:['’]d| would) like to(?= (?:update|change|switch|set)\b)|"
+    r"i(?:['’]ve| have)? decided (?:that )?(?=my\b)|"
+    r"you would have to|you(?:'ll| will) have to|you can|you may|you should|you might want to|please(?= (?:note|"
+    r"put|list|save|mark|record|store|remember|add|enter)\b)|"
     r"happy to (?:say|report)(?: that)?|i can (?:say|tell you)(?: that)?)(?!\w)[\s,:!–—-]*)*",
     re.IGNORECASE,
 )
 _UNCERTAIN = re.compile(
-    r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|"
-    r"(?:i|we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|dreamed) "
+    r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|"
+    r"perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|"
+    r"(?:i|we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|"
+    r"dreamed) "
     r"(?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|"
     r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
     r"no longer(?! the old)|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
-    r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|to)|"
+    r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|"
+    r"to)|"
     r"can(?:'t|’t|not) decide)\b|\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
     re.IGNORECASE,
 )
@@ -101,7 +118,7 @@ def clauses(text: str) -> Iterator[Clause]:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """The sentences' places; a question that only names a topic ("My dentist? Dr. Vogel now.") is one with its answer."""
+    """The sentences' places; a question that only names a topic ("My dentist? Dr. Vogel.") is one with its answer."""
     start = None
     for sentence in _SENTENCE.finditer(text):
         if not sentence[0].strip():

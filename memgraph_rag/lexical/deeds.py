@@ -32,7 +32,8 @@ _CLASS_OF = {verb: listed.split()[0] for listed in _VERB_CLASSES for verb in lis
 _SUBJECT = re.compile(r"(?:^|\b)(?:i|we)(?P<have>['’](?:ve|d))?\s+(?P<rest>.+)", re.IGNORECASE)
 _NO_SUBJECT = re.compile(r"^(?:never|not once|finally)\s", re.IGNORECASE)
 _NOT_THOUGHT = re.compile(
-    r"\b(?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:think|believe|recall|remember)(?: that)? (?:i|we)(?:['’]ve| have| had)? ever\b",
+    r"\b(?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:think|believe|recall|remember)(?: that)? (?:i|we)(?:['’]ve| have|"
+    r" had)? ever\b",
     re.IGNORECASE,
 )
 _INVERTED = re.compile(
@@ -41,7 +42,8 @@ _INVERTED = re.compile(
     re.IGNORECASE,
 )
 _TOPIC = re.compile(
-    r"^(?!(?:me|us|you|i|we)\b)(?P<object>[^,?:–—]{2,60}?)(?:\s[–—-]\s|[,?:–—]+|\sis (?:something|a thing|one thing)(?: that)?)\s*"
+    r"^(?!(?:me|us|you|i|we)\b)(?P<object>[^,?:–—]{2,60}?)(?:\s[–—-]\s|[,?:–—]+|\sis (?:something|a thing|one "
+    r"thing)(?: that)?)\s*"
     r"(?:not me\W+|no\W+|nope\W+)?(?P<rest>(?:(?:i|we)(?:['’]ve| have| had)? )?(?:never|not once)\b.*)",
     re.IGNORECASE,
 )
@@ -65,29 +67,35 @@ _HELPER = re.compile(r"\b(?:have|had|has|did)\b", re.IGNORECASE)
 _ZERO_TIMES = re.compile(r"\b(?:zero|no|0) times\b|\bnot (?:a single time|once)$", re.IGNORECASE)
 _PARTS = re.compile(r"\s(?:or|and|nor)\s(?:even |ever )?(?=\w+(?:ed|en|wn|ught|ung|ang)\b)")
 _TIMES = re.compile(
-    r"\b(?:(?:just |only )?(?:last|this|next|the other|every) (?:\w+ )?(?:day|night|week|weekend|month|year|spring|summer|"
+    r"\b(?:(?:just |only )?(?:last|this|next|the other|every) (?:\w+ )?(?:day|night|week|weekend|month|year|spring|"
+    r"summer|"
     r"autumn|fall|winter|morning|evening|afternoon|january|february|march|april|may|june|july|august|september|"
     r"october|november|december|\w+day)\b|yesterday|today|tonight|recently|lately"
     r"|in (?:my|our) (?:whole |entire )?li(?:fe|ves)|before|ever|once|twice|again|at all|so far|yet|already|"
     r"(?:a |an |one |two |three |four |some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|"
     r"(?:on |in )?(?:the )?(?:morning|evening|afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|"
     r"in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|"
-    r"on (?:\w+ )?\d\w*(?: \w+)?|with (?:my |our |some |the )?\w+|for the (?:very )?first time|at (?:the )?weekend|at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
+    r"on (?:\w+ )?\d\w*(?: \w+)?|with (?:my |our |some |the )?\w+|for the (?:very )?first time|at (?:the )?weekend|"
+    r"at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
     r""
     r"when i was .*|myself|ourselves)\b",
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\s*(?:[,;:(–—!?]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\binstead\b|\bwhich\b|\bwhere\b|\bwhile\b|\bso\b|"
+    r"\s*(?:[,;:(–—!?]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\binstead\b|\bwhich\b|\bwhere\b|\bwhile\b|"
+    r"\bso\b|"
     r"\band (?:i|it|we|my|the|that|loved|liked|hated|now)\b|\bthough\b|\balthough\b|\bdespite\b|\bunless\b|"
     r"\bin th(?:is|at|e) (?:project|app|course|chat)\b)",
     re.IGNORECASE,
 )
 _SMALL = frozenset(
-    "a an the to in at on of for my our some any it them one that this these those there here me us him her be been "
-    "and or i we he she they you your his its their up out actual real even so very such no not n't single point time at by from".split()
+    """
+        a an the to in at on of for my our some any it them one that this these those there here me us him her be
+        been and or i we he she they you your his its their up out actual real even so very such no not n't single
+        point time at by from
+        """.split()  # noqa: SIM905
 )
-_EMPTY = frozenset("it them that this these those one so there him her they thing things something anything".split())
+_EMPTY = frozenset("it them that this these those one so there him her they thing things something anything".split())  # noqa: SIM905
 
 
 def deeds(clause: str) -> list[Deed]:
@@ -124,7 +132,9 @@ def asked_deed(question: str) -> str:
     ('go japan', '')
     """
     match = re.search(
-        r"\b(?:have|did|had) (?:i|we)\b(?: (?:ever|already|really|actually|never|once))* (?P<rest>.+)", question, re.IGNORECASE
+        r"\b(?:have|did|had) (?:i|we)\b(?: (?:ever|already|really|actually|never|once))* (?P<rest>.+)",
+        question,
+        re.IGNORECASE,
     )
     if match is None or re.match(r"\s*(?:wh|how)", question, re.IGNORECASE):
         return ""
@@ -168,14 +178,19 @@ def denies(never: str, done: str) -> bool:
 
 
 def _of_topic(topic: str, rest: str) -> list[Deed]:
-    """"Oysters? Never eaten them", "Riding a camel is something I have never done"."""
+    """The deed of "Oysters? Never eaten them", or of "Riding a camel is something I have never done"."""
     negated = _NEGATED.search(rest)
     after = _AUXILIARY.sub("", rest[negated.end() :].strip() if negated else rest)
     verb = re.match(r"[\w'’-]+", after)
     if verb is None:
         return []
     first, _, others = topic.strip().partition(" ")
-    is_action = first.casefold().endswith("ing") and base_form(verb[0].casefold()) in ("do", "try", "manag", "experienc")
+    is_action = first.casefold().endswith("ing") and base_form(verb[0].casefold()) in (
+        "do",
+        "try",
+        "manag",
+        "experienc",
+    )
     form = deed_form(f"{first} {others}" if is_action else f"{verb[0]} {topic}")
     return [Deed(form, True)] if form else []
 

@@ -1,7 +1,7 @@
 """The value in a clause that no frame fits: what is left of "From today my team will be Hawks" without common words.
 
-It knows words only, English ones. Invariant: where more than one phrase is left there is no value; nor, but for a name in
-a short clause, without a sign that something holds now ("these days").
+It knows words only, English ones. Invariant: where more than one phrase is left there is no value;
+nor, but for a name in a short clause, without a sign that something holds now ("these days").
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ __all__ = ["residue"]
 
 _MOST_WORDS = 3
 _CURRENT = re.compile(
-    r"\b(?:now|these days|nowadays|current(?:ly)?|at (?:the moment|present|this point)|lately|from (?:now|here|today|this \w+)|"
+    r"\b(?:now|these days|nowadays|current(?:ly)?|at (?:the moment|present|this point)|lately|from (?:now|here|"
+    r"today|this \w+)|"
     r"as of|since|today|official(?:ly)?|instead|again|finally|new|this time|changed?|switched|any ?more|for good|"
     r"starting|going forward|at last|these last)\b",
     re.IGNORECASE,
@@ -26,29 +27,34 @@ _VERBS = frozenset(
     map(
         base_form,
         """
-        be have do go get make take let say tell know think see come use find give call try ask feel become leave put
-        mean keep begin seem help show hear run move like live believe hold bring happen sit stand lose pay meet
-        continue set learn change lead watch follow stop speak spend open win offer remember love consider appear buy
-        wait serve send stay fall reach remain beat pick choose settle decide switch end start look turn name count
-        trust enjoy hit finish commit declare announce crown pronounce elect register list sign sell trade swap drop
-        ditch replace note consult update go opt land stick vote fit suit swear rely depend save land claim earn
-        """.split(),
+            be have do go get make take let say tell know think see come use find give call try ask feel become
+            leave put mean keep begin seem help show hear run move like live believe hold bring happen sit stand
+            lose pay meet continue set learn change lead watch follow stop speak spend open win offer remember love
+            consider appear buy wait serve send stay fall reach remain beat pick choose settle decide switch end
+            start look turn name count trust enjoy hit finish commit declare announce crown pronounce elect register
+            list sign sell trade swap drop ditch replace note consult update go opt land stick vote fit suit swear
+            rely depend save land claim earn
+            """.split(),  # noqa: SIM905
     )
 )
 _NOUNS = frozenset(
     """
-    thing time way lot thought note something anything nothing everything else point end friend people everyone word
-    fact moment year month week day matter subject topic choice decision pick option change search trial official
-    place case list top number sure certain long short quick finally current new old former previous next first last
-    instead again soon later earlier ago yes no well okay ever never much many lots bit little since though
-    january february march april june july august september october november december
-    monday tuesday wednesday thursday friday saturday sunday morning evening
-    """.split()
+        thing time way lot thought note something anything nothing everything else point end friend people everyone
+        word fact moment year month week day matter subject topic choice decision pick option change search trial
+        official place case list top number sure certain long short quick finally current new old former previous
+        next first last instead again soon later earlier ago yes no well okay ever never much many lots bit little
+        since though january february march april june july august september october november december monday
+        tuesday wednesday thursday friday saturday sunday morning evening
+        """.split()  # noqa: SIM905
 )
-_PREPOSITIONS = frozenset("at in by from near with to of about against before behind under over than without via".split())
-_LINKS = frozenset("is are was has it as became becomes will , - – — : § that's".split()) | {""}
-_ACTING = re.compile(rf"{PLACE} (?!(?:is|are|has|have|will|should|became|becomes|remains|stays|goes)\b)[a-z]+(?:ed|s)\b|"
-                     rf"{PLACE} (?:said|told|ate|went|got|took|came|broke|did|was|were)\b")  # "my dentist told Ann"
+_PREPOSITIONS = frozenset(
+    "at in by from near with to of about against before behind under over than without via".split()  # noqa: SIM905
+)
+_LINKS = frozenset("is are was has it as became becomes will , - – — : § that's".split()) | {""}  # noqa: SIM905
+_ACTING = re.compile(
+    rf"{PLACE} (?!(?:is|are|has|have|will|should|became|becomes|remains|stays|goes)\b)[a-z]+(?:ed|s)\b|"
+    rf"{PLACE} (?:said|told|ate|went|got|took|came|broke|did|was|were)\b"
+)  # "my dentist told Ann"
 _SHORT = 12  # words
 _TOKEN = re.compile(r"[\w@'’+#&.-]*[\w@'’+#&]|[^\w\s]")
 
@@ -89,7 +95,10 @@ def _runs(tokens: list[str]) -> tuple[list[list[str]], list[tuple[str, str]]]:
     for is_common, group in groupby(enumerate(tokens), key=lambda item: _is_common(item[1])):
         places = [place for place, _ in group]
         if not is_common:
-            around = (tokens[place].casefold() if 0 <= place < len(tokens) else "" for place in (places[0] - 1, places[-1] + 1))
+            around = (
+                tokens[place].casefold() if 0 <= place < len(tokens) else ""
+                for place in (places[0] - 1, places[-1] + 1)
+            )
             runs.append([tokens[place] for place in places])
             neighbours.append((next(around), next(around)))
     return runs, neighbours

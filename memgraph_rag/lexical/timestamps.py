@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta, timezone
 
-from memgraph_rag.types import MetadataValue
-from memgraph_rag.types.days import written_day
+from memgraph_rag.types import MetadataValue, written_day
 
 __all__ = ["day_of", "instant", "named_in", "read", "understood"]
 

@@ -11,21 +11,19 @@ import re
 
 from memgraph_rag.lexical.attribute_phrases import PLACE, AttributePhrase, attribute_phrases
 from memgraph_rag.lexical.attributes import is_family
-from memgraph_rag.lexical.inflection import base_form, is_past, verb_pattern
+from memgraph_rag.lexical.inflection import is_past, verb_pattern
 from memgraph_rag.lexical.residues import residue
 from memgraph_rag.lexical.topic_frames import read_topic
 from memgraph_rag.lexical.values import is_value, until_end
 
 __all__ = ["read_value"]
 
-_CHOOSE = verb_pattern(
-    "choose pick select settle decide opt go use end wind stick adopt switch change move".split()
-)
+_CHOOSE = verb_pattern("choose pick select settle decide opt go use end wind stick adopt switch change move".split())  # noqa: SIM905
 _CHANGE = verb_pattern(
-    "change switch swap trade replace update upgrade exchange move migrate convert turn transfer".split()
+    "change switch swap trade replace update upgrade exchange move migrate convert turn transfer".split()  # noqa: SIM905
 )
-_GAIN = verb_pattern("get buy find have pick adopt acquire order choose hire meet".split())
-_NAMING = verb_pattern("make call consider name declare".split())
+_GAIN = verb_pattern(["get", "buy", "find", "have", "pick", "adopt", "acquire", "order", "choose", "hire", "meet"])
+_NAMING = verb_pattern(["make", "call", "consider", "name", "declare"])
 _P = rf"(?:new )?{PLACE}"
 _IS = r"(?:['’]s|(?: is| are| became| has become| have become| becomes| remains| stays| has been| have been))"
 _CAP = r"(?-i:[A-Z0-9])"
@@ -45,7 +43,8 @@ _VERB_OF_USE = r"(?:that |which |who )?(?:i|we)(?:['’]m|['’]ve)?(?: \w+){1,3
 _FRAMES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"^(?:{_TOPIC} )?{_P}(?: is concerned| goes)?(?: \w+)?(?:\s*(?:[,:?–—]+|\s-)+\s*| (?=(?:i|we)\b))(?P<said>.+)",
+        rf"^(?:{_TOPIC} )?{_P}(?: is concerned| goes)?(?: \w+)?(?:\s*(?:[,:?–—]+|\s-)+\s*| (?=(?:i|"
+        rf"we)\b))(?P<said>.+)",
         rf"\b{_CHANGE} (?:over |out )?{_P}(?: in| over| up| out)?(?: from .+?)?,? (?:to|with|for|into) (?P<value>.+)",
         rf"\b{_CHANGE}(?: over)?(?: from .+?)? to (?P<value>.+?) (?:for|as) {_P}",
         rf"{_P}(?: has| have| was| got)?(?: been)? {_CHANGE} (?:to|with|for|by|into) (?P<value>.+)",
@@ -53,7 +52,8 @@ _FRAMES = tuple(
         rf"^(?P<said>.+?) (?:as|to be) {_P}",
         rf"^(?P<chosen>.*\b{_CHOOSE}\b.+?) for {_P}",
         rf"\b(?:i|we)(?:['’]m|['’]re| am| are) (?:with|on|at|using) (?P<some>.+?) for {_P}",
-        rf"^{_FIRST}{_IS} (?:what (?:i|we)(?:['’]d| would)? (?:call|use as|have as|consider|name|see as|count as) )?{_P}",
+        rf"^{_FIRST}{_IS} (?:what (?:i|we)(?:['’]d| would)? (?:call|use as|have as|consider|name|see as|count as) "
+        rf")?{_P}",
         rf"^{_FIRST}(?:,| -| –| —)? (?:that|it|this|which|who)(?:['’]s| is) {_P}",
         rf"^{_FIRST}{_IS} (?:the )?{_P} {_VERB_OF_USE}(?:$|[ ,])",
         rf"^(?:the )?{_P} {_VERB_OF_USE}(?: is|['’]s) (?P<value>.+)",
@@ -70,24 +70,32 @@ _FRAMES = tuple(
         rf"^{_P} ?[:=–—] ?(?P<value>.+)",
     )
 )
-_AGENT = frozenset("i we you please i've i'm i'd we've we're we'd i’ve i’m i’d let's it's it that's that this".split())
+_AGENT = frozenset("i we you please i've i'm i'd we've we're we'd i’ve i’m i’d let's it's it that's that this".split())  # noqa: SIM905
 _HELPERS = frozenset(
-    "have had has am are is was were be been will would do did does to myself ourselves just really even".split()
+    "have had has am are is was were be been will would do did does to myself ourselves just really even".split()  # noqa: SIM905
 )
-_COPULAS = frozenset("i'm i’m we're we’re it's it’s that's i've i’ve we've we’ve".split())
-_BASE_FOLLOWS = frozenset("will would do did to really just".split())
-_PARTICLES = frozenset("up on with for to in at over by down into onto of back upon it a an the as off".split())
-_ALWAYS_VERBS = frozenset("put note list save mark write record set use take enter register store make name call pick choose".split())
+_COPULAS = frozenset(["i'm", "i’m", "we're", "we’re", "it's", "it’s", "that's", "i've", "i’ve", "we've", "we’ve"])
+_BASE_FOLLOWS = frozenset(["will", "would", "do", "did", "to", "really", "just"])
+_PARTICLES = frozenset("up on with for to in at over by down into onto of back upon it a an the as off".split())  # noqa: SIM905
+_ALWAYS_VERBS = frozenset(
+    "put note list save mark write record set use take enter register store make name call pick choose".split()  # noqa: SIM905
+)
 _ELIDED = frozenset(
-    "moved relocated settled joined switched changed swapped traded replaced upgraded started got bought went became found "
-    "chose picked signed retrained landed decided opted call work live drive use".split()
+    """
+        moved relocated settled joined switched changed swapped traded replaced upgraded started got bought went
+        became found chose picked signed retrained landed decided opted call work live drive use
+        """.split()  # noqa: SIM905
 )
 _WHEN = re.compile(
-    r"(?:^|(?<=[\s,]))(?:(?:right )?now|these days|nowadays|currently|at (?:the moment|present)|presently|lately|recently|"
-    r"from (?:now|here|today) on(?:wards?)?|as of (?:now|today|late|this \w+|last \w+|\w+day)|for (?:now|the time being)|"
-    r"since (?:last |this |early |late )?(?:\w+day|week|month|year|spring|summer|autumn|fall|winter|january|february|march|"
+    r"(?:^|(?<=[\s,]))(?:(?:right )?now|these days|nowadays|currently|at (?:the moment|present)|presently|lately|"
+    r"recently|"
+    r"from (?:now|here|today) on(?:wards?)?|as of (?:now|today|late|this \w+|last \w+|\w+day)|for (?:now|the time "
+    r"being)|"
+    r"since (?:last |this |early |late )?(?:\w+day|week|month|year|spring|summer|autumn|fall|winter|january|"
+    r"february|march|"
     r"april|may|june|july|august|september|october|november|december|yesterday|then)|"
-    r"(?:last|this|earlier this|the other) (?:\w+day|week|weekend|month|year|spring|summer|autumn|fall|winter|morning|"
+    r"(?:last|this|earlier this|the other) (?:\w+day|week|weekend|month|year|spring|summer|autumn|fall|winter|"
+    r"morning|"
     r"evening|time|day)|yesterday|today|finally|officially|actually|still|already|basically|permanently|really|"
     r"(?:a |one |two |three |few |couple of |\d+ )+(?:days?|weeks?|months?|years?) ago|anymore|once again|again|"
     r"by the way|for what it['’]s worth|i (?:think|guess|believe|must say|suppose)|in the end|after all)"

@@ -18,6 +18,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
+from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.text.echoes import answered
 from memgraph_rag.types import (
     Answer,
@@ -47,6 +48,7 @@ class Reading:
         checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
         checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
+        remarks: what is read beside segments; None for their text alone.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Reading:
         checks_speaker: bool = True,
         checks_names: bool = True,
         extract: Extract | None = None,
+        remarks: Remarks | None = None,
     ) -> None:
         self._store = store
         self._models = models
@@ -66,6 +69,7 @@ class Reading:
         self._answer_tokens = answer_tokens
         self._rules = RefusalRules(search, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
+        self._remarks = remarks
 
     def run(
         self,
@@ -94,6 +98,8 @@ class Reading:
                 documents=documents,
                 extract=self._extract,
             )
+            if remarks := self._remarks:
+                context = replace(context, remark=lambda nodes: remarks.of(nodes, documents))
             for steps in strategy.read(question, context):
                 trace += steps
                 yield from steps

@@ -23,6 +23,7 @@ from memgraph_rag.types.facts import Rival, Standing
 __all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "within"]
 
 _LAYER = "facts"
+_DAYS = "days"  # the kind of those annotations that are no statements
 _MOST_RIVALS = 8
 
 FactKey = tuple[str, str, str]
@@ -79,7 +80,8 @@ class FactIndex:
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
-            for document_id, of_document in groupby(annotations, key=lambda item: item.document_id):
+            said = (item for item in annotations if item.kind != _DAYS)
+            for document_id, of_document in groupby(said, key=lambda item: item.document_id):
                 if document_id in records:
                     facts[document_id] = tuple(_fact(item, records[document_id]) for item in of_document)
             there = set(self._graph.document_ids())

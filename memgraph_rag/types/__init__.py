@@ -23,7 +23,9 @@ from memgraph_rag.types.answers import (
     WarningKind,
 )
 from memgraph_rag.types.arrays import Matrix, Vector
+from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
+from memgraph_rag.types.facts import Rival, Standing
 from memgraph_rag.types.generation import Generation, LayerRows, Prompt, Usage
 from memgraph_rag.types.graph import (
     OPEN_KIND,
@@ -84,9 +86,12 @@ __all__ = [
     "Question",
     "Receipt",
     "Relation",
+    "RelativeDays",
     "RelevanceCurve",
+    "Rival",
     "Segment",
     "Similar",
+    "Standing",
     "Step",
     "StopReason",
     "Summarizes",
@@ -107,4 +112,5 @@ __all__ = [
     "relation_id",
     "text_hash",
     "text_id",
+    "written_day",
 ]

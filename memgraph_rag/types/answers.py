@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+from memgraph_rag.types.days import RelativeDays
 from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
@@ -88,6 +89,7 @@ class Evidence:
         relevance: how near it is to the query, from 0 to 1: the share of passages as near as it that are evidence. None
             where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
         standing: whether what a person says there of itself still holds; None where it states nothing that is known.
+        days: which days its relative words name ("yesterday"), by the day on which it was said.
     """
 
     segment: Segment
@@ -97,11 +99,17 @@ class Evidence:
     path: tuple[Carrier, ...] = ()
     relevance: float | None = None
     standing: Standing | None = None
+    days: tuple[RelativeDays, ...] = ()
 
     @property
     def text(self) -> str:
         """What the segment says."""
         return self.segment.text
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be known beside its text: whether it still holds, and the days that its words name."""
+        return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Where it stands, who said it when, and how near it is, for JSON; without its text."""

@@ -102,7 +102,7 @@ async def test_recall_can_be_held_to_documents_and_metadata(connect, memory) -> 
         nothing = await agent("recall", query="The fox at the river", where={"year": 1})
     assert {passage["document"] for passage in by_key["passages"]} == {"river"}
     assert {passage["document"] for passage in by_year["passages"]} == {"fox"}
-    assert nothing == {"passages": [], "tokens": 0, "left_out": 0}
+    assert nothing == {"passages": [], "tokens": 0, "left_out": 0, "wishes": []}
 
 
 @in_loop
