@@ -48,7 +48,7 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 _SETTING = re.compile(
-    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)? it comes to|as (?:for|to|regards|far as)|for|about|"
+    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)?|every time|from (?:now|here) on|going forward|as (?:for|to|regards|far as)|for|about|"
     r"regarding|"
     r"concerning|on|with|in|speaking of|after|if (?:you|anyone) asks? about)\b[^,]*",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ _LEAD = re.compile(
     r"for the record|to be clear|i think|i believe|i guess|i['’]d say|i would say|you can (?:write|put|note) down "
     r"that|"
     r"|quick update|correction|sorry|funny thing|"
-    r"since (?:last |this )?\w+|from (?:now|today) on|this (?:week|month|year|morning|evening|spring|summer|autumn|"
+    r"since (?:last |this )?\w+|this (?:week|month|year|morning|evening|spring|summer|autumn|"
     r"fall|winter)|(?:a |one |two |three |some |few )+(?:days?|weeks?|months?|years?) ago|"
     r"on \w+day(?: (?:morning|evening|night|afternoon))?|last \w+|yesterday|today|remember(?: that)?|please "
     r"note(?: that)?|note(?: that)?|"

@@ -43,7 +43,8 @@ _NOUNS = frozenset(
         word fact moment year month week day matter subject topic choice decision pick option change search trial
         official place case list top number sure certain long short quick finally current new old former previous
         next first last instead again soon later earlier ago yes no well okay ever never much many lots bit little
-        since though january february march april june july august september october november december monday
+        since though january february march april june july august september october november december today tonight yesterday tomorrow
+        monday
         tuesday wednesday thursday friday saturday sunday morning evening
         """.split()  # noqa: SIM905
 )
@@ -51,10 +52,10 @@ _PREPOSITIONS = frozenset(
     "at in by from near with to of about against before behind under over than without via".split()  # noqa: SIM905
 )
 _LINKS = frozenset("is are was has it as became becomes will , - – — : § that's".split()) | {""}  # noqa: SIM905
-_ACTING = re.compile(
-    rf"{PLACE} (?!(?:is|are|has|have|will|should|became|becomes|remains|stays|goes)\b)[a-z]+(?:ed|s)\b|"
-    rf"{PLACE} (?:said|told|ate|went|got|took|came|broke|did|was|were)\b"
-)  # "my dentist told Ann"
+_ACTING = re.compile(  # "my dentist told Ann"
+    rf"{PLACE} (?:(?!(?:is|are|has|have|will|should|became|becomes|remains|stays|goes)\b)[a-z]+(?:ed|s)|"
+    r"said|told|ate|went|got|took|came|broke|did|was|were)\b"
+)
 _SHORT = 12  # words
 _TOKEN = re.compile(r"[\w@'’+#&.-]*[\w@'’+#&]|[^\w\s]")
 

@@ -95,5 +95,6 @@ def _stated(clause: Clause) -> Iterator[Statement]:
         return
     if read := read_value(clause.text):
         yield Statement(*read, "value", clause.start, clause.end)
+        return
     for deed in deeds(clause.text):
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)

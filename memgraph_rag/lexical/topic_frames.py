@@ -55,9 +55,8 @@ _FRAMES = tuple(
                  rf"run)))"),
         ("home", r"\b(?:i|we)(?:['’]ve)?(?: have)? (?:call|called|made|make) (?P<value>.+?) (?:my |our )?home\b"),
         ("home", rf"^(?:my |our )?home (?:for (?:me|us) )?(?:is|means) (?:in )?(?P<value>{_NAME})"),
-        ("home", rf"(?:{_MINE}.*|^(?:just )?(?:got|signed|rented|bought|found|unpacked) .*)\b{_DWELLING}\b(?! "
-                 rf"(?:of|for))"
-                 rf".*?\bin (?P<value>{_NAME})"),
+        ("home", rf"^(?=.*{_MINE}|(?:just )?(?:got|signed|rented|bought|found|unpacked) ).*\b{_DWELLING}\b"
+                 rf"(?! (?:of|for)).*?\bin (?P<value>{_NAME})"),
         ("home", rf"\b(?:to|and) (?:live|stay|settle) in (?P<value>{_NAME})"),
         ("home", rf"{_I}(?:a )?(?:resident|citizen|inhabitant) of (?P<value>{_NAME})"),
         ("employer", rf"{_I}(?:{_WORK} (?:over )?(?:at|for)|employed (?:with|by|at)) (?P<value>.+)"),

@@ -40,7 +40,15 @@ def test_relative_words_name_days(text: str, first: str, last: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a few days ago", "on Friday", "the last of us", "next to the church", "last August of 2020", "999 years ago back"]
+    "text",
+    [
+        "a few days ago",
+        "on Friday",
+        "the last of us",
+        "next to the church",
+        "last August of 2020",
+        "999 years ago back",
+    ],
 )
 def test_what_is_not_certain_names_no_day(text: str) -> None:
     assert [days for days in relative_days(text, SAID) if days.first.year > 2000] == []
