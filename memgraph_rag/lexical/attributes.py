@@ -14,7 +14,7 @@ _CLASSES = {
     "home address|place to live|living place|address|postal address|mailing address",
     "employer": "company firm workplace employer|place of work|place of employment|day job company",
     "job": "occupation profession career trade work|job title|line of work|day job|job role|job position",
-    "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee",
+    "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee|romantic partner|life partner",
     "car": "vehicle automobile ride wheels|daily driver",
     "phone": "mobile smartphone cellphone handset|mobile phone|cell phone",
     "phone number": "|mobile number|cell number|cellphone number|telephone number",
@@ -47,7 +47,8 @@ _FAMILIES = frozenset(
 ) | {*_CLASSES}
 _MANY = frozenset(
     """
-        friend friends colleague colleagues coworker coworkers brother brothers sister sisters sibling siblings son
+    friend friends member members colleague colleagues coworker coworkers brother brothers sister sisters sibling
+    siblings son
         sons daughter daughters kid kids child children cousin cousins aunt uncle nephew niece neighbour neighbours
         parent parents grandparents family way point question issue problem goal goals idea concern thing things
         week day life time weekend morning evening night mind heart head eye eyes hand hands body face back work

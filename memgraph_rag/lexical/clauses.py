@@ -20,11 +20,13 @@ class Clause:
     Attributes:
         text: without what leads into it ("By the way,") and without its end mark.
         start, end: the place in the text of what can be quoted: its whole sentence, or the clause of a long one.
+        is_opening: whether it begins its sentence.
     """
 
     text: str
     start: int
     end: int
+    is_opening: bool = True
 
 
 _MOST_SENTENCE = 1_000  # characters: a longer one is a list, or code
@@ -48,9 +50,9 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 _SETTING = re.compile(
-    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)?|every time|from (?:now|here) on|going forward|as (?:for|to|regards|far as)|for|about|"
-    r"regarding|"
-    r"concerning|on|with|in|speaking of|after|if (?:you|anyone) asks? about)\b[^,]*",
+    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)?|every time|from (?:now|here) on|going forward|"
+    r"as (?:for|to|regards|far as)|for|about|regarding|concerning|on|with|in|speaking of|after|"
+    r"if (?:you|anyone) asks? about)\b[^,]*",
     re.IGNORECASE,
 )  # what a clause begins with before its subject
 _LEAD = re.compile(
@@ -107,14 +109,14 @@ def clauses(text: str) -> Iterator[Clause]:
     ['I moved to Oslo', "my dog's name is Rex"]
     """
     for first, end in _sentences(text):
-        is_short = end - first <= _MOST_CLAUSE
+        quoted = (first, end) if end - first <= _MOST_CLAUSE else None
         start = first
         for joint in _JOINT.finditer(text[first:end]):
             if _SETTING.fullmatch(text[start : first + joint.start()]):
                 continue
-            yield from _clause(text, start, first + joint.start(), (first, end) if is_short else None)
+            yield from _clause(text, start, first + joint.start(), quoted, is_opening=start == first)
             start = first + joint.end()
-        yield from _clause(text, start, end, (first, end) if is_short else None)
+        yield from _clause(text, start, end, quoted, is_opening=start == first)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -129,11 +131,11 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             yield first, sentence.end()
 
 
-def _clause(text: str, start: int, end: int, quoted: tuple[int, int] | None) -> Iterator[Clause]:
+def _clause(text: str, start: int, end: int, quoted: tuple[int, int] | None, *, is_opening: bool) -> Iterator[Clause]:
     raw = text[start:end]
     plain = _LEAD.sub("", raw, count=1).strip().rstrip(".!;, ")
     if plain and len(plain) <= _MOST_CLAUSE and not raw.rstrip().endswith("?"):
-        yield Clause(plain, *(quoted or (start, end)))
+        yield Clause(plain, *(quoted or (start, end)), is_opening)
 
 
 def asserts(clause: str) -> bool:

@@ -23,12 +23,15 @@ class Deed:
     is_denied: bool
 
 
-_MOST_WORDS = 6  # of an object
+_MOST_WORDS = 8  # of an object
 _VERB_CLASSES = (
     "go be visit travel attend", "eat taste try", "have own possess", "buy purchas", "see watch",
     "complet finish", "sell auction", "us employ", "begin start",
 )  # fmt: skip
 _CLASS_OF = {verb: listed.split()[0] for listed in _VERB_CLASSES for verb in listed.split()}
+_OF_MIND = frozenset(
+    map(base_form, "feel decide think know hear see hope want understand realize believe".split())  # noqa: SIM905
+)
 _SUBJECT = re.compile(r"(?:^|\b)(?:i|we)(?P<have>['’](?:ve|d))?\s+(?P<rest>.+)", re.IGNORECASE)
 _NO_SUBJECT = re.compile(r"^(?:never|not once|finally)\s", re.IGNORECASE)
 _NOT_THOUGHT = re.compile(
@@ -75,7 +78,7 @@ _TIMES = re.compile(
     r"(?:a |an |one |two |three |four |some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|"
     r"(?:on |in )?(?:the )?(?:morning|evening|afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|"
     r"in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|"
-    r"on (?:\w+ )?\d\w*(?: \w+)?|with (?:my |our |some |the )?\w+|for the (?:very )?first time|at (?:the )?weekend|"
+    r"on (?:\w+ )?\d\w*(?: \w+)?|for the (?:very )?first time|at (?:the )?weekend|"
     r"at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
     r""
     r"when i was .*|myself|ourselves)\b",
@@ -174,7 +177,7 @@ def denies(never: str, done: str) -> bool:
     """
     verb, *objects = never.split()
     other, *others = done.split()
-    return verb == other and set(objects) <= set(others)
+    return verb == other and set(objects) <= set(others) and (bool(objects) or verb not in _OF_MIND)
 
 
 def _of_topic(topic: str, rest: str) -> list[Deed]:
@@ -205,7 +208,10 @@ def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
         verb = re.match(r"[\w'’-]+", part)
         if verb is None or not (is_base or is_denied or is_perfect or is_past(verb[0].casefold())):
             continue
-        objects = re.split(r" n?or ", part[verb.end() :]) if is_denied else [part[verb.end() :]]
+        whole = part[verb.end() :]
+        company = re.search(r" with .+$", whole)  # "a festival or event with David": both with David
+        objects = re.split(r" n?or ", whole[: company.start()] if company else whole) if is_denied else [whole]
+        objects = [f"{each}{company[0]}" for each in objects] if company and is_denied else objects
         forms = dict.fromkeys(deed_form(f"{verb[0]} {each}") for each in objects)
         listed += [Deed(form, is_denied) for form in forms if form]
     return listed

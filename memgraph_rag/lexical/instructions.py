@@ -45,6 +45,7 @@ _PREFERENCE = re.compile(
     r"|my (?:strong )?preference (?:is|goes to|remains)\b.*|(?:i|we) (?:can['’]t|cannot) stand\b.*",
     re.IGNORECASE,
 )
+_SAYING = re.compile(r"never (?:say never|give up|mind|ask)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:preferred|used to|back then)\b", re.IGNORECASE)
 
 
@@ -54,6 +55,6 @@ def wish_in(clause: str) -> WishKind | None:
     >>> wish_in("Always answer in metric units"), wish_in("I prefer few dependencies"), wish_in("Write me a poem")
     ('instruction', 'preference', None)
     """
-    if _INSTRUCTION.match(clause):
+    if _INSTRUCTION.match(clause) and not _SAYING.match(clause):
         return "instruction"
     return "preference" if _PREFERENCE.match(clause) and not _PAST.search(clause) else None

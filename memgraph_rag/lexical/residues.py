@@ -43,9 +43,8 @@ _NOUNS = frozenset(
         word fact moment year month week day matter subject topic choice decision pick option change search trial
         official place case list top number sure certain long short quick finally current new old former previous
         next first last instead again soon later earlier ago yes no well okay ever never much many lots bit little
-        since though january february march april june july august september october november december today tonight yesterday tomorrow
-        monday
-        tuesday wednesday thursday friday saturday sunday morning evening
+        since though january february march april june july august september october november december
+        today tonight yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday morning evening
         """.split()  # noqa: SIM905
 )
 _PREPOSITIONS = frozenset(

@@ -88,7 +88,8 @@ def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
 
 
 def _stated(clause: Clause) -> Iterator[Statement]:
-    if wish := wish_in(clause.text):
+    may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
+    if may_wish and (wish := wish_in(clause.text)):
         yield Statement("", clause.text, wish, clause.start, clause.end)
         return
     if not asserts(clause.text):
