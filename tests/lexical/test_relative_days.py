@@ -78,6 +78,6 @@ def test_words_stand_in_any_text(text: str, day: object) -> None:
 
 
 def test_long_texts_take_linear_time_for_days() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     relative_days("a couple of last " * 20_000, SAID)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -164,7 +164,7 @@ def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
 )
 def test_long_texts_take_linear_time(part: str) -> None:
     text = part * (200_000 // len(part))
-    began = time.perf_counter()
+    began = time.process_time()
     statements(text)
     statements(". ".join([part * 60] * 300))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
