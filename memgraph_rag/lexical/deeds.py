@@ -58,7 +58,7 @@ _NEGATED = re.compile(
 )
 _LIGHT = re.compile(
     r"^(?:(?:got|get|managed) to|(?:was|were|been|am|is) (?:able|lucky enough|allowed|invited) to|"
-    r"(?:got|had|took) (?:the|a|my) (?:\w+ )?(?:chance|opportunity|pleasure|occasion) (?:to|of))\s+",
+    r"(?:(?:got|had|took) )?(?:the|a|my) (?:\w+ )?(?:chance|opportunity|pleasure|occasion) (?:to|of))\s+",
     re.IGNORECASE,
 )
 _AUXILIARY = re.compile(
