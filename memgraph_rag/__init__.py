@@ -16,8 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memgraph_rag.errors import MemgraphRagError
+    from memgraph_rag.errors import DocumentChanged, MemgraphRagError
     from memgraph_rag.memory import Memory
+    from memgraph_rag.operations.session import Session, Stored
     from memgraph_rag.settings import Settings
     from memgraph_rag.types import (
         Action,
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
         Message,
         Question,
         Receipt,
+        RelativeDays,
+        Rival,
         RunParameters,
         Segment,
+        Standing,
         Step,
         StopReason,
         Tidied,
@@ -59,6 +63,7 @@ _HOME = {
     "Citation": "types",
     "Damage": "types",
     "Document": "types",
+    "DocumentChanged": "errors",
     "DocumentRecord": "types",
     "Entity": "types",
     "Evidence": "types",
@@ -71,11 +76,16 @@ _HOME = {
     "Question": "types",
     "Receipt": "types",
     "RunParameters": "types",
+    "RelativeDays": "types",
+    "Rival": "types",
     "Segment": "types",
+    "Session": "operations.session",
     "Settings": "settings",
+    "Standing": "types",
     "Step": "types",
     "StopReason": "types",
     "Tidied": "types",
+    "Stored": "operations.session",
     "Tool": "types",
     "Turn": "types",
     "Usage": "types",
@@ -92,6 +102,7 @@ __all__ = [
     "Citation",
     "Damage",
     "Document",
+    "DocumentChanged",
     "DocumentRecord",
     "Entity",
     "Evidence",
@@ -103,11 +114,16 @@ __all__ = [
     "Message",
     "Question",
     "Receipt",
+    "RelativeDays",
+    "Rival",
     "RunParameters",
     "Segment",
+    "Session",
     "Settings",
+    "Standing",
     "Step",
     "StopReason",
+    "Stored",
     "Tidied",
     "Tool",
     "Turn",

@@ -26,9 +26,10 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import kept_questions, neighbourhood, reembed, scopes, telemetry, validation
 from memgraph_rag.operations.asynchronous import awaited, iterated
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
-from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers, layers_to_deepen
+from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.outcomes import Outcomes
+from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Scope
 from memgraph_rag.operations.sources import Request
@@ -185,35 +186,6 @@ class Memory(MaintainedMemory):
         is_file = self._owns_store and "://" not in store and store != ":memory:"
         return Folder(path, without=[Path(store).expanduser()] if is_file else ())
 
-    def deepen(
-        self,
-        documents: Sequence[str | Path] | None = None,
-        *,
-        layers: Sequence[str | Layer] | None = None,
-        max_tokens: int | None = None,
-    ) -> Iterator[Receipt | Failure]:
-        """Build the layers that documents still lack, telling of each in order.
-
-        Documents are built in groups, whose prompts the model reads together, and each of a group is then written for
-        itself. When this is interrupted, what is written stays, and of the rest what the model had finished is not
-        asked of it again by the next call. A document that lacks nothing is ``Action.UNCHANGED``.
-
-        Args:
-            documents: keys, ids or paths of files; all by default.
-            layers: by name or as objects, as for ``Memory``; entities, points and this memory's own by default.
-            max_tokens: as for ``add_many``.
-
-        Raises:
-            DocumentNotFound: a document is not in this memory.
-            SettingsError: there is no such layer.
-            ModelNotFound: a layer needs a language model, and there is none.
-        """
-        names = layers_to_deepen(self._layers) if layers is None else layers
-        chosen = choose_layers(names, self.settings, known=self._layers)
-        ids = self._ids(documents)
-        ingestion = self._ingestion(chosen, max_tokens=max_tokens)
-        return Outcomes("deepen", telemetry.each("deepen", ingestion.deepen(self._store.documents(ids))))
-
     def session(self, *, user: str, session: str = "default") -> Session:
         """A conversation that is stored turn by turn (``add``), and asked between its turns (``recall``, ``ask``).
 
@@ -232,6 +204,7 @@ class Memory(MaintainedMemory):
             self._store,
             self._models,
             search=self.search,
+            wishes=self.wishes,
             ask=self.ask,
             deepen=lambda keys: self.deepen(keys, layers=self._layers),
             check=self._require_writable,
@@ -377,7 +350,17 @@ class Memory(MaintainedMemory):
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode, "found": len(evidence)}
-        return evidence
+        return with_days(evidence)
+
+    def wishes(self, query: str, *, user: str | None = None, at: str | date | None = None) -> list[Evidence]:
+        """What this user asked for that bears on a query: instructions and preferences, at most three, newest first.
+
+        Those that a newer one supersedes are left out; ``why`` says which of the two it is. They are read by the layer
+        ``facts``; ``Session.recall`` gives them too. Arguments and errors as for ``search``.
+        """
+        query = validation.checked_question(query)
+        ids, until = self._scoped_ids(None, user=user, session=None), validation.checked_end(None, at)
+        return self._wishes.bearing_on(query, documents=None if ids is None else set(ids), until=until)
 
     # In a thread each, for programs with an event loop: arguments, errors and results are those of the methods.
     aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)

@@ -163,3 +163,15 @@ def test_example_of_function_calling_runs(file_memory: Memory, capsys: pytest.Ca
     exec(compile(source, "function_calling.py", "exec"), names)
     names["main"](file_memory)
     assert "Ann's fox is called Rusty." in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_passages_tell_what_was_superseded() -> None:
+    with Memory(":memory:", **options(layers=())) as memory:
+        said = (("I live in Paris.", "2024-03-01"), ("I moved to Berlin.", "2024-05-12"))
+        memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in said])
+        (search,) = memory.tools(("search",))
+        found = json.loads(search.run({"query": "Where do I live?"}))
+    assert [passage["remarks"] for passage in found] == [
+        ["home: since 12 May 2024: Berlin; before: Paris"],
+        ["home: until 12 May 2024: Paris; since then: Berlin"],
+    ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import typer
 
 if TYPE_CHECKING:
-    from memgraph_rag import Answer, Change, DocumentRecord, Evidence, Failure, Receipt, Step
+    from memgraph_rag import Answer, Change, DocumentRecord, Evidence, Failure, Receipt, Standing, Step
     from memgraph_rag.types import Entity, Neighbourhood, Node, Question, Usage
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "node_form",
     "question_form",
     "receipt_form",
+    "standing_form",
     "step_form",
     "surroundings_form",
     "usage_form",
@@ -179,7 +180,20 @@ def evidence_form(evidence: Evidence) -> dict[str, Any]:
         "why": dict(evidence.why),
         "path": [_fields(carrier) for carrier in evidence.path],
         "text": evidence.text,
+        "speaker": evidence.segment.speaker,
+        "time": evidence.segment.time,
+        "standing": standing_form(evidence.standing) if evidence.standing else None,
+        "days": [
+            {"words": days.words, "first": days.first.isoformat(), "last": days.last.isoformat()}
+            for days in evidence.days
+        ],
+        "remarks": list(evidence.remarks),
     }
+
+
+def standing_form(standing: Standing) -> dict[str, Any]:
+    """Whether a statement holds, and the statements that it stands against."""
+    return {**_fields(standing), "rivals": [_fields(rival) for rival in standing.rivals]}
 
 
 def document_form(record: DocumentRecord) -> dict[str, Any]:

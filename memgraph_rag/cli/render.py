@@ -235,7 +235,10 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
     if evidence["path"]:
         ways = "; ".join(_way(carrier) for carrier in evidence["path"] if carrier["share"] >= _LEAST_SHARE)
         head.append(f"\n    by {ways}" if ways else "", style="dim")
-    return head.append(f"\n    {_line(evidence['text'])}\n", style="default")
+    head.append(f"\n    {_line(evidence['text'])}", style="default")
+    for remark in evidence["remarks"]:
+        head.append(f"\n    [{_line(remark)}]", style="yellow")
+    return head.append("\n")
 
 
 def _way(carrier: Mapping[str, Any]) -> str:

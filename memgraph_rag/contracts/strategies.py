@@ -9,13 +9,20 @@ from typing import Protocol
 from memgraph_rag.contracts.graph import GraphReader
 from memgraph_rag.contracts.models import Embedder, ReadingSession, Reranker
 from memgraph_rag.contracts.search import Search
-from memgraph_rag.types import Budget, Relation, Segment, Step
+from memgraph_rag.types import Budget, Node, Relation, Segment, Step
 
-__all__ = ["Extract", "ReadingContext", "Strategy"]
+__all__ = ["Extract", "ReadingContext", "Remark", "Strategy"]
 
 
 Extract = Callable[[str, Sequence[Segment]], list[Relation]]
 """Looks in segments for entities and relations that bear on a question, stores them, gives the relations found."""
+
+Remark = Callable[[Sequence[Node]], list[str]]
+"""What is to be read beside each node ("last week: 4 to 10 May 2026"); empty where there is nothing to say."""
+
+
+def _no_remarks(nodes: Sequence[Node]) -> list[str]:
+    return [""] * len(nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class ReadingContext:
         documents: ids of the documents that may be read; None means all.
         extract: looks for relations in segments and stores them; None where nothing may be written.
         reranker: of passages, where one is set.
+        remark: says what is to be read beside nodes.
     """
 
     graph: GraphReader
@@ -42,6 +50,7 @@ class ReadingContext:
     documents: Sequence[str] | None = None
     extract: Extract | None = None
     reranker: Reranker | None = None
+    remark: Remark = _no_remarks
 
 
 class Strategy(Protocol):

@@ -1,8 +1,9 @@
-"""Facts: what people say of themselves in conversations, as annotations of the segments that say so.
+"""Facts: what people say of themselves in conversations, and the days that they name, as annotations of the segments.
 
-It knows no database and no model: the rules are ``lexical.statements``. Which of several values holds is not said here,
-since it follows from other documents too (``search.holding``). Invariants: a fact rests on one segment of a person's
-turn; it follows from that segment alone, so that a page that grows keeps the facts that it had.
+It knows no database and no model: the rules are ``lexical.statements`` and ``lexical.relative_days``. Which of several
+values holds is not said here, since it follows from other documents too (``search.holding``). Invariants: a fact rests
+on one segment of a person's turn; it follows from that segment alone, so that a page that grows keeps the facts that it
+had.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.statements import statements
 from memgraph_rag.types import Annotation, LayerRows, Segment
 
-__all__ = ["FACTS", "FactsLayer", "facts_in"]
+__all__ = ["DAYS", "FACTS", "FactsLayer", "facts_in"]
 
 FACTS = "facts"
 """The layer's name."""
+
+DAYS = "days"
+"""The kind of an annotation that says which days relative words ("last week") name."""
 
 _MOST_FACTS = 32  # of one segment
 
@@ -51,16 +56,23 @@ def facts_in(segment: Segment) -> list[Annotation]:
     """The facts that a segment states: nothing where nobody, or a machine, says it.
 
     ``text`` is the sentence, ``kind`` that of ``lexical.statements.Statement``; the properties are attribute, value,
-    speaker and said (ISO 8601; empty where it is not known).
+    speaker and said (ISO 8601; empty where it is not known). Of the kind ``DAYS`` ``text`` is the words, and the
+    properties are first and last day (ISO 8601), resolved against the day of the turn.
     """
     if not segment.speaker or is_machine(segment.speaker):
         return []
-    return list(islice(_facts(segment), _MOST_FACTS))
-
-
-def _facts(segment: Segment) -> Iterator[Annotation]:
     head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text)
     text = segment.text[head.end() :] if head else segment.text
+    return [*islice(_facts(segment, text), _MOST_FACTS), *_days(segment, text)]
+
+
+def _days(segment: Segment, text: str) -> Iterator[Annotation]:
+    for days in relative_days(text, segment.time):
+        properties = {"first": days.first.isoformat(), "last": days.last.isoformat()}
+        yield Annotation(days.words, (segment.id,), DAYS, properties)
+
+
+def _facts(segment: Segment, text: str) -> Iterator[Annotation]:
     for said in statements(text):
         properties = {
             "attribute": said.attribute,

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["attribute_form", "value_form"]
+__all__ = ["attribute_form", "has_many_values", "is_family", "value_form"]
 
 _CLASSES = {
-    "home": "city town residence hometown|place of residence|home city|home town|city of residence",
-    "employer": "company firm workplace|place of work",
-    "job": "occupation profession|job title|line of work",
-    "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee",
-    "car": "vehicle automobile",
-    "phone": "mobile smartphone cellphone|mobile phone|cell phone",
+    "home": "city town residence hometown flat apartment|place of residence|home city|home town|city of residence|"
+    "home address|place to live|living place|address|postal address|mailing address",
+    "employer": "company firm workplace employer|place of work|place of employment|day job company",
+    "job": "occupation profession career trade work|job title|line of work|day job|job role|job position",
+    "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee|romantic partner|life partner",
+    "car": "vehicle automobile ride wheels|daily driver",
+    "phone": "mobile smartphone cellphone handset|mobile phone|cell phone",
     "phone number": "|mobile number|cell number|cellphone number|telephone number",
     "email": "|email address|e-mail address|e-mail|mail address",
+    "diet": "|eating plan|way of eating|eating style",
+    "doctor": "gp physician|family doctor|general practitioner|primary care doctor",
+    "therapist": "counsellor counselor|psychotherapist",
+    "editor": "|text editor|code editor",
+    "team": "|sports team|football team|soccer team",
     "pet": "",
 }
 _CLASS_OF = {
@@ -25,9 +31,46 @@ _CLASS_OF = {
     for name, listed in _CLASSES.items()
     for word in (*listed.split("|")[0].split(), *filter(None, listed.split("|")[1:]))
 }
-_SPELLINGS = {"favorite": "favourite", "color": "colour", "preferred": "favourite", "neighbor": "neighbour"}
-_LEFT_OUT = frozenset("a an the my our own new current latest present actual newest old go-to very main".split())  # noqa: SIM905
+_FAMILIES = frozenset(
+    """
+        name nickname surname age height weight size birthday birthplace nationality religion citizenship degree
+        major school university college teacher tutor coach trainer boss manager supervisor mentor landlord landlady
+        roommate flatmate dentist lawyer accountant hairdresser barber physiotherapist optician vet plumber
+        babysitter nanny gym club bank broker insurer insurance provider operator carrier bakery pharmacy
+        supermarket cafe bar pub restaurant laptop computer tablet camera console keyboard monitor watch bike
+        bicycle motorbike scooter browser os shell terminal ide language stack framework database distro handle
+        username login address number salary rent budget mortgage allergy instrument sport colour food drink dish
+        snack dessert cuisine band singer artist author writer book film movie show series song album genre game
+        season animal flower holiday destination subject brand perfume hobby os gps cms css dos bus glasses jeans
+        trousers dog cat hamster rabbit parrot horse commute shift deadline
+        """.split()  # noqa: SIM905
+) | {*_CLASSES}
+_MANY = frozenset(
+    """
+    friend friends member members colleague colleagues coworker coworkers brother brothers sister sisters sibling
+    siblings son
+        sons daughter daughters kid kids child children cousin cousins aunt uncle nephew niece neighbour neighbours
+        parent parents grandparents family way point question issue problem goal goals idea concern thing things
+        week day life time weekend morning evening night mind heart head eye eyes hand hands body face back work
+        code mistake guess advice tip hope dream dreams wish fear opinion understanding experience feeling feelings
+        story stories plan plans fan fans rocks rock team's side part turn best favourite next first last main self
+        own mom dad mother father grandma grandpa grandmother grandfather guy people others inspiration passion
+        motivation priority focus
+        """.split()  # noqa: SIM905
+)
+_MOST_WORDS = 3  # of a known attribute with what stands before it ("sister dog name")
+_SPELLINGS = {
+    "favorite": "favourite", "color": "colour", "preferred": "favourite", "neighbor": "neighbour", "fave": "favourite",
+    "neighbors": "neighbours", "fav": "favourite",
+}  # fmt: skip
+_LEFT_OUT = frozenset(
+    """
+        a an the my our own new current latest present actual newest old go-to very main primary regular usual
+        default other brand-new brand everyday daily trusty
+        """.split()  # noqa: SIM905
+)
 _POSSESSIVE = re.compile(r"(?:'s|’s|s'|s’)(?=\s|$)")
+_OF = re.compile(r"^(?P<thing>name|number|address) of (?:my|our|the) (?P<owner>.+)$|^(?P<kind>.+) of choice$")
 _WORD = re.compile(r"[\w+#-]+")
 _ARTICLE = re.compile(r"^(?:(?:a|an|the|my|our|some|called|named)\s+)+", re.IGNORECASE)
 
@@ -39,9 +82,28 @@ def attribute_form(name: str) -> str:
     ('phone', 'favourite colour', 'sister dog')
     """
     plain = _POSSESSIVE.sub(lambda match: "s" if match[0][0] == "s" else "", name.lower())
+    if match := _OF.match(plain.strip()):
+        plain = match["kind"] or f"{match['owner']} {match['thing']}"
     words: list[str] = _WORD.findall(plain)
     form = " ".join(_SPELLINGS.get(word, word) for word in words if word not in _LEFT_OUT)
     return _CLASS_OF.get(form, form)
+
+
+def is_family(attribute: str) -> bool:
+    """Whether it is a known attribute of people, by its form, whose value may be any noun.
+
+    >>> is_family("favourite lunch"), is_family("password manager"), is_family("cork board")
+    (True, True, False)
+    """
+    words = attribute.split(" ")
+    return (words[0] == "favourite" and len(words) > 1) or (words[-1] in _FAMILIES and len(words) <= _MOST_WORDS)
+
+
+def has_many_values(attribute: str) -> bool:
+    """Whether several values may hold at a time ("friend"), or none does ("way"), by its form."""
+    last = attribute.rsplit(" ", 1)[-1]
+    is_plural = bool(re.search(r"[^su'i]s$", last)) and last not in _FAMILIES
+    return is_plural or (last in _MANY and not attribute.startswith("favourite "))
 
 
 def value_form(value: str) -> str:
@@ -50,4 +112,4 @@ def value_form(value: str) -> str:
     >>> value_form("a Golden  Retriever!") == value_form("golden retriever")
     True
     """
-    return " ".join(re.findall(r"\w+", _ARTICLE.sub("", value.strip()).casefold()))
+    return _ARTICLE.sub("", " ".join(re.findall(r"\w+", value.casefold())))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta, timezone
 
-from memgraph_rag.types import MetadataValue
+from memgraph_rag.types import MetadataValue, written_day
 
 __all__ = ["day_of", "instant", "named_in", "read", "understood"]
 
@@ -27,10 +27,6 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)  # a day is certain only wit
 _CLOCK = re.compile(r"\d\s*(?:[ap]\.?m\b|h\b|:\s*\d)", re.IGNORECASE | re.ASCII)
 _BRACKETS = re.compile(r"[()\[\]]")  # around a weekday
 _LONGEST = 80  # characters of a moment as people write it
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 def read(text: str) -> str:
@@ -119,8 +115,7 @@ def day_of(text: str) -> str:
     moment = read(text)
     if not moment:
         return ""
-    day = date.fromisoformat(moment[:10])
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return written_day(date.fromisoformat(moment[:10]))
 
 
 def named_in(metadata: Mapping[str, MetadataValue]) -> str:

@@ -77,6 +77,10 @@ class Passage(BaseModel):
     stored_at: str = Field(description="When its document was stored, ISO 8601 in UTC.")
     relevance: float | None = Field(description="How near it is to the query, 0 to 1; null where it is not known.")
     path: list[Link] = Field(description="The names that led to it.")
+    remarks: list[str] = Field(
+        description="Whether what is said there still holds, what superseded it and when, and the days that its words "
+        "name (yesterday, last week)."
+    )
 
     @classmethod
     def of(cls, evidence: Evidence, record: DocumentRecord | None) -> Passage:
@@ -93,6 +97,7 @@ class Passage(BaseModel):
             stored_at=record.added_at if record else "",
             relevance=None if evidence.relevance is None else round(float(evidence.relevance), 3),
             path=[Link(name=carrier.entity, from_document=carrier.source_key) for carrier in evidence.path],
+            remarks=list(evidence.remarks),
         )
 
 
@@ -102,6 +107,9 @@ class Recalled(BaseModel):
     passages: list[Passage]
     tokens: int = Field(description="Of these passages, as the memory counts them.")
     left_out: int = Field(description="Passages that were found and did not fit into max_tokens.")
+    wishes: list[str] = Field(
+        description="Instructions and preferences of the user that bear on the query, newest first: serve these."
+    )
 
 
 class Quote(BaseModel):

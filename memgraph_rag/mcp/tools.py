@@ -120,6 +120,7 @@ def recall(
         passages=[Passage.of(item, records.get(item.segment.document_id)) for item in kept],
         tokens=totals[fitting - 1] if kept else 0,
         left_out=len(evidence) - fitting,
+        wishes=[wish.standing.value for wish in memory.wishes(query) if wish.standing],
     )
 
 

@@ -27,6 +27,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
+from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.text.echoes import answered
 from memgraph_rag.types import (
     Answer,
@@ -57,6 +58,7 @@ class Reading:
         checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
         reranker: of passages, for strategies that use one.
+        remarks: what is read beside segments; None for their text alone.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Reading:
         checks_names: bool = True,
         extract: Extract | None = None,
         reranker: Reranker | None = None,
+        remarks: Remarks | None = None,
     ) -> None:
         self._store = store
         self._models = models
@@ -78,6 +81,7 @@ class Reading:
         self._rules = RefusalRules(search, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
         self._reranker = reranker
+        self._remarks = remarks
 
     def run(
         self,
@@ -107,6 +111,8 @@ class Reading:
                 extract=self._extract,
                 reranker=self._reranker,
             )
+            if remarks := self._remarks:
+                context = replace(context, remark=lambda nodes: remarks.of(nodes, documents))
             for steps in strategy.read(question, context):
                 trace += steps
                 yield from steps

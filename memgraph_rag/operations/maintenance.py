@@ -1,6 +1,6 @@
-"""What keeps a memory whole and moves it: embedding anew, examining, repairing, archives, rewriting the file.
+"""What keeps a memory whole and moves it: layers that lack, embeddings, examining, archives, rewriting the file.
 
-It reads no question and builds no layer. Invariant: a call that is interrupted leaves a store that is whole.
+It reads no question and no source. Invariant: a call that is interrupted leaves a store that is whole.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memgraph_rag.contracts import Embedder
+from memgraph_rag.contracts import Embedder, Layer
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
+from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
@@ -64,6 +65,35 @@ class MaintainedMemory(OpenMemory):
             self._search = self._new_search()
             self._store.migrate(embedder=new.name, dimension=new.dimension)
         return event_fields["documents"]
+
+    def deepen(
+        self,
+        documents: Sequence[str | Path] | None = None,
+        *,
+        layers: Sequence[str | Layer] | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[Receipt | Failure]:
+        """Build the layers that documents still lack, telling of each in order.
+
+        Documents are built in groups, whose prompts the model reads together, and each of a group is then written for
+        itself. When this is interrupted, what is written stays, and of the rest what the model had finished is not
+        asked of it again by the next call. A document that lacks nothing is ``Action.UNCHANGED``.
+
+        Args:
+            documents: keys, ids or paths of files; all by default.
+            layers: by name or as objects, as for ``Memory``; entities, points and this memory's own by default.
+            max_tokens: as for ``add_many``.
+
+        Raises:
+            DocumentNotFound: a document is not in this memory.
+            SettingsError: there is no such layer.
+            ModelNotFound: a layer needs a language model, and there is none.
+        """
+        names = layers_to_deepen(self._layers) if layers is None else layers
+        chosen = choose_layers(names, self.settings, known=self._layers)
+        ids = self._ids(documents)
+        ingestion = self._ingestion(chosen, max_tokens=max_tokens)
+        return Outcomes("deepen", telemetry.each("deepen", ingestion.deepen(self._store.documents(ids))))
 
     def tidy(self, *, max_seconds: float | None = None) -> Tidied:
         """Build what documents lack of this memory's layers, one after another, for as long as there is time.

@@ -29,10 +29,12 @@ from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.ingest import Ingestion
 from memgraph_rag.operations.model_loader import FoundModels, open_reranker
+from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.operations.scope_index import ScopeIndex
 from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.operations.update_graph import Learning
 from memgraph_rag.operations.validation import MOST_TOKENS, check_count, check_namespace
+from memgraph_rag.operations.wishes import Wishes
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
@@ -160,7 +162,12 @@ class OpenMemory:
             checks_names=self.settings.checks_names,
             extract=Learning(self._store, self._models, learning) if learning and not self._store.read_only else None,
             reranker=open_reranker(self.settings),
+            remarks=Remarks(self._search.facts),
         )
+
+    @cached_property
+    def _wishes(self) -> Wishes:
+        return Wishes(self._search.facts, self._store, self.embedder)
 
     @property
     def _reembedding_dir(self) -> Path:

@@ -81,7 +81,7 @@ class Session:
     """One conversation of one user. Made by ``Memory.session``; may be used from several threads.
 
     Args:
-        search: the memory's, as ``ask``.
+        search: the memory's, as ``wishes`` and ``ask``.
         deepen: builds the memory's own layers of these documents.
         check: refuses where the memory may not be changed.
     """
@@ -93,6 +93,7 @@ class Session:
         models: Models,
         *,
         search: Callable[..., list[Evidence]],
+        wishes: Callable[..., list[Evidence]],
         ask: Callable[..., Answer],
         deepen: Callable[[Sequence[str]], Iterable[Receipt | Failure]],
         check: Callable[[], None],
@@ -101,7 +102,7 @@ class Session:
     ) -> None:
         self.user, self.session = scope.user, scope.session
         self._scope, self._store, self._models = scope, store, models
-        self._search, self._ask, self._deepen = search, ask, deepen
+        self._search, self._wishes, self._ask, self._deepen = search, wishes, ask, deepen
         self._check = check
         self._count_tokens, self._segment_tokens = count_tokens, segment_tokens
         self._lock = threading.Lock()
@@ -138,11 +139,17 @@ class Session:
     def recall(self, query: str, *, k: int = 10, within: Within = "user", **options: Any) -> list[Evidence]:
         """The k segments that bear on a query most, of this user's, or of this session's alone.
 
+        Behind them stand the user's instructions and preferences that bear on it (``Memory.wishes``), whatever session
+        they were said in; what is among the k already is not repeated.
+
         Args:
             within: "user" or "session".
             **options: further ones of ``Memory.search``, such as ``at``.
         """
-        return self._search(query, k=k, **self._held(within), **options)
+        evidence = self._search(query, k=k, **self._held(within), **options)
+        there = {item.segment.id for item in evidence}
+        wishes = self._wishes(query, user=self.user, at=options.get("at"))
+        return [*evidence, *(wish for wish in wishes if wish.segment.id not in there)]
 
     def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
         """The answer from what this user, or this session, said; options as for ``Memory.ask``."""

@@ -58,7 +58,8 @@ _MODELS: dict[ToolName, type[_Arguments]] = {"search": _Search, "ask": _Ask, "ad
 
 _DESCRIPTIONS: dict[ToolName, str] = {
     "search": "Search long-term memory for passages about a topic, a person or an earlier conversation. Returns "
-    "passages word for word, each with the document it stands in. Use it before saying that something is not known.",
+    "passages word for word, each with the document it stands in; remarks say what was superseded and when. Use it "
+    "before saying that something is not known.",
     "ask": "Ask long-term memory a question that needs several passages read together. Slower than search_memory. "
     "Returns an answer with quotes; answer is null where memory does not say.",
     "add": "Remember a fact, a decision or a preference for later conversations. Search first, so that nothing is "
@@ -162,7 +163,8 @@ def _schema(model: type[_Arguments]) -> dict[str, Any]:
 def _passage(evidence: Evidence) -> dict[str, Any]:
     where = evidence.as_dict()
     kept = ("document", "start", "end", "speaker", "time", "relevance")
-    return {"text": evidence.text, **{name: where[name] for name in kept if where[name] not in ("", None)}}
+    passage = {"text": evidence.text, **{name: where[name] for name in kept if where[name] not in ("", None)}}
+    return {**passage, "remarks": list(evidence.remarks)} if evidence.remarks else passage
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

@@ -15,13 +15,15 @@ from itertools import groupby
 
 from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.lexical.attributes import value_form
+from memgraph_rag.lexical.deeds import denies
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord
 from memgraph_rag.types.facts import Rival, Standing
 
-__all__ = ["Fact", "FactIndex", "FactKey", "standings", "within"]
+__all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "within"]
 
 _LAYER = "facts"
+_DAYS = "days"  # the kind of those annotations that are no statements
 _MOST_RIVALS = 8
 
 FactKey = tuple[str, str, str]
@@ -78,7 +80,8 @@ class FactIndex:
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
-            for document_id, of_document in groupby(annotations, key=lambda item: item.document_id):
+            said = (item for item in annotations if item.kind != _DAYS)
+            for document_id, of_document in groupby(said, key=lambda item: item.document_id):
                 if document_id in records:
                     facts[document_id] = tuple(_fact(item, records[document_id]) for item in of_document)
             there = set(self._graph.document_ids())
@@ -112,6 +115,33 @@ def within(
     begin = since.timestamp() if since else float("-inf")
     end = until.timestamp() if until else float("inf")
     return [fact for fact in facts if begin <= fact.at < end and (documents is None or fact.document_id in documents)]
+
+
+def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
+    """The facts about one thing together: the values of an attribute; a deed that is denied with those who deny it.
+
+    A deed that nobody denies is left out: nothing supersedes it. So are instructions and preferences, which name no
+    attribute.
+    """
+    by_key: dict[FactKey, list[Fact]] = {}
+    denied: dict[FactKey, list[Fact]] = {}
+    done: dict[FactKey, list[Fact]] = {}  # by user, speaker and verb
+    for fact in facts:
+        if fact.kind == "value":
+            by_key.setdefault(fact.key, []).append(fact)
+        elif fact.kind == "event" and fact.value == "never":
+            denied.setdefault(fact.key, []).append(fact)
+        elif fact.kind == "event":
+            done.setdefault(_verb_key(fact.key), []).append(fact)
+    for key, nevers in denied.items():
+        deeds = [fact for fact in done.get(_verb_key(key), ()) if denies(key[2], fact.key[2])]
+        if deeds:
+            by_key[key] = [*nevers, *deeds]
+    return by_key
+
+
+def _verb_key(key: FactKey) -> FactKey:
+    return key[0], key[1], key[2].partition(" ")[0]
 
 
 def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:

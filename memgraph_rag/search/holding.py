@@ -6,27 +6,25 @@ its place; a question about the past, or about nothing that anybody states, chan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_attribute
+from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_among, asked_attribute
+from memgraph_rag.lexical.deeds import asked_deed, denies
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.statements import may_state
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
-from memgraph_rag.search.facts import Fact, FactKey, standings, within
+from memgraph_rag.search.facts import Fact, FactKey, by_subject, standings, within
 from memgraph_rag.types import Evidence
 from memgraph_rag.types.facts import Standing
 
 __all__ = ["POOL", "arranged"]
 
-POOL = 20  # results that are looked at, whatever k is
+POOL = 50  # results that are looked at, whatever k is
 
 _MOST_PEOPLE = 3  # of whom an attribute that several state is placed first
-_UNREAD = POOL  # results among which a newer statement is looked for that no rule has read
-_FIRST_PERSON = re.compile(r"\b(?:i|my|mine|our|we)\b", re.IGNORECASE)
 _KIN = {
     "home": "home live lives living moved relocated based settled residing address town city flat",
     "job": "job work working profession occupation career role hired employed",
@@ -61,11 +59,8 @@ def arranged(
     known = within(facts, documents=documents, since=since, until=until)
     if not known:
         return list(results[:k])
-    by_key: dict[FactKey, list[Fact]] = {}
-    for fact in known:
-        if fact.kind != "instruction":
-            by_key.setdefault(fact.key, []).append(fact)
-    asked = asked_attribute(question)
+    by_key = by_subject(known)
+    asked = _asked_for(question, by_key)
     stood = _standings(by_key, results, asked)
     ordered = list(results)
     if asked is not None and not asked.is_past:
@@ -78,6 +73,19 @@ def arranged(
         replace(item, score=score, standing=stood.get(item.segment.id))
         for item, score in zip(ordered, scores, strict=False)
     ]
+
+
+def _asked_for(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttribute | None:
+    """The attribute that the question asks for, or the deed that somebody denies; in its own words where none fits."""
+    attributes = {key[2] for key in by_key}
+    asked = asked_attribute(question)
+    if asked is not None and asked.attribute in attributes:
+        return asked
+    if deed := asked_deed(question):
+        denied = (name for name in sorted(attributes) if denies(name, deed) or denies(deed, name))
+        if name := next(denied, ""):
+            return AskedAttribute(name)
+    return asked_among(question, attributes) or asked
 
 
 def _standings(
@@ -116,7 +124,8 @@ def _asked_first(
     def best_place(key: FactKey) -> tuple[int, FactKey]:
         return min(places.get(fact.segment_id, len(results)) for fact in by_key[key]), key
 
-    unread = _unread(results, asked, {fact.segment_id for facts in by_key.values() for fact in facts})
+    read = {fact.segment_id for facts in by_key.values() for fact in facts if fact.kind == "value"}
+    unread = _unread(results, asked, read)
     if not keys:
         return _moved_first(results, [segment_id for _, _, segment_id in sorted(unread, reverse=True)], find)
     first: list[str] = []
@@ -133,18 +142,15 @@ def _unread(results: Sequence[Evidence], asked: AskedAttribute, read: Collection
     Args:
         read: the segments of which a rule has read something.
     """
-    spoken = set(asked.attribute.split()) - {"favourite"}
-    kin = set(_KIN.get(asked.attribute, "").split())
+    cues = _KIN.get(asked.attribute, "").split()
     unread: list[tuple[float, str, str]] = []
-    for item in results[:_UNREAD]:
+    for item in results[:POOL]:
         segment = item.segment
         moment = instant(segment.time)
         if segment.id in read or is_machine(segment.speaker) or moment is None:
             continue
-        text = segment.text.partition(": ")[2]
-        there = set(words(text))
-        speaks = bool(kin & there) or (bool(spoken) and spoken <= there)
-        if speaks and may_state(text) and _FIRST_PERSON.search(text) and _is_speaker(segment.speaker, asked):
+        is_own = _is_speaker(segment.speaker, asked)
+        if is_own and may_state(segment.text.partition(": ")[2], attribute=asked.attribute, cues=cues):
             unread.append((moment.timestamp(), segment.speaker.casefold(), segment.id))
     return unread
 

@@ -27,13 +27,14 @@ class NodeLines:
         self._session = context.session
         self._most_tokens = context.budget.max_tokens
         self._titles: dict[str, str] = {}
+        self._remark = context.remark
 
     def of(self, nodes: Sequence[Node], *, after: Node | None = None, texts: Sequence[str] | None = None) -> list[str]:
         """A line for each of these nodes, which are read one after the other.
 
         "Title: text" for a passage or a point, "speaker, day: text" for the rest of a turn that is cut in parts; its
         first part says both itself, and many a text its title. Where nodes of one document follow each other, only the
-        first has the title.
+        first has the title. What is known beside a text stands behind it in brackets: "[last week: 4 to 10 May 2026]".
 
         Args:
             after: the node that was read before them.
@@ -43,14 +44,16 @@ class NodeLines:
         room = self._room() - sum(cost(node) for node in nodes)
         lines = []
         read = [node.text for node in nodes] if texts is None else texts
-        for before, node, text in zip([after, *nodes], nodes, map(as_line, read), strict=False):
-            heading = self._heading(node, before)
-            needed = len(heading.encode())  # no tokenizer makes more tokens of it
-            if needed <= room:
-                room -= needed
-                lines.append(heading + text)
-            else:
-                lines.append(text)
+        remarks = self._remark(nodes)
+        for before, node, text, remark in zip([after, *nodes], nodes, map(as_line, read), remarks, strict=False):
+            heading, line = self._heading(node, before), text
+            if heading and _fits(heading, room):
+                room -= len(heading.encode())
+                line = heading + line
+            if remark and _fits(behind := f" [{as_line(remark)}]", room):
+                room -= len(behind.encode())
+                line += behind
+            lines.append(line)
         return lines
 
     def _learn_titles(self, nodes: Sequence[Node]) -> None:
@@ -74,6 +77,11 @@ class NodeLines:
         else:
             return ""
         return f"{heading}: " if heading and not _begins_with(node.text, name) else ""
+
+
+def _fits(text: str, room: int) -> bool:
+    """Whether there is room, in tokens: no tokenizer makes more of a text than it has bytes."""
+    return len(text.encode()) <= room
 
 
 def _begins_with(text: str, name: str) -> bool:

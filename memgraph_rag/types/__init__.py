@@ -23,7 +23,9 @@ from memgraph_rag.types.answers import (
     WarningKind,
 )
 from memgraph_rag.types.arrays import Matrix, Vector
+from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
+from memgraph_rag.types.facts import Rival, Standing
 from memgraph_rag.types.generation import Generation, LayerRows, Prompt, Usage
 from memgraph_rag.types.graph import (
     CONTEXT,
@@ -103,12 +105,15 @@ __all__ = [
     "Question",
     "Receipt",
     "Relation",
+    "RelativeDays",
     "RelevanceCurve",
+    "Rival",
     "RunParameters",
     "RunPreset",
     "Section",
     "Segment",
     "Similar",
+    "Standing",
     "Step",
     "StopReason",
     "Summarizes",
@@ -134,4 +139,5 @@ __all__ = [
     "section_id",
     "text_hash",
     "text_id",
+    "written_day",
 ]

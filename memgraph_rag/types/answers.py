@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+from memgraph_rag.types.days import RelativeDays
 from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
@@ -92,6 +93,7 @@ class Evidence:
             where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
         standing: whether what a person says there of itself still holds; None where it states nothing that is known.
         run: all segments of a run, in the order of the document and without a gap; empty where it is none.
+        days: which days its relative words name ("yesterday"), by the day on which it was said.
     """
 
     segment: Segment
@@ -102,6 +104,7 @@ class Evidence:
     relevance: float | None = None
     standing: Standing | None = None
     run: tuple[Segment, ...] = ()
+    days: tuple[RelativeDays, ...] = ()
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -127,6 +130,11 @@ class Evidence:
     def tokens(self) -> int:
         """Tokens of the language model, segment by segment."""
         return sum(segment.tokens for segment in self.segments)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be known beside its text: whether it still holds, and the days that its words name."""
+        return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Where it stands, who said it when, and how near it is, for JSON; without its text."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
+
+from memgraph_rag.types.days import written_day
 
 __all__ = ["Rival", "Standing"]
 
@@ -16,6 +19,14 @@ class Rival:
     value: str
     quote: str
     said: str
+
+    def __str__(self) -> str:
+        """The quotation with its day.
+
+        >>> str(Rival("s", "never", "I never ate oysters.", "2024-05-12T10:00:00"))
+        '“I never ate oysters.” (12 May 2024)'
+        """
+        return f"“{self.quote}”{_bracketed(self.said)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +51,34 @@ class Standing:
     since: str
     until: str = ""
     rivals: tuple[Rival, ...] = ()
+
+    def __str__(self) -> str:
+        """What holds since when, and what held before, in a phrase.
+
+        >>> before = Rival("s", "Paris", "I live in Paris.", "2023-01-01")
+        >>> str(Standing("holds", "home", "Berlin", "user", "2024-05-12", rivals=(before,)))
+        'home: since 12 May 2024: Berlin; before: Paris'
+        """
+        if self.state == "contradicted":
+            return f"contradicted by {', '.join(map(str, self.rivals))}"
+        if self.state == "superseded":
+            newer = f"; since then: {self.rivals[0].value}" if self.rivals else ""
+            return f"{self.attribute}: until {_day(self.until)}: {self.value}{newer}"
+        former = list(dict.fromkeys(rival.value for rival in self.rivals if rival.value != self.value))
+        before = f"; before: {', '.join(former[:_MOST_NAMED])}" if former else ""
+        return f"{self.attribute}: since {_day(self.since)}: {self.value}{before}"
+
+
+_MOST_NAMED = 3  # former values
+
+
+def _day(moment: str) -> str:
+    """The day of an ISO 8601 moment as people write it; what is no such moment stays as it is."""
+    try:
+        return written_day(date.fromisoformat(moment[:10]))
+    except ValueError:
+        return moment or "an unknown day"
+
+
+def _bracketed(moment: str) -> str:
+    return f" ({_day(moment)})" if moment else ""

@@ -12,19 +12,38 @@ from operator import itemgetter
 import pytest
 from memories import FOX
 
+from memgraph_rag import Memory
 from memgraph_rag.cli import render
 from memgraph_rag.cli.tree_view import tree
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import DocumentRecord, Entity, InformationPoint, Neighbourhood, Segment, Tie
 
 
 def test_search_shows_where_and_why(cli, fox) -> None:
     (entry,) = cli.json("search", "broken leg", "-k", "3")
-    assert list(entry) == ["node_id", "document_key", "start", "end", "score", "relevance", "why", "path", "text"]
+    assert list(entry) == [
+        *("node_id", "document_key", "start", "end", "score", "relevance", "why", "path", "text"),
+        *("speaker", "time", "standing", "days", "remarks"),
+    ]
+    assert (entry["standing"], entry["days"], entry["remarks"]) == (None, [], [])
     assert entry["text"] == fox.read_text("utf-8")[entry["start"] : entry["end"]]
     shown = cli("search", "broken leg", "--mode", "keywords").stdout
     assert shown.startswith(" 1. fox  0–")
     assert "(keywords 1)" in shown
     assert "broken leg" in shown
+
+
+def test_search_tells_what_was_superseded(cli, tmp_path) -> None:
+    with Memory(str(tmp_path / "notes.lbug"), embedder=FakeEmbedder(), model=FakeLanguageModel()) as memory:
+        turns = (("I live in Paris.", "2024-03-01"), ("I moved to Berlin yesterday.", "2024-05-12"))
+        memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in turns])
+    first, second = cli.json("search", "Where do I live?")
+    assert (first["standing"]["state"], first["standing"]["rivals"][0]["value"]) == ("holds", "Paris")
+    assert (second["standing"]["state"], second["standing"]["until"]) == ("superseded", "2024-05-12")
+    assert first["days"] == [{"words": "yesterday", "first": "2024-05-11", "last": "2024-05-11"}]
+    shown = cli("search", "Where do I live?").stdout
+    assert "[home: since 12 May 2024: Berlin; before: Paris]" in shown
+    assert "[yesterday: 11 May 2024]" in shown
 
 
 def test_search_that_finds_nothing_says_so(cli, fox) -> None:

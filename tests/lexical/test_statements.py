@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memgraph_rag.lexical.asked_attributes import asked_attribute
 from memgraph_rag.lexical.attributes import attribute_form, value_form
-from memgraph_rag.lexical.statements import event_form, statements
+from memgraph_rag.lexical.deeds import asked_deed, deed_form, denies
+from memgraph_rag.lexical.statements import Statement, statements
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,20 @@ from memgraph_rag.lexical.statements import event_form, statements
         ("My sister's dog is called Rex.", "sister dog name", "Rex"),
         ("My email address is ann.lee@mail.example.org.", "email", "ann.lee@mail.example.org"),
         ("Hi!\nMy doctor is Dr. Weber", "doctor", "Dr. Weber"),
+        ("When it comes to my diet, I have gone with keto.", "diet", "keto"),
+        ("Kate took over as my editor last month.", "editor", "Kate"),
+        ("My bank has changed to Monzo.", "bank", "Monzo"),
+        ("I've got a new gym: Ironhall.", "gym", "Ironhall"),
+        ("My dentist? Dr. Novak, since Monday.", "dentist", "Dr. Novak"),
+        ("I've replaced my phone; it's a Nokia now.", "phone", "Nokia"),
+        ("Wolf replaced my old doctor.", "doctor", "Wolf"),
+        ("From today my team will be Hawks.", "team", "Hawks"),
+        ("Oslo is where I live these days.", "home", "Oslo"),
+        ("We found a flat in Lisbon.", "home", "Lisbon"),
+        ("I handed in my notice and Bosch is where I work now.", "employer", "Bosch"),
+        ("Airbus hired me last week.", "employer", "Airbus"),
+        ("I earn my living as a baker.", "job", "a baker"),
+        ("There's a Tesla in my garage now.", "car", "a Tesla"),
     ],
 )
 def test_values_are_read(text: str, attribute: str, value: str) -> None:
@@ -45,24 +60,71 @@ def test_values_are_read(text: str, attribute: str, value: str) -> None:
         "My phone is not what it was.",
         "You live in Rome.",
         "It is my favourite colour.",
+        "Tom told me that blue is his favourite colour.",
+        "My sister's favourite colour is blue, says my mother.",
+        "One of my favourite foods is pasta.",
+        "My dentist told Ann about it today.",
+        "I met my boss at Starbucks today.",
+        "I'm moving in the right direction.",
+        "I joined a chess club and practice with others.",
+        "Our city held a pride parade last weekend.",
+        "My goal is to give kids a loving home.",
+        "My week's been busy.",
+        "I bought a console for my partner.",
         "",
         "...",
         "x" * 100_000,
     ],
 )
 def test_what_states_nothing_is_left_alone(text: str) -> None:
-    assert [said for said in statements(text) if said.kind == "value"] == []
+    own = [said for said in statements(text) if said.kind == "value" and not said.attribute.startswith("sister")]
+    assert own == []
 
 
-def test_never_and_once_are_about_one_thing() -> None:
-    (never,) = statements("I have never been to Japan.")
-    (once,) = statements("I visited Japan last week.")
-    assert (never.kind, never.value, once.value) == ("event", "never", "yes")
-    assert never.attribute == once.attribute == event_form("went to Japan")
-    assert [said.kind for said in statements("Always answer in metric units. I prefer few dependencies.")] == [
-        "instruction",
-        "instruction",
-    ]
+@pytest.mark.parametrize(
+    ("never", "done"),
+    [
+        ("I have never been to Japan.", "I visited Japan last week."),
+        ("Not once have I eaten oysters.", "Guess what, I ate fresh oysters on Sunday."),
+        ("I haven't ridden a camel yet.", "Tom and I rode a camel last month."),
+        ("Oysters? Never eaten them.", "I actually did eat oysters on Friday."),
+        ("Riding a camel is something I have never done.", "We finally got to ride a camel yesterday!"),
+        ("I don't think I've ever met a minister.", "I met a minister once, back in May."),
+        ("I've never attended any workshops or courses on law.", "I just attended a workshop on writing."),
+    ],
+)
+def test_never_denies_what_was_done(never: str, done: str) -> None:
+    denied = {said.attribute for said in statements(never) if said.value == "never"}
+    deeds = [said for said in statements(done) if said.kind == "event"]
+    assert [said.value for said in deeds] == ["yes"]
+    assert any(denies(form, deeds[0].attribute) for form in denied)
+    assert text_of(done, deeds[0]) == done
+
+
+def text_of(text: str, said: Statement) -> str:
+    return text[said.start : said.end].strip()
+
+
+def test_more_than_was_done_is_not_denied() -> None:
+    assert not denies(deed_form("eaten oyster tart"), deed_form("ate oysters"))
+    assert not denies(deed_form("sold a car"), deed_form("bought a car"))
+    assert asked_deed("Have I ever been to Japan?") == deed_form("went to Japan") == "go japan"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Always answer in metric units.", "instruction"),
+        ("From now on, please keep replies short.", "instruction"),
+        ("Whenever I ask for code, add type hints.", "instruction"),
+        ("I prefer few dependencies.", "preference"),
+        ("I'd rather not say.", None),
+        ("Write me a poem, please.", None),
+    ],
+)
+def test_wishes_are_told_from_requests(text: str, kind: str | None) -> None:
+    kinds = [said.kind for said in statements(text) if said.kind in ("instruction", "preference")]
+    assert kinds == ([kind] if kind else [])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +152,7 @@ def test_what_is_asked_for(question: str, attribute: str | None, speaker: str, i
 def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
     for said in statements(text):
         assert 0 <= said.start < said.end <= len(text)
-        assert said.kind == "instruction" or said.kind == "event" or said.value in text
+        assert said.kind != "value" or said.value in text
     asked_attribute(text)
     form = attribute_form(text)
     assert attribute_form(form) == form
@@ -102,7 +164,7 @@ def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
 )
 def test_long_texts_take_linear_time(part: str) -> None:
     text = part * (200_000 // len(part))
-    began = time.perf_counter()
+    began = time.process_time()
     statements(text)
     statements(". ".join([part * 60] * 300))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -93,6 +93,21 @@ async def test_recall_stays_within_its_budget(connect, memory) -> None:
 
 @IN_ONE_ERA
 @in_loop
+async def test_recall_tells_what_holds_and_what_the_user_wishes(connect, memory) -> None:
+    said = (
+        ("I live in Paris.", "2024-03-01"),
+        ("I moved to Berlin.", "2024-05-12"),
+        ("Always be brief.", "2024-05-13"),
+    )
+    memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in said])
+    async with connect() as agent:
+        recalled = await agent("recall", query="Where do I live?")
+    assert recalled["passages"][0]["remarks"] == ["home: since 12 May 2024: Berlin; before: Paris"]
+    assert recalled["wishes"] == ["Always be brief"]
+
+
+@IN_ONE_ERA
+@in_loop
 async def test_recall_can_be_held_to_documents_and_metadata(connect, memory) -> None:
     memory.add(FOX, key="fox", metadata={"year": 1901})
     memory.add(RIVER, key="river", metadata={"year": 1902})
@@ -102,7 +117,7 @@ async def test_recall_can_be_held_to_documents_and_metadata(connect, memory) -> 
         nothing = await agent("recall", query="The fox at the river", where={"year": 1})
     assert {passage["document"] for passage in by_key["passages"]} == {"river"}
     assert {passage["document"] for passage in by_year["passages"]} == {"fox"}
-    assert nothing == {"passages": [], "tokens": 0, "left_out": 0}
+    assert nothing == {"passages": [], "tokens": 0, "left_out": 0, "wishes": []}
 
 
 @in_loop

@@ -19,10 +19,14 @@ BARN = segment("s0", "a", text="A fox slept there.\nIt was red.")
 
 
 def lines_over(nodes: list[Node], *, window: int = 10_000, budget: Budget | None = None) -> NodeLines:
+    return NodeLines(lines_context(nodes, window=window, budget=budget))
+
+
+def lines_context(nodes: list[Node], *, window: int, budget: Budget | None = None) -> ReadingContext:
     graph = HandMadeGraph(nodes, titles=TITLES)
     search = HandMadeSearch([])
     session = HandMadeSession({}, window=window)
-    return NodeLines(ReadingContext(graph, search, session, OneVector(), budget or Budget()))
+    return ReadingContext(graph, search, session, OneVector(), budget or Budget())
 
 
 def test_node_is_read_under_its_title_on_one_line() -> None:
@@ -80,6 +84,17 @@ def test_title_is_left_out_where_window_or_budget_has_no_room() -> None:
     before = HandMadeSession({}).usage.prompt_tokens
     assert lines_over([BARN], budget=Budget(max_tokens=before + needed)).of([BARN]) == titled
     assert lines_over([BARN], budget=Budget(max_tokens=before + needed - 1)).of([BARN]) == bare
+
+
+def test_remarks_stand_behind_the_text_where_there_is_room() -> None:
+    def lines(window: int) -> list[str]:
+        context = lines_context([BARN], window=window)
+        return NodeLines(replace(context, remark=lambda nodes: ["last\nweek: May"] * len(nodes))).of([BARN])
+
+    needed = cost(BARN) + len("The Barn: ")
+    behind = " [last week: May]"
+    assert lines(needed + len(behind)) == [f"The Barn: A fox slept there. It was red.{behind}"]
+    assert lines(needed + len(behind) - 1) == ["The Barn: A fox slept there. It was red."]
 
 
 def test_titles_are_looked_up_once_a_document() -> None:

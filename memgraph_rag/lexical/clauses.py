@@ -1,0 +1,147 @@
+"""Sentences in clauses, and whether a clause asserts something: "If I lived in Rome" asserts nothing.
+
+It knows one text. English only. Invariants: clauses are spans of the text, in order, and do not overlap; the work is
+linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Clause", "asserts", "clauses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence with a subject of its own.
+
+    Attributes:
+        text: without what leads into it ("By the way,") and without its end mark.
+        start, end: the place in the text of what can be quoted: its whole sentence, or the clause of a long one.
+        is_opening: whether it begins its sentence.
+    """
+
+    text: str
+    start: int
+    end: int
+    is_opening: bool = True
+
+
+_MOST_SENTENCE = 1_000  # characters: a longer one is a list, or code
+_MOST_CLAUSE = 300
+_SENTENCE = re.compile(
+    r"[^.!?\n;]*(?:(?:(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bMrs)\.|[.!?](?!\s|"
+    r"$))[^.!?\n;]*)*[.!?;\n]*"
+)
+_TOPIC = re.compile(
+    r"(?!(?:wh|how|do|did|does|is|are|am|was|were|have|has|had|can|could|should|will|would|any|right|really)\w*\b)"
+    r"(?:[\w'’-]+ ){0,4}[\w'’-]+\?",
+    re.IGNORECASE,
+)
+_ABOUT_ME = r"(?=(?:i|i'm|i’m|i've|i’ve|i'd|i’d|my|we|we're|we've|our|never|not once|always|please)\b)"
+_JOINT = re.compile(
+    r"(?<!\bno)(?<!\bnope)(?<!\byes)(?:,? (?:and|but|so|though|although|because|since|especially since|"
+    r"considering(?: that)?|given(?: that)?|while|"
+    rf"whereas|yet|plus) {_ABOUT_ME}|, {_ABOUT_ME}(?!(?:my|our) (?:brand[- ])?new)|[:–—] ?{_ABOUT_ME}| - "
+    rf"{_ABOUT_ME}|, (?:can|could|would) you\b|,? and (?=\S+ (?:is|has|pays|hired|took) (?:where|what|who|my|me|"
+    rf"been)\b))",
+    re.IGNORECASE,
+)
+_SETTING = re.compile(
+    r"[\s*_>-]*(?:(?:so|and|but|well),? )?(?:when(?:ever)?|every time|from (?:now|here) on|going forward|"
+    r"as (?:for|to|regards|far as)|for|about|regarding|concerning|on|with|in|speaking of|after|"
+    r"if (?:you|anyone) asks? about)\b[^,]*",
+    re.IGNORECASE,
+)  # what a clause begins with before its subject
+_LEAD = re.compile(
+    r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|by "
+    r"the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|"
+    r"fyi|honestly|guess what|you know(?: what)?|believe it or not|to be honest|truth be told|"
+    r"these days|nowadays|currently|now|right now|at the moment|at present|as of (?:today|now|this \w+)|finally|"
+    r"okay|ok|yes|yeah|yep|no|nope|also|and|but|lately|recently|anyway|in fact|as you know|just so you know|"
+    r"for the record|to be clear|i think|i believe|i guess|i['’]d say|i would say|you can (?:write|put|note) down "
+    r"that|"
+    r"|quick update|correction|sorry|funny thing|"
+    r"since (?:last |this )?\w+|this (?:week|month|year|morning|evening|spring|summer|autumn|"
+    r"fall|winter)|(?:a |one |two |three |some |few )+(?:days?|weeks?|months?|years?) ago|"
+    r"on \w+day(?: (?:morning|evening|night|afternoon))?|last \w+|yesterday|today|remember(?: that)?|please "
+    r"note(?: that)?|note(?: that)?|"
+    r"(?!my\b|our\b|i\b|we\b|new\b|current\b)[a-z]+(?: (?!my\b|our\b|i\b|we\b|is\b)[\w']+){0,2}:(?= )|just so "
+    r"(?:we['’]re clear|"
+    r"you know)|turns out|"
+    r"when(?:ever)? (?:people|you|they|anyone|somebody|someone) asks? (?:me )?(?:for|about) (?=my)|"
+    r"(?:after|before|since) [\w' ]{2,30}(?=, )|i should (?:mention|say)(?: that)?|did i (?:tell|mention)(?: "
+    r"to)?(?: you)?(?: that)?|"
+    r"i forgot to (?:say|mention)(?: that)?|it turns out(?: that)?|you (?:should|may|might) know(?: that)?|"
+    r"(?:just )?(?:wanted to )?let you know(?: that)?|i(?:['’]d| would) like to(?= (?:update|change|switch|set)\b)|"
+    r"i(?:['’]ve| have)? decided (?:that )?(?=my\b)|"
+    r"you would have to|you(?:'ll| will) have to|you can|you may|you should|you might want to|please(?= (?:note|"
+    r"put|list|save|mark|record|store|remember|add|enter)\b)|"
+    r"happy to (?:say|report)(?: that)?|i can (?:say|tell you)(?: that)?)(?!\w)[\s,:!–—-]*)*",
+    re.IGNORECASE,
+)
+_UNCERTAIN = re.compile(
+    r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|"
+    r"perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|"
+    r"(?:i|we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|"
+    r"dreamed) "
+    r"(?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|"
+    r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
+    r"no longer(?! the old)|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
+    r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|"
+    r"to)|"
+    r"can(?:'t|’t|not) decide)\b|\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
+    re.IGNORECASE,
+)
+_REPORTED = re.compile(
+    r"^(?!(?:i|we|my|our)\b)[\w'’ -]{1,40}? (?:said|says|told|tells|claims?|claimed|thinks?|asked|asks|mentioned|"
+    r"insists?|believes?|reckons?|swears?|wrote|writes|heard|hears) (?:me |us |him |her |them )?",
+    re.IGNORECASE,
+)
+
+
+def clauses(text: str) -> Iterator[Clause]:
+    """The clauses of a text, without questions.
+
+    >>> [clause.text for clause in clauses("Hi! I moved to Oslo, and my dog's name is Rex. Do I live well?")]
+    ['I moved to Oslo', "my dog's name is Rex"]
+    """
+    for first, end in _sentences(text):
+        quoted = (first, end) if end - first <= _MOST_CLAUSE else None
+        start = first
+        for joint in _JOINT.finditer(text[first:end]):
+            if _SETTING.fullmatch(text[start : first + joint.start()]):
+                continue
+            yield from _clause(text, start, first + joint.start(), quoted, is_opening=start == first)
+            start = first + joint.end()
+        yield from _clause(text, start, end, quoted, is_opening=start == first)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """The sentences' places; a question that only names a topic ("My dentist? Dr. Vogel.") is one with its answer."""
+    start = None
+    for sentence in _SENTENCE.finditer(text):
+        if not sentence[0].strip():
+            continue
+        first = sentence.start() if start is None else start
+        start = first if _TOPIC.fullmatch(sentence[0].strip()) else None
+        if start is None and sentence.end() - first <= _MOST_SENTENCE:
+            yield first, sentence.end()
+
+
+def _clause(text: str, start: int, end: int, quoted: tuple[int, int] | None, *, is_opening: bool) -> Iterator[Clause]:
+    raw = text[start:end]
+    plain = _LEAD.sub("", raw, count=1).strip().rstrip(".!;, ")
+    if plain and len(plain) <= _MOST_CLAUSE and not raw.rstrip().endswith("?"):
+        yield Clause(plain, *(quoted or (start, end)), is_opening)
+
+
+def asserts(clause: str) -> bool:
+    """Whether a clause says that something is so: no wish, supposition, plan, past habit, or somebody else's words.
+
+    >>> asserts("I live in Rome"), asserts("I might move to Rome"), asserts("Tom told me that Rome is my home")
+    (True, False, False)
+    """
+    return not _UNCERTAIN.search(clause) and not _REPORTED.match(clause)

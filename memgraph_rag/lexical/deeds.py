@@ -1,0 +1,217 @@
+"""What somebody did, or never did, in one form: "I've never been to Japan" denies "Tom and I visited Japan in May".
+
+It knows one clause. English only. Invariant: a deed is a verb's base and the stems of its object, in alphabetical
+order, joined by spaces; the order of words, tenses and times make no other deed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memgraph_rag.lexical.inflection import base_form, is_past
+from memgraph_rag.lexical.tokenize import stem
+
+__all__ = ["Deed", "asked_deed", "deed_form", "deeds", "denies"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A deed in its form; ``is_denied`` where it was never done."""
+
+    form: str
+    is_denied: bool
+
+
+_MOST_WORDS = 8  # of an object
+_VERB_CLASSES = (
+    "go be visit travel attend", "eat taste try", "have own possess", "buy purchas", "see watch",
+    "complet finish", "sell auction", "us employ", "begin start",
+)  # fmt: skip
+_CLASS_OF = {verb: listed.split()[0] for listed in _VERB_CLASSES for verb in listed.split()}
+_OF_MIND = frozenset(
+    map(base_form, "feel decide think know hear see hope want understand realize believe".split())  # noqa: SIM905
+)
+_SUBJECT = re.compile(r"(?:^|\b)(?:i|we)(?P<have>['’](?:ve|d))?\s+(?P<rest>.+)", re.IGNORECASE)
+_NO_SUBJECT = re.compile(r"^(?:never|not once|finally)\s", re.IGNORECASE)
+_NOT_THOUGHT = re.compile(
+    r"\b(?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:think|believe|recall|remember)(?: that)? (?:i|we)(?:['’]ve| have|"
+    r" had)? ever\b",
+    re.IGNORECASE,
+)
+_INVERTED = re.compile(
+    r"\b(?:not once|never(?: once| ever| before)?|at no (?:time|point)|not a single time|not (?:even )?one time)"
+    r"(?: in (?:my|our)(?: \w+)? li(?:fe|ves))?,? (?:have|did|had|do) (?:i|we) (?P<rest>.+)",
+    re.IGNORECASE,
+)
+_TOPIC = re.compile(
+    r"^(?!(?:me|us|you|i|we)\b)(?P<object>[^,?:–—]{2,60}?)(?:\s[–—-]\s|[,?:–—]+|\sis (?:something|a thing|one "
+    r"thing)(?: that)?)\s*"
+    r"(?:not me\W+|no\W+|nope\W+)?(?P<rest>(?:(?:i|we)(?:['’]ve| have| had)? )?(?:never|not once)\b.*)",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"\b(?:never|not once|not ever|not a single time|yet to)\b"
+    r"|\b(?:have|had)(?:n['’]t| not)\b|\b['’]ve not\b|\b(?:did|do)(?:n['’]t| not) (?:actually )?ever\b"
+    r"|\bdid(?:n['’]t| not)\b(?=.*\b(?:at any (?:point|time)|in my (?:whole )?life|even once|a single)\b)",
+    re.IGNORECASE,
+)
+_LIGHT = re.compile(
+    r"^(?:(?:got|get|managed) to|(?:was|were|been|am|is) (?:able|lucky enough|allowed|invited) to|"
+    r"(?:(?:got|had|took) )?(?:the|a|my) (?:\w+ )?(?:chance|opportunity|pleasure|occasion) (?:to|of))\s+",
+    re.IGNORECASE,
+)
+_AUXILIARY = re.compile(
+    r"^(?:(?:have|had|has|did|do|actually|really|even|finally|already|just|now|also|still|recently|personally|"
+    r"honestly|literally|definitely|ever|once|before|only|truly|not|n['’]t|never|yet to|yet|to)\s+)+",
+    re.IGNORECASE,
+)
+_HELPER = re.compile(r"\b(?:have|had|has|did)\b", re.IGNORECASE)
+_ZERO_TIMES = re.compile(r"\b(?:zero|no|0) times\b|\bnot (?:a single time|once)$", re.IGNORECASE)
+_PARTS = re.compile(r"\s(?:or|and|nor)\s(?:even |ever )?(?=\w+(?:ed|en|wn|ught|ung|ang)\b)")
+_TIMES = re.compile(
+    r"\b(?:(?:just |only )?(?:last|this|next|the other|every) (?:\w+ )?(?:day|night|week|weekend|month|year|spring|"
+    r"summer|"
+    r"autumn|fall|winter|morning|evening|afternoon|january|february|march|april|may|june|july|august|september|"
+    r"october|november|december|\w+day)\b|yesterday|today|tonight|recently|lately"
+    r"|in (?:my|our) (?:whole |entire )?li(?:fe|ves)|before|ever|once|twice|again|at all|so far|yet|already|"
+    r"(?:a |an |one |two |three |four |some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|"
+    r"(?:on |in )?(?:the )?(?:morning|evening|afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|"
+    r"in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|"
+    r"on (?:\w+ )?\d\w*(?: \w+)?|for the (?:very )?first time|at (?:the )?weekend|"
+    r"at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
+    r""
+    r"when i was .*|myself|ourselves)\b",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"\s*(?:[,;:(–—!?]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\binstead\b|\bwhich\b|\bwhere\b|\bwhile\b|"
+    r"\bso\b|"
+    r"\band (?:i|it|we|my|the|that|loved|liked|hated|now)\b|\bthough\b|\balthough\b|\bdespite\b|\bunless\b|"
+    r"\bin th(?:is|at|e) (?:project|app|course|chat)\b)",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(
+    """
+        a an the to in at on of for my our some any it them one that this these those there here me us him her be
+        been and or i we he she they you your his its their up out actual real even so very such no not n't single
+        point time at by from
+        """.split()  # noqa: SIM905
+)
+_EMPTY = frozenset("it them that this these those one so there him her they thing things something anything".split())  # noqa: SIM905
+
+
+def deeds(clause: str) -> list[Deed]:
+    """What the speaker says to have done, or never to have done, in a clause; several where it lists several.
+
+    >>> deeds("Tom and I ate oysters last month"), deeds("Not once have I eaten any oysters")
+    ([Deed(form='eat oyster', is_denied=False)], [Deed(form='eat oyster', is_denied=True)])
+    """
+    if match := _INVERTED.search(clause):
+        return _listed(match["rest"], is_denied=True, is_perfect=True)
+    if match := _TOPIC.match(clause):
+        return _of_topic(match["object"], match["rest"])
+    match = _SUBJECT.search(clause)
+    if thought := _NOT_THOUGHT.search(clause):
+        return _listed(clause[thought.end() :].strip(), is_denied=True, is_perfect=True)
+    if match is None and not _NO_SUBJECT.match(clause):
+        return []
+    rest = match["rest"] if match else clause
+    negated = _NEGATED.search(f"{match['have'] or ''} {rest}" if match else rest)
+    if zero := _ZERO_TIMES.search(rest):
+        return _listed(rest[: zero.start()], is_denied=True, is_perfect=True)
+    helpers = _AUXILIARY.match(rest)
+    is_perfect = bool(match and match["have"]) or bool(helpers and _HELPER.search(helpers[0]))
+    if negated:
+        after = f"{match['have'] or ''} {rest}"[negated.end() :] if match else rest[negated.end() :]
+        return _listed(after.strip(), is_denied=True, is_perfect=True)
+    return _listed(rest, is_denied=False, is_perfect=is_perfect)
+
+
+def asked_deed(question: str) -> str:
+    """The form of the deed that a question asks after ("Have I ever eaten oysters?"); empty where it asks after none.
+
+    >>> asked_deed("Have I ever been to Japan?"), asked_deed("Where do I live?")
+    ('go japan', '')
+    """
+    match = re.search(
+        r"\b(?:have|did|had) (?:i|we)\b(?: (?:ever|already|really|actually|never|once))* (?P<rest>.+)",
+        question,
+        re.IGNORECASE,
+    )
+    if match is None or re.match(r"\s*(?:wh|how)", question, re.IGNORECASE):
+        return ""
+    return deed_form(match["rest"].rstrip("?!. "))
+
+
+def deed_form(words: str) -> str:
+    """The form of a deed from its verb on; empty where it is none.
+
+    >>> deed_form("visited Japan last week") == deed_form("been to Japan")
+    True
+    """
+    end = _END.search(words)
+    plain = _TIMES.sub(" ", words[: end.start()] if end else words)
+    tokens = re.findall(r"[\w'’-]+", plain.casefold())
+    if not tokens:
+        return ""
+    verb, rest = tokens[0], tokens[1:]
+    if verb in ("been", "be", "went", "gone", "go") and rest and rest[0].endswith("ing") and len(rest[0]) > 4:
+        verb, rest = rest[0], rest[1:]  # "went skiing"
+    elif verb in ("been", "was", "were", "be", "am") and "to" not in rest[:3] and "in" not in rest[:1]:
+        return ""
+    base = base_form(verb)
+    objects = {stem(word.removesuffix("'s")) for word in rest if word not in _SMALL}
+    if not objects and (rest or base in _CLASS_OF or len(base) < 4):
+        return ""
+    if rest and set(rest) <= _EMPTY | _SMALL:
+        return ""
+    return " ".join([_CLASS_OF.get(base, base), *sorted(objects)[:_MOST_WORDS]])
+
+
+def denies(never: str, done: str) -> bool:
+    """Whether what was never done, in its form, is part of what was done: the same verb, and all of its object.
+
+    >>> denies("eat oyster", "eat fresh oyster"), denies("eat oyster tart", "eat oyster")
+    (True, False)
+    """
+    verb, *objects = never.split()
+    other, *others = done.split()
+    return verb == other and set(objects) <= set(others) and (bool(objects) or verb not in _OF_MIND)
+
+
+def _of_topic(topic: str, rest: str) -> list[Deed]:
+    """The deed of "Oysters? Never eaten them", or of "Riding a camel is something I have never done"."""
+    negated = _NEGATED.search(rest)
+    after = _AUXILIARY.sub("", rest[negated.end() :].strip() if negated else rest)
+    verb = re.match(r"[\w'’-]+", after)
+    if verb is None:
+        return []
+    first, _, others = topic.strip().partition(" ")
+    is_action = first.casefold().endswith("ing") and base_form(verb[0].casefold()) in (
+        "do",
+        "try",
+        "manag",
+        "experienc",
+    )
+    form = deed_form(f"{first} {others}" if is_action else f"{verb[0]} {topic}")
+    return [Deed(form, True)] if form else []
+
+
+def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
+    """The deeds of "written any routes or handled requests"."""
+    after = _AUXILIARY.sub("", rest)
+    is_base = bool(light := _LIGHT.match(after))
+    after = _AUXILIARY.sub("", after[light.end() :]) if light else after
+    listed: list[Deed] = []
+    for part in _PARTS.split(after):
+        verb = re.match(r"[\w'’-]+", part)
+        if verb is None or not (is_base or is_denied or is_perfect or is_past(verb[0].casefold())):
+            continue
+        whole = part[verb.end() :]
+        company = re.search(r" with .+$", whole)  # "a festival or event with David": both with David
+        objects = re.split(r" n?or ", whole[: company.start()] if company else whole) if is_denied else [whole]
+        objects = [f"{each}{company[0]}" for each in objects] if company and is_denied else objects
+        forms = dict.fromkeys(deed_form(f"{verb[0]} {each}") for each in objects)
+        listed += [Deed(form, is_denied) for form in forms if form]
+    return listed

@@ -1,0 +1,60 @@
+"""How a speaker wants to be served: instructions ("always answer in metric units") and preferences.
+
+It knows one clause. English only. Invariant: what is asked for this once ("please write me a poem") is neither.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+__all__ = ["WishKind", "wish_in"]
+
+WishKind = Literal["instruction", "preference"]
+
+_SERVE = (
+    "answer reply respond use give write call address keep show include avoid explain format speak talk quote "
+    "round say "
+    "start begin end suggest recommend mention assume add do be tell ask remind translate provide list cite maintain "
+    "prefer present describe make stick refer follow convert spell check put highlight summarise summarize break "
+    "offer "
+    "name state specify present organise organize structure limit skip leave sign greet label number note return help"
+)
+_VERB = rf"(?:{'|'.join(_SERVE.split())})"
+_INSTRUCTION = re.compile(
+    rf"(?:please,? |so |and |just )*(?:always|never|from (?:now|here) on,?|in (?:the )?future,?|going forward,?|"
+    rf"whenever (?:i|we|you)\b[^,]*,|every time (?:i|we|you)\b[^,]*,|when(?:ever)? (?:i ask|you (?:answer|reply|"
+    rf"write|give|show))\b[^,]*,)"
+    rf" (?:please )?(?:always |never |do not |don['’]t )?{_VERB}\b.*"
+    rf"|(?:please )?{_VERB}\b.{{3,120}}\b(?:from now on|in (?:the )?future|going forward|every time|whenever|at "
+    rf"all times|"
+    rf"when(?:ever)? i ask|in all (?:your )?(?:answers|replies|responses))\b.*"
+    rf"|(?:please )?(?:don['’]t|do not|stop|avoid) (?:ever )?(?:\w+ing|{_VERB})\b.*\b(?:me|to me|with me|emojis?|"
+    rf"answers?|"
+    rf"replies|responses?|again|anymore|any more)\b.*"
+    rf"|i (?:want|need|expect|would like|['’]d like) you to (?:always|never)\b.*",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"(?:i|we)(?:['’]d| would)?(?: always| generally| usually| really| strongly| much| still| definitely| "
+    r"typically| tend to| also)* "
+    r"(?:prefer|favou?r)\b(?! not to say)(?P<what>.*)"
+    r"|(?:i|we)(?: really| much)? (?:like|love|want) (?:my|our|all|your) (?:\w+ ){0,2}(?:answers?|replies|"
+    r"responses?|code|"
+    r"explanations?|emails?|summar(?:y|ies)|docs|documentation|examples?|reports?|coffee|tea|eggs|steak)\b.*"
+    r"|my (?:strong )?preference (?:is|goes to|remains)\b.*|(?:i|we) (?:can['’]t|cannot) stand\b.*",
+    re.IGNORECASE,
+)
+_SAYING = re.compile(r"never (?:say never|give up|mind|ask)\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:preferred|used to|back then)\b", re.IGNORECASE)
+
+
+def wish_in(clause: str) -> WishKind | None:
+    """Which kind of wish a clause is; None where it is none.
+
+    >>> wish_in("Always answer in metric units"), wish_in("I prefer few dependencies"), wish_in("Write me a poem")
+    ('instruction', 'preference', None)
+    """
+    if _INSTRUCTION.match(clause) and not _SAYING.match(clause):
+        return "instruction"
+    return "preference" if _PREFERENCE.match(clause) and not _PAST.search(clause) else None

@@ -1,0 +1,142 @@
+"""Days that a text names by the day on which it was said: "yesterday", "last Friday", "two weeks ago".
+
+It knows a text and a day, no clock. English only; the calendar's arithmetic is ``dateutil``'s. Invariants: what is
+found stands in the text, word for word; what is not certain to a week, a month or a year names none ("a few days ago",
+"on Friday"); the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+
+from memgraph_rag.lexical.timestamps import read
+from memgraph_rag.types import RelativeDays
+
+__all__ = ["relative_days"]
+
+_Span = tuple[date, date]  # first and last day
+
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+            "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}  # fmt: skip
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_SINGLE = {
+    "the day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0,
+    "this afternoon": 0, "this evening": 0, "tomorrow": 1, "the day after tomorrow": 2,
+}  # fmt: skip
+_NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_UNIT = r"(?P<unit>day|week|month|year)s?"
+_FORM = re.compile(
+    rf"""\b(?:
+    (?P<single>{"|".join(sorted(_SINGLE, key=len, reverse=True)).replace(" ", r"[ ]")})
+    | {_NUMBER}[ ]{_UNIT}[ ](?P<ago>ago|back)
+    | in[ ]{_NUMBER.replace("number", "ahead")}[ ]{_UNIT.replace("unit", "ahead_unit")}(?:['’][ ]time)?
+    | (?P<which>last|next|this|this[ ]coming|this[ ]past)[ ]
+      (?P<what>{"|".join(_WEEKDAYS)}|week(?:end)?|month|year|{"|".join(_MONTHS)})
+    )\b(?![ ](?:of|in)[ ]\d{{4}})""".replace("a couple of", "a[ ]couple[ ]of"),
+    re.IGNORECASE | re.VERBOSE,
+)
+_MOST = 16  # of one text
+
+
+def relative_days(text: str, said: str) -> tuple[RelativeDays, ...]:
+    """The days that a text names relatively, in order.
+
+    A week is Monday to Sunday, a weekend its last two days. "Last Friday" is the nearest before the day, "next Friday"
+    the nearest behind it. What is counted in weeks is the week, in months the month, in years the year.
+
+    Args:
+        said: when it was said, ISO 8601; without it nothing is named.
+
+    >>> [str(days) for days in relative_days("I moved last week, two months ago I was in Rome.", "2026-05-12T18:00")]
+    ['last week: 4 to 10 May 2026', 'two months ago: March 2026']
+    """
+    moment = read(said)
+    if not moment:
+        return ()
+    day = date.fromisoformat(moment[:10])
+    return tuple(_named(text, day))[:_MOST]
+
+
+def _named(text: str, day: date) -> Iterator[RelativeDays]:
+    for match in _FORM.finditer(text):
+        try:
+            first, last = _span(match, day)
+        except (ValueError, OverflowError):  # before the year 1
+            continue
+        yield RelativeDays(match[0], first, last)
+
+
+def _span(match: re.Match[str], day: date) -> _Span:
+    part = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    if "single" in part:
+        return (other := day + timedelta(days=_SINGLE[part["single"]])), other
+    if "ago" in part:
+        return _shifted(day, part["unit"], -_count(part["number"]))
+    if "ahead" in part:
+        return _shifted(day, part["ahead_unit"], _count(part["ahead"]))
+    step = {"last": -1, "this past": -1, "this": 0, "this coming": 1}.get(part["which"], 1)
+    what = part["what"]
+    if what in _WEEKDAYS:
+        return _weekday(day, _WEEKDAYS.index(what), step)
+    if what in _MONTHS:
+        return _month_named(day, _MONTHS.index(what) + 1, step)
+    if what == "weekend":
+        return (saturday := _week(day)[0] + timedelta(days=5, weeks=step)), saturday + timedelta(days=1)
+    return _shifted(day, what, step)
+
+
+def _count(number: str) -> int:
+    return int(number) if number.isdigit() else _NUMBERS[number]
+
+
+def _shifted(day: date, unit: str, count: int) -> _Span:
+    """The day, week, month or year that is so many further on."""
+    from dateutil.relativedelta import relativedelta  # few texts need it
+
+    other = day + relativedelta(**{f"{unit}s": count})  # pyright: ignore[reportArgumentType]
+    return _PERIODS[unit](other)
+
+
+def _week(day: date) -> _Span:
+    monday = day - timedelta(days=day.weekday())
+    return monday, monday + timedelta(days=6)
+
+
+def _month(day: date) -> _Span:
+    first = day.replace(day=1)
+    return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+_PERIODS: dict[str, Callable[[date], _Span]] = {
+    "day": lambda day: (day, day),
+    "week": _week,
+    "month": _month,
+    "year": lambda day: (date(day.year, 1, 1), date(day.year, 12, 31)),
+}
+
+
+def _weekday(day: date, weekday: int, step: int) -> _Span:
+    """The nearest such day before or behind a day; of "this Friday" the one in its week."""
+    if step == 0:
+        other = _week(day)[0] + timedelta(days=weekday)
+    elif step < 0:
+        other = day - timedelta(days=(day.weekday() - weekday - 1) % 7 + 1)
+    else:
+        other = day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)
+    return other, other
+
+
+def _month_named(day: date, month: int, step: int) -> _Span:
+    """The nearest such month before or behind a day's own; of "this May" the one in its year."""
+    year = day.year
+    if step < 0 and month >= day.month:
+        year -= 1
+    elif step > 0 and month <= day.month:
+        year += 1
+    return _month(date(year, month, 1))

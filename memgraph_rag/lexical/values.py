@@ -1,0 +1,125 @@
+"""The value in the words behind a verb: "a Pixel because it broke" holds "a Pixel".
+
+It knows words only, English ones. Invariant: a value stands in the text, word for word.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["first_name_like", "is_name_like", "is_value", "until_end"]
+
+_MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
+_END = re.compile(
+    r"\s*(?:[,;:(!?–—]|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|with my|"
+    r"with our|"
+    r"rather than|not|until|till|at least|in front of|now that|for the time|for now|for good|from now on|from here "
+    r"on|"
+    r"these days|right now|at the moment|at present|at the minute|nowadays|any ?more|again|currently|already|"
+    r"today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|in the end|after all|"
+    r"as (?:my|our|the|it|i|we|from|an?)|for (?:my|our|me|the past|about|over|an?|two|three|work|good|over|\d+)|to "
+    r"work|"
+    r"this (?:week|month|year|spring|summer|autumn|fall|winter|morning|evening|time)|"
+    r"(?:last|next|every) \w+|in (?:january|february|march|april|may|june|july|august|september|october|november|"
+    r"december|\d{4})|on \w+day|(?:a|one|two|three|four|five|six|some|few|\d+) (?:days?|weeks?|months?|years?) ago|"
+    r"and (?:i|i'm|i've|it|it's|we|my|our|the|that|that's|this|he|she|they|so|not|am|have|will|love|loving|happy)|"
+    r"who|whom|whose|that (?:i|we|is|was)|if|is|are|was|were|has|have|does|did|over|officially|permanently|finally|"
+    r"now(?! \w+ [A-Z]))\b)",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"^(?:(?:now|currently|actually|just|recently|finally|also|already|really|mostly|officially|permanently|nowadays|"
+    r"presently|today|still|basically|simply|definitely|probably|called|named|known as|always|usually|mainly|"
+    r"exclusively|only|indeed|once again|back|over|up|out|down|good old|none other than|the one and only|a certain|"
+    r"someone called|someone named|somebody called|something called)\s+)+",
+    re.IGNORECASE,
+)
+_QUOTES = " \t\n\"“”'‘’*_.,!`"
+_NO_START = frozenset(
+    """
+        not n't no never when if what that why how because it this which he she they you these those there who here
+        where i we it's that's there's them him her me us been being going getting trying to in on at about for from
+        with by of into like as and or but so too very quite pretty much more less most all always often never
+        rather kind sort really something anything everything nothing someone somebody ok okay well fine done over
+        up off out away back still just also only even almost both either neither one ones mine yours theirs hers
+        ours such than then will would can could should may might must do does did has have had is are was were be
+        am my our your his their its let please down hard easy because however
+        """.split()  # noqa: SIM905
+)
+_ADJECTIVES = frozenset(
+    """
+        good great nice bad awesome amazing cool fun big small large tiny huge long short slow fast quick new old
+        young happy sad busy free ready sure sorry glad proud tired sick ill well fine full empty hot cold warm dry
+        wet clean dirty cheap expensive hard easy simple complex clear strong weak high low late early safe rich
+        poor real true false right wrong same different similar important main key able unable available due away
+        alive dead broken lost gone open closed crazy funny cute sweet perfect special unique lovely wonderful
+        fantastic brilliant better best worse worst enough intense chaotic calm quiet loud insane tough rough steady
+        stable unstable limited minimal responsive optional invalid valid correct incorrect wild super legit lit
+        dope
+        """.split()  # noqa: SIM905
+)
+_ADJECTIVE_END = re.compile(r"(?:ful|ous|ive|able|ible|less|ing|ish|ant|ent|ly|ed|ic)$")
+_QUALITY_END = re.compile(r"(?:ful|ous|able|ible|less|ing|ly|ed)$")  # of what no attribute has as its value
+_NOUNS = re.compile(
+    r"(?:king|ring|string|spring|wing|thing|ceiling|painting|pudding|swimming|running|hiking|climbing|cycling|"
+    r"reading|"
+    r"cooking|fishing|boxing|dancing|skiing|gardening|baking|knitting|drawing|sailing|rowing|surfing|bread|seed|"
+    r"weed|bed|shed|red|student|president|agent|parent|elephant|restaurant|accountant|assistant|consultant|"
+    r"music|arabic|electric|mechanic|medic|critic|clinic|olive|detective|family|italy|july|jelly|butterfly|"
+    r"fish|radish|english|spanish|turkish|polish|swedish|finnish|danish|irish|british|vegetable|table|lowcarb)"
+)
+_NAME_LIKE = re.compile(r"[A-Z0-9“\"«@#$€£]|\S+@\S|https?:")
+_WORD = re.compile(r"[\w@.'’+#/:$€£%-]+")
+
+
+def until_end(words: str) -> str:
+    """The first noun phrase, without adverbs before it and without what follows it in the sentence.
+
+    >>> until_end("now a Pixel because it broke"), until_end("Dr. Weber these days")
+    ('a Pixel', 'Dr. Weber')
+    """
+    plain = _FILLER.sub("", words.strip(_QUOTES))
+    match = _END.search(plain)
+    return (plain[: match.start()] if match else plain).strip(_QUOTES)
+
+
+def is_name_like(value: str) -> bool:
+    """Whether it is written as a name, a number, an address or a quotation."""
+    plain = re.sub(r"^(?:a|an|the|my|our|some)\s+(?:\w+\s+){0,1}?(?=[A-Z0-9])", "", value)
+    return bool(_NAME_LIKE.match(plain))
+
+
+def is_value(value: str, *, is_family: bool) -> bool:
+    """Whether words can be the value of an attribute: a name, a number or a noun phrase, no quality and no clause.
+
+    Args:
+        is_family: the attribute is a known one ("diet"), whose values may be any noun.
+    """
+    words = _WORD.findall(value)
+    if not words or len(value) > _MOST_VALUE or len(words) > _MOST_WORDS or "<" in value:
+        return False
+    first = words[0].casefold()
+    if first in _NO_START or (first in ("a", "an", "the") and len(words) == 1):
+        return False
+    if first.endswith("ing") and not is_family:
+        return False
+    if is_name_like(value) and words[0] not in ("I", "I'm", "I’m", "I've"):
+        return True
+    if first in ("a", "an", "the", "some"):
+        return is_family and not re.search(
+            r"\b(?:way|lot|bit|mess|joy|blast|challenge|kind|sort|part|one|thing)\b", value
+        )
+    ending = _QUALITY_END if is_family else _ADJECTIVE_END
+    is_quality = first in _ADJECTIVES or (bool(ending.search(first)) and not _NOUNS.fullmatch(first))
+    return is_family and len(words) <= _MOST_PLAIN and not is_quality
+
+
+def first_name_like(words: str) -> str:
+    """The only run of names or numbers in it that does not begin it; empty where there is none, or several.
+
+    >>> first_name_like("There's a Tesla Model Y in my garage"), first_name_like("My boss met Ann and Tom")
+    ('Tesla Model Y', '')
+    """
+    names = [match[1] for match in re.finditer(r"(?<=\s)((?:[A-Z0-9][\w'’.-]*)(?:[ -][A-Z0-9][\w'’.-]*)*)", words)]
+    kept = [name.rstrip(".,") for name in names if not re.match(r"(?:I|I['’]\w+|[A-Z][a-z]+day|\d{1,2})$", name)]
+    return kept[0] if len(kept) == 1 else ""

@@ -1,0 +1,61 @@
+"""What is said of a segment beside its text: whether a statement still holds, and the days that its words name.
+
+It knows the facts of a namespace. Invariant: a segment's text stays as it is; a remark follows from what is stored now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from memgraph_rag.lexical.relative_days import relative_days
+from memgraph_rag.lexical.roles import is_machine
+from memgraph_rag.search.facts import FactIndex, by_subject, standings, within
+from memgraph_rag.types import Evidence, Node, RelativeDays, Segment, Standing
+
+__all__ = ["Remarks", "days_in", "with_days"]
+
+
+class Remarks:
+    """Tells what to read beside segments."""
+
+    def __init__(self, facts: FactIndex) -> None:
+        self._facts = facts
+
+    def of(self, nodes: Sequence[Node], documents: Collection[str] | None) -> list[str]:
+        """A remark on each node, empty where there is nothing to say.
+
+        Args:
+            documents: ids of those whose statements count; None is all.
+        """
+        segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
+        stood = self._standings(set(segments), documents) if segments else {}
+        return [
+            _remark(stood.get(node.id), days_in(segments[node.id])) if node.id in segments else "" for node in nodes
+        ]
+
+    def _standings(self, wanted: Collection[str], documents: Collection[str] | None) -> dict[str, Standing]:
+        """How these segments stand, where another statement is beside theirs."""
+        known = within(self._facts.refresh(), documents=documents, since=None, until=None)
+        stood: dict[str, Standing] = {}
+        for facts in by_subject(known).values():
+            if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):
+                continue
+            for (segment_id, _), standing in standings(facts).items():
+                if segment_id in wanted and standing.rivals:
+                    stood[segment_id] = standing
+        return stood
+
+
+def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
+    """The days that a person's turn names relatively, as they were stored beside it."""
+    return relative_days(segment.text, segment.time) if segment.speaker and not is_machine(segment.speaker) else ()
+
+
+def with_days(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence with the days that its words name."""
+    return [replace(item, days=days) if (days := days_in(item.segment)) else item for item in evidence]
+
+
+def _remark(standing: Standing | None, days: Sequence[RelativeDays]) -> str:
+    return "; ".join([*([str(standing)] if standing else []), *map(str, days)])

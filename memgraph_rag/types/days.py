@@ -1,0 +1,52 @@
+"""Days as people write them: "8 May 2023", and days that a text names by the day on which it was said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+__all__ = ["RelativeDays", "written_day"]
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def written_day(day: date) -> str:
+    """The day with its month in English, whatever the machine's language.
+
+    >>> written_day(date(2023, 5, 8))
+    '8 May 2023'
+    """
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeDays:
+    """Words of a text that name a day, a week, a month or a year, and its first and last day."""
+
+    words: str
+    first: date
+    last: date
+
+    def __str__(self) -> str:
+        """The words with what they name.
+
+        >>> str(RelativeDays("yesterday", date(2026, 5, 11), date(2026, 5, 11)))
+        'yesterday: 11 May 2026'
+        """
+        return f"{self.words}: {_written_span(self.first, self.last)}"
+
+
+def _written_span(first: date, last: date) -> str:
+    if first == last:
+        return written_day(first)
+    is_whole_month = first.day == 1 and (last + timedelta(days=1)).day == 1
+    if is_whole_month and first.month == last.month:
+        return f"{_MONTHS[first.month - 1]} {first.year}"
+    if is_whole_month and (first.month, last.month) == (1, 12):
+        return str(first.year)
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day} to {written_day(last)}"
+    return f"{written_day(first)} to {written_day(last)}"

@@ -1,0 +1,83 @@
+"""Relative words name the days of a calendar, by the day on which they were said; what is not certain names none."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.lexical.relative_days import relative_days
+
+SAID = "2026-05-12T18:00:00"  # a Tuesday
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("I saw her yesterday.", "2026-05-11", "2026-05-11"),
+        ("It broke the day before yesterday.", "2026-05-10", "2026-05-10"),
+        ("We fly tomorrow", "2026-05-13", "2026-05-13"),
+        ("Last Friday we met", "2026-05-08", "2026-05-08"),
+        ("last Tuesday", "2026-05-05", "2026-05-05"),
+        ("next Tuesday", "2026-05-19", "2026-05-19"),
+        ("this Friday", "2026-05-15", "2026-05-15"),
+        ("last week", "2026-05-04", "2026-05-10"),
+        ("two weeks ago", "2026-04-27", "2026-05-03"),
+        ("in 3 days", "2026-05-15", "2026-05-15"),
+        ("last weekend", "2026-05-09", "2026-05-10"),
+        ("three months ago", "2026-02-01", "2026-02-28"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("last May", "2025-05-01", "2025-05-31"),
+        ("next June", "2026-06-01", "2026-06-30"),
+    ],
+)
+def test_relative_words_name_days(text: str, first: str, last: str) -> None:
+    (days,) = relative_days(text, SAID)
+    assert (days.first.isoformat(), days.last.isoformat()) == (first, last)
+    assert days.words in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a few days ago",
+        "on Friday",
+        "the last of us",
+        "next to the church",
+        "last August of 2020",
+        "999 years ago back",
+    ],
+)
+def test_what_is_not_certain_names_no_day(text: str) -> None:
+    assert [days for days in relative_days(text, SAID) if days.first.year > 2000] == []
+
+
+def test_without_a_day_nothing_is_named() -> None:
+    assert relative_days("yesterday", "") == relative_days("yesterday", "noon") == ()
+    assert relative_days("one year ago", "0001-01-01") == ()
+
+
+def test_spans_are_written_in_the_shortest_form() -> None:
+    text = "yesterday, last week, two weeks ago, last month, last year"
+    assert [str(days).partition(": ")[2] for days in relative_days(text, SAID)] == [
+        "11 May 2026",
+        "4 to 10 May 2026",
+        "27 April 2026 to 3 May 2026",
+        "April 2026",
+        "2025",
+    ]
+
+
+@given(st.text(), st.dates())
+def test_words_stand_in_any_text(text: str, day: object) -> None:
+    for days in relative_days(f"{text} yesterday {text}", str(day)):
+        assert days.words in f"{text} yesterday {text}"
+        assert days.first <= days.last
+
+
+def test_long_texts_take_linear_time_for_days() -> None:
+    began = time.process_time()
+    relative_days("a couple of last " * 20_000, SAID)
+    assert time.process_time() - began < 5

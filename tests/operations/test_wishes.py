@@ -1,0 +1,83 @@
+"""Instructions and preferences of a user are given with what they bear on; what superseded them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from memories import options
+
+from memgraph_rag import Memory
+from memgraph_rag.operations.wishes import MOST_WISHES
+from memgraph_rag.types import Matrix
+
+SUBJECTS = ("metric units", "dates", "dependencies", "short replies", "coffee")
+
+
+class BySubject:
+    """Texts are near one another where they name the same subjects."""
+
+    name, dimension = "by subject", len(SUBJECTS) + 1
+
+    def embed(self, texts: list[str]) -> Matrix:
+        rows = np.array([[*(subject in text for subject in SUBJECTS), 0.1] for text in texts], np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory(":memory:", **options(layers=(), embedder=BySubject())) as memory:
+        yield memory
+
+
+def say(memory: Memory, *texts: str, day: str, user: str = "ann", session: str = "1") -> None:
+    turns = [{"role": "user", "content": text, "time": day} for text in texts]
+    memory.session(user=user, session=session).add(turns)
+
+
+def wished(memory: Memory, query: str, *, at: str | None = None) -> list[str]:
+    return [item.standing.value for item in memory.wishes(query, user="ann", at=at) if item.standing]
+
+
+def test_wishes_come_with_what_they_bear_on(memory: Memory) -> None:
+    say(memory, "Always answer in metric units.", day="2024-01-01")
+    say(memory, "Always write the month first when I ask about dates.", day="2024-01-02")
+    say(memory, "I prefer few dependencies.", day="2024-01-03")
+    say(memory, "I prefer strong coffee.", day="2024-01-04", user="tom")
+
+    assert wished(memory, "Which dates suit?") == [
+        "Always write the month first when I ask about dates",
+        "Always answer in metric units",
+    ]
+    assert wished(memory, "Which dependencies?")[0] == "I prefer few dependencies"
+    assert wished(memory, "coffee") == ["Always answer in metric units"]
+    (wish, *_) = memory.wishes("Which dependencies?", user="ann")
+    assert (wish.why, wish.standing and wish.standing.since) == ({"preference": 1}, "2024-01-03")
+
+
+def test_newer_wishes_supersede_older_ones_about_the_same(memory: Memory) -> None:
+    say(memory, "Always give short replies.", day="2024-01-01")
+    say(memory, "Never give short replies.", day="2024-02-01", session="2")
+
+    assert wished(memory, "Hello") == ["Never give short replies"]
+    assert wished(memory, "Hello", at="2024-01-15") == ["Always give short replies"]
+    memory.forget(user="ann", session="2")
+    assert wished(memory, "Hello") == ["Always give short replies"]
+
+
+def test_wishes_are_bounded_and_the_newest_come_first(memory: Memory) -> None:
+    for month, subject in enumerate(SUBJECTS, 1):
+        say(memory, f"Always mention {subject}.", day=f"2024-{month:02}-01")
+    best = memory.wishes("Hello", user="ann")
+    assert len(best) == MOST_WISHES
+    times = [item.segment.time for item in best]
+    assert times == sorted(times, reverse=True)
+
+
+def test_recall_gives_wishes_behind_the_evidence(memory: Memory) -> None:
+    say(memory, "Always answer in metric units.", *[f"I saw {n} trees." for n in range(20)], day="2024-01-01")
+    recalled = memory.session(user="ann", session="new").recall("How many trees?", k=2)
+    assert [item.why for item in recalled][-1] == {"instruction": 1}
+    assert len(recalled) == 3
+    assert all(not item.why.keys() & {"instruction"} for item in memory.search("How many trees?", k=2))
