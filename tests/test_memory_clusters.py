@@ -16,6 +16,8 @@ from memgraph_rag import Document, Memory
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.layers.clusters import ClustersLayer
+from memgraph_rag.stores.layer_rows import POINTS
+from memgraph_rag.stores.layer_rows.archived import Ids
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import InformationPoint, Receipt
 
@@ -106,6 +108,12 @@ def test_an_archive_holds_both_layers(open_file, tmp_path) -> None:
     with open_file("two") as memory:
         list(memory.import_from(archive))
         assert (summaries(memory), memory.stats()["counts"]) == (expected, counts)
+
+
+def test_archived_clusters_of_which_a_part_is_missing_are_refused() -> None:
+    archived = {"points": [], "point_embeddings": [[0, 0], ""], "summarizes": [], "clusters": [], "cluster_edges": []}
+    with pytest.raises(ValueError, match="got none of cluster_embeddings"):
+        POINTS.decode(archived, Ids("namespace", "key"))
 
 
 def test_show_draws_the_tree_of_clusters_beside_that_of_points(open_file) -> None:

@@ -131,7 +131,7 @@ def test_a_cluster_without_a_summary_is_told_and_its_nodes_go_up() -> None:
     assert [(point.level, point.text) for point in rows.points] == [
         (1, "The fox ran."),
         (2, "All of it."),
-        (2, "Ann2 saw the"),
+        (2, "Ann2 saw the s2 fox. It"),
     ]
     edges = by_source(rows)
     assert set(edges[rows.points[1].id]) == {rows.points[0].id, below[0].id, below[1].id}
