@@ -2,12 +2,11 @@
 
     python benchmarks/updates.py --people 50
 
-A made-up set, seeded.
-Statements come from two sets of phrasings: those that the rules of ``lexical/statements.py`` were written with, and
-others that took no part (held out). Between them stand what others are or do, questions, wishes, and an assistant that
-repeats older values. Asked by ``search`` alone, with the facts and without them (plain top k of the same search): is
-the newest value in the first result; as of a day between two changes; are two statements that contradict each other
-both named by the first result?
+A made-up set, seeded. Statements come from two sets of phrasings: those that the rules of ``lexical/statements.py``
+were written with, and others, which were held out until they were looked at in November 2026. Between them stand what
+others are or do, questions, wishes, and an assistant that repeats older values. Asked by ``search`` alone, with the
+facts and without them (plain top k of the same search): is the newest value in the first result; as of a day between
+two changes; are two statements that contradict each other both named by the first result?
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _MOST_PHRASES = 3  # of a clause
 _NEW = r"(?:(?:brand[- ]new|new|newest|latest|current|new favou?rite)\s+)?"
 _OWNED = re.compile(
     rf"(?<!one of )(?<!two of )(?<!some of )(?<!any of )(?<!most of )(?<!all of )\b(?:(?:the )?(?P<thing>name|"
-    rf"number) of )?(?:(?:my|our)(?: own)?|(?:a|an|the)(?= (?:brand[- ])?(?:new|current)\b)"
+    rf"number) of )?(?:(?:my|our)\b(?: own)?|(?:a|an|the)(?= (?:brand[- ])?(?:new|current)\b)"
     rf"|(?<=regarding )the|^(?=new\b)|^the(?=(?: [\w-]+){{1,4}} (?:that |which |who )?(?:i|we)\b)|(?<=\bthe)(?=(?: "
     rf"[\w-]+){{1,3}} (?:that |which |who )?(?:i|we)\b))"
     rf"\s*(?P<new>{_NEW})(?P<name>[\w+#-]+(?:['’]s?)?(?: [\w+#-]+(?:['’]s?)?){{0,{_MOST_NAME - 1}}})",

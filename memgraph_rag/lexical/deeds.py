@@ -52,7 +52,7 @@ _TOPIC = re.compile(
 )
 _NEGATED = re.compile(
     r"\b(?:never|not once|not ever|not a single time|yet to)\b"
-    r"|\b(?:have|had)(?:n['’]t| not)\b|\b['’]ve not\b|\b(?:did|do)(?:n['’]t| not) (?:actually )?ever\b"
+    r"|\b(?:have|had)(?:n['’]t| not)\b|['’]ve not\b|\b(?:did|do)(?:n['’]t| not) (?:actually )?ever\b"
     r"|\bdid(?:n['’]t| not)\b(?=.*\b(?:at any (?:point|time)|in my (?:whole )?life|even once|a single)\b)",
     re.IGNORECASE,
 )
@@ -78,7 +78,8 @@ _TIMES = re.compile(
     r"(?:a |an |one |two |three |four |some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|"
     r"(?:on |in )?(?:the )?(?:morning|evening|afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|"
     r"in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|"
-    r"on (?:\w+ )?\d\w*(?: \w+)?|for the (?:very )?first time|at (?:the )?weekend|"
+    r"on (?:\w+ )?\d\w*(?: \w+)?|for the (?:very )?first time|(?:at|on|over|during) (?:the )?(?:weekend|holidays?|"
+    r"summer|winter)|"
     r"at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
     r""
     r"when i was .*|myself|ourselves)\b",
@@ -200,7 +201,7 @@ def _of_topic(topic: str, rest: str) -> list[Deed]:
 
 def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
     """The deeds of "written any routes or handled requests"."""
-    after = _AUXILIARY.sub("", rest)
+    after = _AUXILIARY.sub("", re.sub(r"\s+", " ", _TIMES.sub(" ", rest)).strip())
     is_base = bool(light := _LIGHT.match(after))
     after = _AUXILIARY.sub("", after[light.end() :]) if light else after
     listed: list[Deed] = []

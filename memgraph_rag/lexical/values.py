@@ -13,7 +13,8 @@ _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what i
 _END = re.compile(
     r"\s*(?:[,;:(!?–—]|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|with my|"
     r"with our|"
-    r"rather than|not|until|till|at least|in front of|now that|for the time|for now|for good|from now on|from here "
+    r"rather than|not|until|till|at least|it is|in front of|now that|for the time|for now|for good|from now on|"
+    r"from here "
     r"on|"
     r"these days|right now|at the moment|at present|at the minute|nowadays|any ?more|again|currently|already|"
     r"today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|in the end|after all|"
