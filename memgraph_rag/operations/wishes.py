@@ -25,8 +25,8 @@ WISHES = ("instruction", "preference")
 """The kinds of facts; the name of the list in ``Evidence.why`` by which a wish was found."""
 
 _MOST_COMPARED = 64  # of the newest
-_SAME = 0.75  # cosine from which on two wishes are about the same; see docs/conversations.md
-_BEARS = 0.2  # cosine from which on a wish bears on a query; likewise
+_SAME = 0.75  # cosine from which on two wishes are about the same; not measured
+_BEARS = 0.2  # cosine from which on a wish bears on a query; see docs/conversations.md
 _ON_CONDITION = re.compile(
     r"\b(?:when(?:ever)?|if|every time|as soon as|where) (?:i|you|we)\b|\bwhen (?:asked|answering|writing|"
     r"discussing|talking)\b",

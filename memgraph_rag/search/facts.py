@@ -11,6 +11,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 
 from memgraph_rag.contracts import SearchedGraph
@@ -48,12 +49,17 @@ class Fact:
     @property
     def form(self) -> str:
         """The value as it is compared."""
-        return value_form(self.value) or self.value
+        return _form(self.value)
 
     @property
     def rival(self) -> Rival:
         """The fact as another one's rival."""
         return Rival(self.segment_id, self.value, self.quote, self.said)
+
+
+@lru_cache(maxsize=4096)
+def _form(value: str) -> str:
+    return value_form(value) or value  # a search compares each value with all others of its attribute
 
 
 class FactIndex:

@@ -10,7 +10,7 @@ of ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or
 probability of no other words; titles are picked by number; where there is no cross-encoder, a local score is the
 embedder's cosine, and a trace then says "similarity" where it else says "reranker".
 
-Source: LongRefiner (query analysis, document structuring, adaptive refinement); the outline is the layer of that name (``layers/outline.py``).
+Source: LongRefiner (query analysis, document structuring, adaptive refinement); the outline is the layer of that name.
 Cost of a question: one probe, one reply for each document with sections, a pass of the cross-encoder over all passages;
 where the budget holds all of the documents, nothing is asked.
 """
