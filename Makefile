@@ -34,7 +34,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-expansion bench-extraction bench-walks bench-updates
-.PHONY: scorecard scorecard-full clean distclean
+.PHONY: scorecard scorecard-full bench-systems clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,6 +140,13 @@ scorecard-full: $(VENV)/.has-evaluation ## All questions, all baselines and abla
 	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --setting closed \
 	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/closed
 
+SYSTEMS = walk pecan qrmem raptor raptor_traversal sprag longrefiner top_k top_k_graph full_context vanilla
+BUILT = entities outline context points clusters relations
+
+bench-systems: $(VENV)/.has-evaluation ## Every system on the same 15 questions, at the same most tokens, and what building costs; hours without a GPU
+	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa qasper quality) --documents 1 --limit $(or $(QUESTIONS),5) \
+	  $(addprefix --layers ,$(BUILT)) $(addprefix --strategies ,$(SYSTEMS)) --max-tokens 2000 --out $(SCORES)/systems
+
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
@@ -159,7 +166,7 @@ $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-demo
 
 $(VENV)/.has-evaluation: pyproject.toml $(VENV)/.has-demo
 	@echo "Installing what scores answers and draws, 0.1 GB …"
-	$(INSTALL) -e '.[offline-models,evaluation]'
+	$(INSTALL) -e '.[offline-models,evaluation,clusters]'
 	@touch $@
 
 $(VENV)/.has-docs: pyproject.toml $(VENV)/.torch

@@ -69,6 +69,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "raptor_traversal": RaptorTraversal,
     "raptor_top_x": lambda: Raptor(budget_tokens=None, most_nodes=None, name="raptor_top_x"),
     "full_context": FullContext,
+    "vanilla": partial(FullContext, keep="end", name="vanilla"),
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,
     "longrefiner": LongRefiner,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, Strategy
+from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.full_context import FullContext
 from memgraph_rag.types import Budget, Step, StopReason
 
@@ -15,16 +16,23 @@ NODES = [
 ]
 
 
-def read(*, nodes=NODES, window: int = 1_000_000, documents=None) -> list[Step]:
+def read(
+    *,
+    nodes=NODES,
+    window: int = 1_000_000,
+    documents=None,
+    strategy: Strategy | None = None,
+    budget: Budget | None = None,
+) -> list[Step]:
     session = HandMadeSession({"a1": 0.5}, window=window)
-    passes = FullContext().read(
+    passes = (strategy or FullContext()).read(
         "Where is the fox?",
         ReadingContext(
             graph=HandMadeGraph(nodes),
             search=HandMadeSearch(),
             session=session,
             embedder=OneVector(),
-            budget=Budget(),
+            budget=budget or Budget(),
             documents=documents,
         ),
     )
@@ -55,3 +63,14 @@ def test_nothing_is_read_where_nothing_fits_or_nothing_is_there() -> None:
     assert read(window=13) == []
     assert read(nodes=[]) == []
     assert read(documents=[]) == []
+
+
+def test_vanilla_keeps_the_right_end_in_the_order_of_the_documents() -> None:
+    def ids(**options) -> list[str]:
+        return [step.node.id for step in read(strategy=find_strategy("vanilla"), **options)]
+
+    assert ids() == ["a0", "a1", "b0", "b1", "b2"]
+    assert ids(window=14 * 3 + 5) == ["b0", "b1", "b2"]
+    assert ids(budget=Budget(max_nodes=2)) == ["b1", "b2"]
+    assert ids(budget=Budget(max_tokens=5 + 14)) == ["b2"], "5 were read of the question"
+    assert ids(window=13) == []
