@@ -56,43 +56,35 @@ _SETTING = re.compile(
     re.IGNORECASE,
 )  # what a clause begins with before its subject
 _LEAD = re.compile(
-    r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|by "
-    r"the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|"
-    r"fyi|honestly|guess what|you know(?: what)?|believe it or not|to be honest|truth be told|"
-    r"these days|nowadays|currently|now|right now|at the moment|at present|as of (?:today|now|this \w+)|finally|"
-    r"okay|ok|yes|yeah|yep|no|nope|also|and|but|lately|recently|anyway|in fact|as you know|just so you know|"
-    r"for the record|to be clear|i think|i believe|i guess|i['’]d say|i would say|you can (?:write|put|note) down "
-    r"that|"
-    r"|quick update|correction|sorry|funny thing|"
-    r"since (?:last |this )?\w+|this (?:week|month|year|morning|evening|spring|summer|autumn|"
-    r"fall|winter)|(?:a |one |two |three |some |few )+(?:days?|weeks?|months?|years?) ago|"
-    r"on \w+day(?: (?:morning|evening|night|afternoon))?|last \w+|yesterday|today|remember(?: that)?|please "
-    r"note(?: that)?|note(?: that)?|"
-    r"(?!my\b|our\b|i\b|we\b|new\b|current\b)[a-z]+(?: (?!my\b|our\b|i\b|we\b|is\b)[\w']+){0,2}:(?= )|just so "
-    r"(?:we['’]re clear|"
-    r"you know)|turns out|"
-    r"when(?:ever)? (?:people|you|they|anyone|somebody|someone) asks? (?:me )?(?:for|about) (?=my)|"
-    r"(?:after|before|since) [\w' ]{2,30}(?=, )|i should (?:mention|say)(?: that)?|did i (?:tell|mention)(?: "
-    r"to)?(?: you)?(?: that)?|"
-    r"i forgot to (?:say|mention)(?: that)?|it turns out(?: that)?|you (?:should|may|might) know(?: that)?|"
-    r"(?:just )?(?:wanted to )?let you know(?: that)?|i(?:['’]d| would) like to(?= (?:update|change|switch|set)\b)|"
-    r"i(?:['’]ve| have)? decided (?:that )?(?=my\b)|"
-    r"you would have to|you(?:'ll| will) have to|you can|you may|you should|you might want to|please(?= (?:note|"
-    r"put|list|save|mark|record|store|remember|add|enter)\b)|"
-    r"happy to (?:say|report)(?: that)?|i can (?:say|tell you)(?: that)?)(?!\w)[\s,:!–—-]*)*",
+    r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|"
+    r"by the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|fyi|honestly|guess what|"
+    r"you know(?: what)?|believe it or not|to be honest|truth be told|these days|nowadays|currently|now|right now|"
+    r"at the moment|at present|as of (?:today|now|this \w+)|finally|okay|ok|yes|yeah|yep|no|nope|also|and|but|lately|"
+    r"recently|anyway|in fact|as you know|just so you know|for the record|to be clear|i think|i believe|i guess|"
+    r"i['’]d say|i would say|you can (?:write|put|note) down that||quick update|correction|sorry|funny thing|"
+    r"since (?:last |this )?\w+|this (?:week|month|year|morning|evening|spring|summer|autumn|fall|winter)|(?:a |one |"
+    r"two |three |some |few )+(?:days?|weeks?|months?|years?) ago|on \w+day(?: (?:morning|evening|night|afternoon))?|"
+    r"last \w+|yesterday|today|remember(?: that)?|please note(?: that)?|note(?: that)?|(?!my\b|our\b|i\b|we\b|new\b|"
+    r"current\b)[a-z]+(?: (?!my\b|our\b|i\b|we\b|is\b)[\w']+){0,2}:(?= )|just so (?:we['’]re clear|you know)|"
+    r"turns out|when(?:ever)? (?:people|you|they|anyone|somebody|someone) asks? (?:me )?(?:for|about) (?=my)|"
+    r"(?:after|before|since) [\w' ]{2,30}(?=, )|i should (?:mention|say)(?: that)?|did i (?:tell|"
+    r"mention)(?: to)?(?: you)?(?: that)?|i forgot to (?:say|mention)(?: that)?|it turns out(?: that)?|you (?:should|"
+    r"may|might) know(?: that)?|(?:just )?(?:wanted to )?let you know(?: that)?|i(?:['’]d|"
+    r" would) like to(?= (?:update|change|switch|set)\b)|i(?:['’]ve| have)? decided (?:that )?(?=my\b)|"
+    r"you would have to|you(?:'ll| will) have to|you can|you may|you should|you might want to|please(?= (?:note|put|"
+    r"list|save|mark|record|store|remember|add|enter)\b)|happy to (?:say|report)(?: that)?|i can (?:say|"
+    r"tell you)(?: that)?)(?!\w)[\s,:!–—-]*)*",
     re.IGNORECASE,
 )
 _UNCERTAIN = re.compile(
     r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|"
-    r"perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|"
-    r"(?:i|we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|"
-    r"dreamed) "
-    r"(?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|"
-    r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
-    r"no longer(?! the old)|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
-    r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|"
-    r"to)|"
-    r"can(?:'t|’t|not) decide)\b|\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
+    r"perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|(?:i|"
+    r"we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|"
+    r"dreamed) (?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|recommend(?:ed|s)?|"
+    r"tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|no longer(?! the old)|any ?more|"
+    r"back then|previously|formerly|in those days|was going|were going|ought|(?:will(?! be\b)|i['’]ll|"
+    r"we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|to)|can(?:'t|’t|"
+    r"not) decide)\b|\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
     re.IGNORECASE,
 )
 _REPORTED = re.compile(

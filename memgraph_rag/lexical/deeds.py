@@ -45,9 +45,9 @@ _INVERTED = re.compile(
     re.IGNORECASE,
 )
 _TOPIC = re.compile(
-    r"^(?!(?:me|us|you|i|we)\b)(?P<object>[^,?:–—]{2,60}?)(?:\s[–—-]\s|[,?:–—]+|\sis (?:something|a thing|one "
-    r"thing)(?: that)?)\s*"
-    r"(?:not me\W+|no\W+|nope\W+)?(?P<rest>(?:(?:i|we)(?:['’]ve| have| had)? )?(?:never|not once)\b.*)",
+    r"^(?!(?:me|us|you|i|we)\b)(?P<object>[^,?:–—]{2,60}?)(?:\s[–—-]\s|[,?:–—]+|\sis (?:something|a thing|"
+    r"one thing)(?: that)?)\s*(?:not me\W+|no\W+|nope\W+)?(?P<rest>(?:(?:i|we)(?:['’]ve| have| had)? )?(?:never|"
+    r"not once)\b.*)",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
@@ -71,24 +71,19 @@ _ZERO_TIMES = re.compile(r"\b(?:zero|no|0) times\b|\bnot (?:a single time|once)$
 _PARTS = re.compile(r"\s(?:or|and|nor)\s(?:even |ever )?(?=\w+(?:ed|en|wn|ught|ung|ang)\b)")
 _TIMES = re.compile(
     r"\b(?:(?:just |only )?(?:last|this|next|the other|every) (?:\w+ )?(?:day|night|week|weekend|month|year|spring|"
-    r"summer|"
-    r"autumn|fall|winter|morning|evening|afternoon|january|february|march|april|may|june|july|august|september|"
-    r"october|november|december|\w+day)\b|yesterday|today|tonight|recently|lately"
-    r"|in (?:my|our) (?:whole |entire )?li(?:fe|ves)|before|ever|once|twice|again|at all|so far|yet|already|"
-    r"(?:a |an |one |two |three |four |some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|"
-    r"(?:on |in )?(?:the )?(?:morning|evening|afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|"
-    r"in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december)|"
-    r"on (?:\w+ )?\d\w*(?: \w+)?|for the (?:very )?first time|(?:at|on|over|during) (?:the )?(?:weekend|holidays?|"
-    r"summer|winter)|"
-    r"at last|on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|"
-    r""
-    r"when i was .*|myself|ourselves)\b",
+    r"summer|autumn|fall|winter|morning|evening|afternoon|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|\w+day)\b|yesterday|today|tonight|recently|lately|in (?:my|our) (?:whole |"
+    r"entire )?li(?:fe|ves)|before|ever|once|twice|again|at all|so far|yet|already|(?:a |an |one |two |three |four |"
+    r"some |few |couple of |\d+ )+(?:days?|weeks?|months?|years?|hours?) ago|(?:on |in )?(?:the )?(?:morning|evening|"
+    r"afternoon) of\b|on \w+day(?: (?:morning|evening|night|afternoon))?|in (?:\d{4}|january|february|march|april|"
+    r"may|june|july|august|september|october|november|december)|on (?:\w+ )?\d\w*(?: \w+)?|"
+    r"for the (?:very )?first time|(?:at|on|over|during) (?:the )?(?:weekend|holidays?|summer|winter)|at last|"
+    r"on (?:holidays?|vacation)|back in \w+|by (?:chance|accident)|when i was .*|myself|ourselves)\b",
     re.IGNORECASE,
 )
 _END = re.compile(
     r"\s*(?:[,;:(–—!?]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\binstead\b|\bwhich\b|\bwhere\b|\bwhile\b|"
-    r"\bso\b|"
-    r"\band (?:i|it|we|my|the|that|loved|liked|hated|now)\b|\bthough\b|\balthough\b|\bdespite\b|\bunless\b|"
+    r"\bso\b|\band (?:i|it|we|my|the|that|loved|liked|hated|now)\b|\bthough\b|\balthough\b|\bdespite\b|\bunless\b|"
     r"\bin th(?:is|at|e) (?:project|app|course|chat)\b)",
     re.IGNORECASE,
 )

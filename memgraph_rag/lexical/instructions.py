@@ -24,25 +24,19 @@ _VERB = rf"(?:{'|'.join(_SERVE.split())})"
 _INSTRUCTION = re.compile(
     rf"(?:please,? |so |and |just )*(?:always|never|from (?:now|here) on,?|in (?:the )?future,?|going forward,?|"
     rf"whenever (?:i|we|you)\b[^,]*,|every time (?:i|we|you)\b[^,]*,|when(?:ever)? (?:i ask|you (?:answer|reply|"
-    rf"write|give|show))\b[^,]*,)"
-    rf" (?:please )?(?:always |never |do not |don['’]t )?{_VERB}\b.*"
-    rf"|(?:please )?{_VERB}\b.{{3,120}}\b(?:from now on|in (?:the )?future|going forward|every time|whenever|at "
-    rf"all times|"
-    rf"when(?:ever)? i ask|in all (?:your )?(?:answers|replies|responses))\b.*"
-    rf"|(?:please )?(?:don['’]t|do not|stop|avoid) (?:ever )?(?:\w+ing|{_VERB})\b.*\b(?:me|to me|with me|emojis?|"
-    rf"answers?|"
-    rf"replies|responses?|again|anymore|any more)\b.*"
-    rf"|i (?:want|need|expect|would like|['’]d like) you to (?:always|never)\b.*",
+    rf"write|give|show))\b[^,]*,) (?:please )?(?:always |never |do not |don['’]t )?{_VERB}\b.*|"
+    rf"(?:please )?{_VERB}\b.{{3,120}}\b(?:from now on|in (?:the )?future|going forward|every time|whenever|"
+    rf"at all times|when(?:ever)? i ask|in all (?:your )?(?:answers|replies|responses))\b.*|(?:please )?(?:don['’]t|"
+    rf"do not|stop|avoid) (?:ever )?(?:\w+ing|{_VERB})\b.*\b(?:me|to me|with me|emojis?|answers?|replies|responses?|"
+    rf"again|anymore|any more)\b.*|i (?:want|need|expect|would like|['’]d like) you to (?:always|never)\b.*",
     re.IGNORECASE,
 )
 _PREFERENCE = re.compile(
-    r"(?:i|we)(?:['’]d| would)?(?: always| generally| usually| really| strongly| much| still| definitely| "
-    r"typically| tend to| also)* "
-    r"(?:prefer|favou?r)\b(?! not to say)(?P<what>.*)"
-    r"|(?:i|we)(?: really| much)? (?:like|love|want) (?:my|our|all|your) (?:\w+ ){0,2}(?:answers?|replies|"
-    r"responses?|code|"
-    r"explanations?|emails?|summar(?:y|ies)|docs|documentation|examples?|reports?|coffee|tea|eggs|steak)\b.*"
-    r"|my (?:strong )?preference (?:is|goes to|remains)\b.*|(?:i|we) (?:can['’]t|cannot) stand\b.*",
+    r"(?:i|we)(?:['’]d| would)?(?: always| generally| usually| really| strongly| much| still| definitely| typically|"
+    r" tend to| also)* (?:prefer|favou?r)\b(?! not to say)(?P<what>.*)|(?:i|we)(?: really| much)? (?:like|love|"
+    r"want) (?:my|our|all|your) (?:\w+ ){0,2}(?:answers?|replies|responses?|code|explanations?|emails?|summar(?:y|"
+    r"ies)|docs|documentation|examples?|reports?|coffee|tea|eggs|steak)\b.*|my (?:strong )?preference (?:is|goes to|"
+    r"remains)\b.*|(?:i|we) (?:can['’]t|cannot) stand\b.*",
     re.IGNORECASE,
 )
 _SAYING = re.compile(r"never (?:say never|give up|mind|ask)\b", re.IGNORECASE)

@@ -17,10 +17,9 @@ __all__ = ["residue"]
 
 _MOST_WORDS = 3
 _CURRENT = re.compile(
-    r"\b(?:now|these days|nowadays|current(?:ly)?|at (?:the moment|present|this point)|lately|from (?:now|here|"
-    r"today|this \w+)|"
-    r"as of|since|today|official(?:ly)?|instead|again|finally|new|this time|changed?|switched|any ?more|for good|"
-    r"starting|going forward|at last|these last)\b",
+    r"\b(?:now|these days|nowadays|current(?:ly)?|at (?:the moment|present|this point)|lately|from (?:now|here|today|"
+    r"this \w+)|as of|since|today|official(?:ly)?|instead|again|finally|new|this time|changed?|switched|any ?more|"
+    r"for good|starting|going forward|at last|these last)\b",
     re.IGNORECASE,
 )
 _VERBS = frozenset(

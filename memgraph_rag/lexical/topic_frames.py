@@ -76,9 +76,8 @@ _FRAMES = tuple(
                      rf"{_I_ALONE} "
                      r"(?:work|working|employed|earn)\b"),
         ("employer", r"\b(?:my|our) (?:work )?(?:badge|contract|pay ?che(?:ck|que)s?|salary|payslips?|pay ?stub|"
-                     r"office|desk|"
-                     r"business cards?|employee id|lanyard|wages?)\b (?:says?|reads?|comes? from|is from|is "
-                     r"(?:with|at)|"
+                     r"office|desk|business cards?|employee id|lanyard|wages?)\b (?:says?|reads?|comes? from|is from|"
+                     r"is (?:with|at)|"
                      rf"bears|shows|has|have) (?:the name |the word |the logo of )?(?P<value>{_NAME})"),
         ("employer", rf"{_I}(?:switched|moved|changed)(?: over)? to (?P<value>{_NAME}) for work"),
         ("employer", rf"{_I}(?:with|at) (?P<value>{_NAME})(?: for work| as an? |$)"),
@@ -100,9 +99,9 @@ _FRAMES = tuple(
                 r"(?:as|by working as|working as) (?P<value>.+)"),
         ("job", rf"{_I}(?:retrained|retraining|qualified|requalified|trained|started|serving|serve|employed|hired|"
                 rf"taken on|"
-                r"took (?:a|up a) (?:new )?(?:job|position|role)|(?:got|have|landed|found) (?:a |my )?(?:new "
-                r")?(?:job|work|position|role)|"
-                r"(?:took|taken|take) up (?:work|a job)|switched careers and am) (?:to be |to become |(?:out |over "
+                r"took (?:a|up a) (?:new )?(?:job|position|role)|(?:got|have|landed|found) (?:a |"
+                r"my )?(?:new )?(?:job|work|position|role)|(?:took|taken|take) up (?:work|a job)|"
+                r"switched careers and am) (?:to be |to become |(?:out |over "
                 r")?as )(?P<value>an? .+)"),
         ("job", r"\b(?:took|taken|hired|employed|brought|kept) (?:me|us)(?: on| in)? as (?P<value>.+)"),
         ("job", r"\b(?:my|our) (?:work|day job|new job|job|career|role|position|trade|profession) is "
@@ -131,21 +130,19 @@ _FRAMES = tuple(
 )  # fmt: skip
 _PLACE_NOUN = re.compile(
     r"\b(?:city|town|village|flat|house|apartment|dorm|suburbs?|countryside|cent(?:re|er)|downtown|farm|cottage|"
-    r"island|coast|"
-    r"district|neighbou?rhood|condo|studio|loft|street|area|abroad|hotel|campus|mountains|outskirts)\b",
+    r"island|coast|district|neighbou?rhood|condo|studio|loft|street|area|abroad|hotel|campus|mountains|outskirts)\b",
     re.IGNORECASE,
 )
 _CIRCLE = re.compile(
     r"\b(?:club|group|class|gym|team|course|forum|meetup|society|community|festival|workshop|choir|band|league|"
-    r"challenge|"
-    r"program|programme|webinar|people|friends?|kids|home|night|least|moment)\b",
+    r"challenge|program|programme|webinar|people|friends?|kids|home|night|least|moment)\b",
     re.IGNORECASE,
 )
 _NO_JOB = re.compile(
     r"\b(?:team|expert|couple|family|group|class|whole|result|member|beginner|fan|lover|believer|reader|listener|"
-    r"learner|"
-    r"runner|hiker|winner|loser|newcomer|teenager|foodie|father|mother|parent|brother|sister|person|supporter|gamer|"
-    r"bit|lot|way|thinker|follower|user|player|survivor|dreamer|owner|starter|sucker|resident|citizen)\b",
+    r"learner|runner|hiker|winner|loser|newcomer|teenager|foodie|father|mother|parent|brother|sister|person|"
+    r"supporter|gamer|bit|lot|way|thinker|follower|user|player|survivor|dreamer|owner|starter|sucker|resident|"
+    r"citizen)\b",
     re.IGNORECASE,
 )
 

@@ -88,18 +88,13 @@ _ELIDED = frozenset(
 )
 _WHEN = re.compile(
     r"(?:^|(?<=[\s,]))(?:(?:right )?now|these days|nowadays|currently|at (?:the moment|present)|presently|lately|"
-    r"recently|"
-    r"from (?:now|here|today) on(?:wards?)?|as of (?:now|today|late|this \w+|last \w+|\w+day)|for (?:now|the time "
-    r"being)|"
-    r"since (?:last |this |early |late )?(?:\w+day|week|month|year|spring|summer|autumn|fall|winter|january|"
-    r"february|march|"
-    r"april|may|june|july|august|september|october|november|december|yesterday|then)|"
-    r"(?:last|this|earlier this|the other) (?:\w+day|week|weekend|month|year|spring|summer|autumn|fall|winter|"
-    r"morning|"
-    r"evening|time|day)|yesterday|today|finally|officially|actually|still|already|basically|permanently|really|"
-    r"(?:a |one |two |three |few |couple of |\d+ )+(?:days?|weeks?|months?|years?) ago|anymore|once again|again|"
-    r"by the way|for what it['’]s worth|i (?:think|guess|believe|must say|suppose)|in the end|after all)"
-    r"(?=$|[\s,.:;!?])",
+    r"recently|from (?:now|here|today) on(?:wards?)?|as of (?:now|today|late|this \w+|last \w+|\w+day)|for (?:now|"
+    r"the time being)|since (?:last |this |early |late )?(?:\w+day|week|month|year|spring|summer|autumn|fall|winter|"
+    r"january|february|march|april|may|june|july|august|september|october|november|december|yesterday|then)|(?:last|"
+    r"this|earlier this|the other) (?:\w+day|week|weekend|month|year|spring|summer|autumn|fall|winter|morning|"
+    r"evening|time|day)|yesterday|today|finally|officially|actually|still|already|basically|permanently|really|(?:a |"
+    r"one |two |three |few |couple of |\d+ )+(?:days?|weeks?|months?|years?) ago|anymore|once again|again|by the way|"
+    r"for what it['’]s worth|i (?:think|guess|believe|must say|suppose)|in the end|after all)(?=$|[\s,.:;!?])",
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"\b(?:i|my|me|we|our|us|mine|home|new)\b", re.IGNORECASE)

@@ -12,15 +12,11 @@ __all__ = ["first_name_like", "is_name_like", "is_value", "until_end"]
 _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
 _END = re.compile(
     r"\s*(?:[,;:(!?–—]|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|with my|"
-    r"with our|"
-    r"rather than|not|until|till|at least|it is|in front of|now that|for the time|for now|for good|from now on|"
-    r"from here "
-    r"on|"
-    r"these days|right now|at the moment|at present|at the minute|nowadays|any ?more|again|currently|already|"
-    r"today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|in the end|after all|"
-    r"as (?:my|our|the|it|i|we|from|an?)|for (?:my|our|me|the past|about|over|an?|two|three|work|good|over|\d+)|to "
-    r"work|"
-    r"this (?:week|month|year|spring|summer|autumn|fall|winter|morning|evening|time)|"
+    r"with our|rather than|not|until|till|at least|it is|in front of|now that|for the time|for now|for good|"
+    r"from now on|from here on|these days|right now|at the moment|at present|at the minute|nowadays|any ?more|again|"
+    r"currently|already|today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|"
+    r"in the end|after all|as (?:my|our|the|it|i|we|from|an?)|for (?:my|our|me|the past|about|over|an?|two|three|"
+    r"work|good|over|\d+)|to work|this (?:week|month|year|spring|summer|autumn|fall|winter|morning|evening|time)|"
     r"(?:last|next|every) \w+|in (?:january|february|march|april|may|june|july|august|september|october|november|"
     r"december|\d{4})|on \w+day|(?:a|one|two|three|four|five|six|some|few|\d+) (?:days?|weeks?|months?|years?) ago|"
     r"and (?:i|i'm|i've|it|it's|we|my|our|the|that|that's|this|he|she|they|so|not|am|have|will|love|loving|happy)|"
@@ -63,11 +59,10 @@ _ADJECTIVE_END = re.compile(r"(?:ful|ous|ive|able|ible|less|ing|ish|ant|ent|ly|e
 _QUALITY_END = re.compile(r"(?:ful|ous|able|ible|less|ing|ly|ed)$")  # of what no attribute has as its value
 _NOUNS = re.compile(
     r"(?:king|ring|string|spring|wing|thing|ceiling|painting|pudding|swimming|running|hiking|climbing|cycling|"
-    r"reading|"
-    r"cooking|fishing|boxing|dancing|skiing|gardening|baking|knitting|drawing|sailing|rowing|surfing|bread|seed|"
-    r"weed|bed|shed|red|student|president|agent|parent|elephant|restaurant|accountant|assistant|consultant|"
-    r"music|arabic|electric|mechanic|medic|critic|clinic|olive|detective|family|italy|july|jelly|butterfly|"
-    r"fish|radish|english|spanish|turkish|polish|swedish|finnish|danish|irish|british|vegetable|table|lowcarb)"
+    r"reading|cooking|fishing|boxing|dancing|skiing|gardening|baking|knitting|drawing|sailing|rowing|surfing|bread|"
+    r"seed|weed|bed|shed|red|student|president|agent|parent|elephant|restaurant|accountant|assistant|consultant|"
+    r"music|arabic|electric|mechanic|medic|critic|clinic|olive|detective|family|italy|july|jelly|butterfly|fish|"
+    r"radish|english|spanish|turkish|polish|swedish|finnish|danish|irish|british|vegetable|table|lowcarb)"
 )
 _NAME_LIKE = re.compile(r"[A-Z0-9“\"«@#$€£]|\S+@\S|https?:")
 _WORD = re.compile(r"[\w@.'’+#/:$€£%-]+")
