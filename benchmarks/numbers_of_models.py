@@ -71,10 +71,18 @@ class NumberedSession:
         self.usage = Usage(prompt_tokens=numbers.model.count_tokens([question])[0])
         self._numbers = numbers
         self._question = question
+        self._about = question
+        """By what its numbers are kept: those of an uncalibrated session are others."""
         self._read: list[str] = []
         self._costs: list[int] = []
         self._live: ReadingSession | None = None
         self._live_read: list[str] = []
+
+    def ignore_calibration(self) -> None:
+        """See ``ReadingSession.ignore_calibration``."""
+        if self.calibration is not None:
+            self.calibration = None
+            self._about = f"{self._question}\n(uncalibrated)"
 
     @property
     def tokens_left(self) -> int:
@@ -93,7 +101,7 @@ class NumberedSession:
     def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
         """See ``ReadingSession.read_ahead``."""
         stages = [[*self._read, *texts[: end + 1]] for end in range(len(texts))]
-        rows = [self._numbers.find(self._question, stage) for stage in stages]
+        rows = [self._numbers.find(self._about, stage) for stage in stages]
         if any(row is None for row in rows):
             rows = self._made(texts, stages)
         known_rows = [row for row in rows if row is not None]
@@ -114,14 +122,16 @@ class NumberedSession:
         spent = (live.usage.prompt_tokens - before.prompt_tokens) * share, (time.perf_counter() - started) * share
         for stage, attended, said in zip(stages, attention.tolist(), p_yes.tolist(), strict=True):
             row = {"attention": attended, "p_yes": said, "tokens": round(spent[0]), "seconds": round(spent[1], 3)}
-            if self._numbers.find(self._question, stage) is None:  # another pass may have shared its cost otherwise
-                self._numbers.keep(row, self._question, stage)
-        return [self._numbers.find(self._question, stage) for stage in stages]
+            if self._numbers.find(self._about, stage) is None:  # another pass may have shared its cost otherwise
+                self._numbers.keep(row, self._about, stage)
+        return [self._numbers.find(self._about, stage) for stage in stages]
 
     def _brought_up(self) -> ReadingSession:
         """The model's session, holding what this one holds."""
         if self._live is None:
             self._live = self._numbers.model.open_session(self._question)
+            if self.calibration is None:
+                self._live.ignore_calibration()
         same = 0
         for held, wanted in zip(self._live_read, self._read, strict=False):
             if held != wanted:
@@ -136,10 +146,18 @@ class NumberedSession:
 
     def probability_of_yes(self) -> float:
         """See ``ReadingSession.probability_of_yes``."""
-        row = self._numbers.find(self._question, self._read)
+        row = self._numbers.find(self._about, self._read)
         if row is None:
             row = {"p_yes": self._brought_up().probability_of_yes()}
-            self._numbers.keep(row, self._question, self._read)
+            self._numbers.keep(row, self._about, self._read)
+        return row["p_yes"]
+
+    def judge(self, request: str) -> float:
+        """See ``ReadingSession.judge``."""
+        row = self._numbers.find(self._about, self._read, request)
+        if row is None:
+            row = {"p_yes": self._brought_up().judge(request)}
+            self._numbers.keep(row, self._about, self._read, request)
         return row["p_yes"]
 
     def take_back(self, nodes: int) -> None:
@@ -149,7 +167,7 @@ class NumberedSession:
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """See ``ReadingSession.reply``."""
-        about = (self._question, self._read, request, max_tokens, temperature, seed)
+        about = (self._about, self._read, request, max_tokens, temperature, seed)
         row = self._numbers.find(*about)
         if row is None:
             live = self._brought_up()

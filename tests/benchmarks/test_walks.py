@@ -10,6 +10,7 @@ import abstention
 import numpy as np
 import pytest
 import walks
+from hand_made import Known
 from numbers_of_models import Numbers
 
 from memgraph_rag.evaluation import metrics
@@ -112,3 +113,14 @@ def test_abstention_reads_each_question_with_and_without_its_evidence(paragraphs
         (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| paragraphs")]
         assert row.startswith("| paragraphs (2 of 2) | 1.000 [1.000, 1.000] |")
         assert cells in row
+
+
+def test_numbers_of_an_uncalibrated_session_are_kept_apart(tmp_path: Path) -> None:
+    numbers = Numbers(tmp_path / "numbers.jsonl", FakeLanguageModel(), Known())
+    for ignores, passes in ((False, 1), (True, 2), (True, 2), (False, 2)):
+        with numbers.open_session("Who found the fox?") as session:
+            if ignores:
+                session.ignore_calibration()
+            session.append([TEXTS[0]])
+            assert session.judge("Is it red?") == session.judge("Is it red?")
+        assert numbers.made == passes
