@@ -25,7 +25,7 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
     with ``complete=False`` (cut at the limit), what follows the last whole sentence, if there is one.
 
     >>> usable_prose("Here it is:\nTom ran. Ann sat. Tom ran.", complete=True)
-    ((12, 30), Counter({'preamble': 1, 'repeated sentence': 1}))
+    ((12, 29), Counter({'preamble': 1, 'repeated sentence': 1}))
     """
     notes: Counter[str] = Counter()
     preamble = _PREAMBLE.match(text)

@@ -69,7 +69,7 @@ def test_a_reader_sees_documents_whole(place: Place, engine: str, before: State,
         transaction = store._transaction  # type: ignore[attr-defined]
 
         def watch(operation: str, work: Callable[..., Any], **given: Any) -> Any:
-            if operation == "remember":  # a reader's own: what it was answered
+            if operation in ("remember", "learn"):  # a reader's own: what it was answered, and what it learnt
                 return transaction(operation, work, **given)
             return transaction(operation, lambda run, create: work(watched(run), watched(create)), **given)
 
