@@ -173,9 +173,9 @@ def test_reading_costs_no_request_and_asking_sends_the_same_beginning(model: End
         talks = [body["messages"] for body in proxy.bodies if body]
         for before, after in pairwise(talks):
             assert after[0]["content"].startswith(before[0]["content"])
-        assert [len(talk) for talk in talks] == [1, 1, 3, 3]
+        assert [len(talk) for talk in talks] == [1, 3, 1, 3, 3]
         assert not session.attends
-        assert session.usage.model_calls == 4
+        assert session.usage.model_calls == 5
         session.take_back(2)
         assert session.tokens_left == left
         with pytest.raises(WindowExceeded):
