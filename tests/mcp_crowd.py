@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx2
-from agents import ERAS, Agent
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_agents import ERAS, Agent
 
 from memgraph_rag.mcp.tokens import TokenFolder
 

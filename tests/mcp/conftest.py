@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import uvicorn
-from agents import ERAS, Agent, Connect, Served
 from mcp import Client
+from mcp_agents import ERAS, Agent, Connect, Served
 from memories import options
 
 from memgraph_rag import Memory

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from agents import in_loop
+from mcp_agents import in_loop
 from memories import FOX, RIVER
 
 from memgraph_rag.errors import ModelUnavailable

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agents import in_loop
 from mcp import MCPError
+from mcp_agents import in_loop
 from memories import FOX
 
 from memgraph_rag import Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from agents import in_loop
+from mcp_agents import in_loop
 
 from memgraph_rag.mcp.graph_page import ADDRESS
 

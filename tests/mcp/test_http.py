@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from agents import Agent, Served, in_loop
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_agents import Agent, Served, in_loop
 from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag.errors import SettingsError

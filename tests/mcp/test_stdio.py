@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from agents import Agent, in_loop
 from mcp import Client, StdioServerParameters
+from mcp_agents import Agent, in_loop
 from memories import FOX, QUESTION, options
 
 from memgraph_rag import Memory

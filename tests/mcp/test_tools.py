@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 import pytest
-from agents import in_loop
 from mcp.types import ElicitResult
+from mcp_agents import in_loop
 from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag.mcp.tools import TOOLS
