@@ -61,7 +61,8 @@ class MaintainedMemory(OpenMemory):
             folder = self._reembedding_dir
             event_fields["documents"] = reembed.reembed(self._store, new, folder=folder, progress=self._progress)
             self._models.embedder = new
-            self.__dict__.pop("_reading", None)
+            for part in ("_reading", "_wishes"):  # they hold the former embedder
+                self.__dict__.pop(part, None)
             self._search = self._new_search()
             self._store.migrate(embedder=new.name, dimension=new.dimension)
         return event_fields["documents"]

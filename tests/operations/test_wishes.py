@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,3 +82,25 @@ def test_recall_gives_wishes_behind_the_evidence(memory: Memory) -> None:
     assert [item.why for item in recalled][-1] == {"instruction": 1}
     assert len(recalled) == 3
     assert all(not item.why.keys() & {"instruction"} for item in memory.search("How many trees?", k=2))
+
+
+def test_wishes_are_compared_by_the_embedder_that_the_store_has(tmp_path: Path) -> None:
+    class Renamed(BySubject):
+        name = "by subject, later"
+        asked = 0
+
+        def embed(self, texts: list[str]) -> Matrix:
+            self.asked += 1
+            return super().embed(texts)
+
+        def count_tokens(self, texts: list[str]) -> list[int]:
+            return [len(text.split()) for text in texts]
+
+    with Memory(tmp_path / "notes.lbug", **options(layers=(), embedder=BySubject())) as memory:
+        say(memory, "I prefer few dependencies.", day="2024-01-03")
+        assert wished(memory, "Which dependencies?")
+        later = Renamed()
+        memory.reembed(later)
+        before = later.asked
+        assert wished(memory, "Which dependencies?") == ["I prefer few dependencies"]
+        assert later.asked > before
