@@ -11,28 +11,27 @@ are clustered and read as one node; a cluster too large is split by its vectors,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
+from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.layers.batches import AROUND_TOKENS
+from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.layers.soft_clusters import Clustering, require_clustering, soft_clusters
 from memgraph_rag.types import (
     Generation,
-    InformationPoint,
     LayerRows,
     Matrix,
     Node,
     Prompt,
     Summarizes,
-    Usage,
     as_line,
-    point_id,
 )
 
 __all__ = ["ClustersLayer"]
@@ -43,7 +42,6 @@ INSTRUCTION = (
     "words. Write only the paragraph, without introduction or explanation."
 )
 
-_AROUND_TOKENS = 144  # instruction, chat template
 _MOST_SPLITS = 5  # of a cluster by its vectors, one in the other
 
 
@@ -74,18 +72,11 @@ class _Level:
 
 
 @dataclass(slots=True)
-class _Growth:
+class _Growth(Growth):
     """The tree of one document while it grows."""
 
-    document_id: str
-    nodes: Sequence[Node]
-    points: list[InformationPoint] = field(default_factory=list)
-    edges: list[Summarizes] = field(default_factory=list)
-    notes: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-    refused: set[tuple[str, ...]] = field(default_factory=set)
+    refused: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     """Inputs to which the model wrote nothing usable; it would write the same again."""
-    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +134,8 @@ class ClustersLayer:
     ) -> list[LayerRows]:
         """The summaries and edges of each document, in order; one level of all documents is generated together."""
         growths = [self._begin(document) for document in documents]
-        for level in range(1, self._most_levels + 1):
-            growing = [growth for growth in growths if not growth.finished]
-            if not growing:
-                break
-            self._add_level(growing, level, namespace, models, progress)
-        return [
-            LayerRows(
-                points=tuple(growth.points),
-                summarizes=tuple(growth.edges),
-                notes=dict(growth.notes),
-                usage=growth.usage,
-            )
-            for growth in growths
-        ]
+        add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)
+        return grow(growths, add_level, most_levels=self._most_levels)
 
     def _begin(self, document: SplitDocument) -> _Growth:
         segments = [segment for segment in document.segments if segment.text.strip()]
@@ -167,7 +146,7 @@ class ClustersLayer:
         return growth
 
     def _add_level(
-        self, growing: list[_Growth], level: int, namespace: str, models: Models, progress: Progress | None
+        self, growing: list[_Growth], level: int, *, namespace: str, models: Models, progress: Progress | None
     ) -> None:
         tasks = [list(self._tasks(growth, models)) for growth in growing]
 
@@ -186,7 +165,7 @@ class ClustersLayer:
     def _tasks(self, growth: _Growth, models: Models) -> Iterator[_Task]:
         """The clusters of one level, small enough to be read; without those that the model could not sum up before."""
         level = _Level(growth.nodes, models)
-        window = models.language.window - self._summary_tokens - _AROUND_TOKENS
+        window = models.language.window - self._summary_tokens - AROUND_TOKENS
         most = max(1, min(self._cluster_tokens, window))
         for members in dict.fromkeys(self._pieces(level, range(len(level)), most)):
             inputs = tuple(level.texts[place] for place in members)
@@ -226,7 +205,14 @@ class ClustersLayer:
                 continue
             text = as_paragraph(generation.text[slice(*span)])
             kept.append((task, text, self._member_weights(growth, task, generation, span, models)))
-        new = self._points(growth, [text for _, text, _ in kept], level, namespace, models.language)
+        new = make_points(
+            [text for _, text, _ in kept],
+            growth.document_id,
+            level,
+            layer="clusters",
+            namespace=namespace,
+            language=models.language,
+        )
         growth.points += new
         growth.edges += [
             Summarizes(point.id, member.id, float(weight))
@@ -239,23 +225,6 @@ class ClustersLayer:
             growth.notes["node in no summary"] += len(above)
         growth.finished = not new or not self._few_nodes < len(new) + len(above) < len(growth.nodes)
         growth.nodes = [*new, *above]
-
-    def _points(
-        self, growth: _Growth, texts: Sequence[str], level: int, namespace: str, language: LanguageModel
-    ) -> list[InformationPoint]:
-        counts = language.count_tokens(texts) if texts else []
-        return [
-            InformationPoint(
-                point_id(namespace, growth.document_id, level, index, layer=self.name),
-                growth.document_id,
-                level,
-                index,
-                text,
-                tokens,
-                "clusters",
-            )
-            for index, (text, tokens) in enumerate(zip(texts, counts, strict=True))
-        ]
 
     def _member_weights(
         self, growth: _Growth, task: _Task, generation: Generation, span: tuple[int, int], models: Models

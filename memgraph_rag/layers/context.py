@@ -13,17 +13,27 @@ Source: dsRAG 0.5.6, ``dsrag/auto_context.py``.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers.batches import batches, prompt
-from memgraph_rag.types import CONTEXT, Annotation, LayerRows, Prompt, Segment, Usage, as_line
+from memgraph_rag.layers.outline import OUTLINE, marked_headings
+from memgraph_rag.types import (
+    CONTEXT,
+    Annotation,
+    LayerRows,
+    Prompt,
+    Section,
+    Segment,
+    Usage,
+    as_line,
+    make_sections,
+    own_ranges,
+)
 
 __all__ = ["ContextLayer", "Part", "heading_parts", "outline_parts"]
 
@@ -34,8 +44,6 @@ _MOST_PARTS = 2_000
 _TITLE_TASK = "Say the title of this text, and nothing else."
 _DOCUMENT_TASK = 'Say in one short sentence what this text is about: "This document is about: …". Say nothing else.'
 _SECTION_TASK = 'Say in one short sentence what this text is about: "This section is about: …". Say nothing else.'
-_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S[^\n]*)$|^ {0,3}(\S[^\n]{0,200})\n {0,3}(=+|-{3,})[ \t]*$", re.M)
-_FENCE = re.compile(r"^ {0,3}(```|~~~).*?^ {0,3}\1[^\n]*$", re.M | re.S)
 
 
 class Part(NamedTuple):
@@ -48,38 +56,23 @@ class Part(NamedTuple):
 
 def outline_parts(document: SplitDocument) -> list[Part]:
     """The sections of the document's outline, each to where the next one of any level begins; else its headings'."""
-    if not document.sections:
-        return heading_parts(document)
-    titles: dict[str, tuple[str, ...]] = {}
-    for section in document.sections:  # one before those below it
-        above = titles.get(section.parent_id, ())
-        titles[section.id] = (*above, section.title[:_MOST_CHARACTERS]) if section.title else above
-    ends = [after.start for _, after in pairwise(document.sections)] + [document.sections[-1].end]
-    parts = (Part(section.start, end, titles[section.id]) for section, end in zip(document.sections, ends, strict=True))
-    return [part for part in parts if part.titles]
+    return _parts(document.sections) if document.sections else heading_parts(document)
 
 
 def heading_parts(document: SplitDocument) -> list[Part]:
-    """The sections that the headings of Markdown make; each ends where the next one of any level begins.
+    """The sections that the headings of Markdown make; each ends where the next one of any level begins."""
+    end = document.segments[-1].end if document.segments else 0
+    return _parts(make_sections("", document.id, marked_headings(document), length=end))
 
-    A conversation has none: what looks like a heading there stands in a turn.
-    """
-    if any(segment.speaker for segment in document.segments):
-        return []
-    text = _text_of(document.segments)
-    text = _FENCE.sub(lambda fence: " " * len(fence.group()), text)
-    open_titles: list[tuple[int, str]] = []
-    parts: list[Part] = []
-    for match in _HEADING.finditer(text):
-        marks, title, underlined, line = match.groups()
-        level = len(marks) if marks else 1 if line[0] == "=" else 2
-        title = as_line(title.rstrip("# \t") if marks else underlined)
-        if not title:
-            continue
-        open_titles = [(above, name) for above, name in open_titles if above < level] + [(level, title)]
-        parts.append(Part(match.start(), len(text), tuple(name[:_MOST_CHARACTERS] for _, name in open_titles)))
-    ends = [after.start for _, after in pairwise(parts)] + [len(text)]
-    return [part._replace(end=end) for part, end in zip(parts, ends, strict=False)]
+
+def _parts(sections: Sequence[Section]) -> list[Part]:
+    """Sections, the one above before those below it, as parts; those without any title are left out."""
+    titles: dict[str, tuple[str, ...]] = {}
+    for section in sections:
+        above = titles.get(section.parent_id, ())
+        titles[section.id] = (*above, section.title[:_MOST_CHARACTERS]) if section.title else above
+    parts = (Part(section.start, end, titles[section.id]) for section, end in own_ranges(sections))
+    return [part for part in parts if part.titles]
 
 
 @dataclass(slots=True)
@@ -114,7 +107,7 @@ class ContextLayer:
     needs_language = False  # it uses one where there is one: see ``uses_language``
     needs_recognizer = False
     requires: Sequence[str] = ()
-    uses: Sequence[str] = ("outline",)
+    uses: Sequence[str] = (OUTLINE,)
 
     def __init__(
         self,
@@ -241,13 +234,3 @@ def _line_of(written: str) -> str:
     """The first line that says something, without quotation marks around it."""
     lines = (line.strip().strip("\"'“”*# ").strip() for line in written.splitlines())
     return as_line(next(filter(None, lines), ""))[:_MOST_CHARACTERS].rstrip()
-
-
-def _text_of(segments: Iterable[Segment]) -> str:
-    """The text of these segments at its places in the document; what lies between them is blank."""
-    pieces: list[str] = []
-    end = 0
-    for segment in segments:
-        pieces += [" " * (segment.start - end), segment.text]
-        end = segment.end
-    return "".join(pieces)

@@ -20,7 +20,7 @@ from memgraph_rag.layers.batches import AROUND_TOKENS, batches, output_tokens, p
 from memgraph_rag.lexical import markdown
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
-__all__ = ["OUTLINE", "OutlineLayer", "text_of", "written_headings"]
+__all__ = ["OUTLINE", "OutlineLayer", "marked_headings", "text_of", "written_headings"]
 
 OUTLINE = "outline"
 """The layer's name."""
@@ -124,19 +124,24 @@ def written_headings(document: SplitDocument) -> list[Heading]:
 
     A first one above all others is the document's title, and what stands below it, up to the next, the abstract.
     """
-    if any(segment.speaker for segment in document.segments):
-        return []
-    headings = [
-        Heading(found.start, found.level, found.title[:_TITLE_CHARACTERS])
-        for found in markdown.headings(text_of(document.segments))
-        if found.title and not found.is_nested and found.lines <= 2
-    ]
+    headings = [replace(heading, title=heading.title[:_TITLE_CHARACTERS]) for heading in marked_headings(document)]
     if len(headings) < _LEAST_HEADINGS:
         return []
     first, *others = headings
     if first.level < min(heading.level for heading in others):
         return [replace(first, level=others[0].level, is_abstract=True), *others]
     return headings
+
+
+def marked_headings(document: SplitDocument) -> list[Heading]:
+    """All headings that a text marks; none in a conversation: what looks like a heading there stands in a turn."""
+    if any(segment.speaker for segment in document.segments):
+        return []
+    return [
+        Heading(heading.start, heading.level, heading.title)
+        for heading in markdown.headings(text_of(document.segments))
+        if heading.title and not heading.is_nested and heading.lines <= 2
+    ]
 
 
 def text_of(segments: Iterable[Segment]) -> str:

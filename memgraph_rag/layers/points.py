@@ -13,23 +13,20 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
+from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.types import (
     Generation,
-    InformationPoint,
     LayerRows,
-    Node,
     Prompt,
     Summarizes,
-    Usage,
     as_line,
-    point_id,
 )
 
 __all__ = ["SIMILARITY", "PointsLayer", "bullets", "edge_weights", "is_useless_from_here", "similarity_weights"]
@@ -57,19 +54,6 @@ _SHRINK = 0.8
 
 _Weights = list[tuple[str, float]]
 """Ids of lower nodes, each with the weight of the edge to it."""
-
-
-@dataclass(slots=True)
-class _Growth:
-    """The graph of one document while it grows."""
-
-    document_id: str
-    level: Sequence[Node]
-    points: list[InformationPoint] = field(default_factory=list)
-    edges: list[Summarizes] = field(default_factory=list)
-    notes: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-    finished: bool = False
 
 
 class PointsLayer:
@@ -105,33 +89,22 @@ class PointsLayer:
         nothing to gather.
         """
         growths = [
-            _Growth(document.id, document.segments, finished=len(document.segments) < 2) for document in documents
+            Growth(document.id, document.segments, finished=len(document.segments) < 2) for document in documents
         ]
-        for level in range(1, self._most_levels + 1):
-            growing = [growth for growth in growths if not growth.finished]
-            if not growing:
-                break
-            self._add_level(growing, level, namespace, models, progress)
-        return [
-            LayerRows(
-                points=tuple(growth.points),
-                summarizes=tuple(growth.edges),
-                notes=dict(growth.notes),
-                usage=growth.usage,
-            )
-            for growth in growths
-        ]
+        add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)
+        return grow(growths, add_level, most_levels=self._most_levels)
 
     def _add_level(
         self,
-        growing: list[_Growth],
+        growing: list[Growth],
         level: int,
+        *,
         namespace: str,
         models: Models,
         progress: Progress | None,
     ) -> None:
         language = models.language
-        batches_of_documents = [list(batches(growth.level, language, self._batch_tokens)) for growth in growing]
+        batches_of_documents = [list(batches(growth.nodes, language, self._batch_tokens)) for growth in growing]
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
@@ -155,39 +128,37 @@ class PointsLayer:
                 growth.notes[SIMILARITY] = len(growth.points)
 
     def _grow(
-        self, growth: _Growth, taken: list[tuple[str, _Weights]], level: int, namespace: str, language: LanguageModel
+        self, growth: Growth, taken: list[tuple[str, _Weights]], level: int, namespace: str, language: LanguageModel
     ) -> None:
         """Add a level of points with their edges, and decide whether it is the last."""
-        below = {as_line(node.text).casefold() for node in growth.level}
+        below = {as_line(node.text).casefold() for node in growth.nodes}
         copies = sum(as_line(text).casefold() in below for text, _ in taken)
         if level > 1 and 2 * copies > len(taken):
             growth.notes["level of copies"] += 1
             growth.finished = True
             return
-        counts = language.count_tokens([text for text, _ in taken]) if taken else []
-        new = [
-            InformationPoint(
-                point_id(namespace, growth.document_id, level, index, layer="points"),
-                growth.document_id,
-                level,
-                index,
-                text,
-                tokens,
-            )
-            for index, ((text, _), tokens) in enumerate(zip(taken, counts, strict=True))
-        ]
+        new = make_points(
+            [text for text, _ in taken],
+            growth.document_id,
+            level,
+            layer="points",
+            namespace=namespace,
+            language=language,
+        )
         growth.points += new
         growth.edges += [
             Summarizes(point.id, target_id, weight)
             for point, (_, weights) in zip(new, taken, strict=True)
             for target_id, weight in weights
         ]
-        growth.finished = len(new) < 2 or sum(counts) >= _SHRINK * sum(node.tokens for node in growth.level)
-        growth.level = new or growth.level
+        growth.finished = len(new) < 2 or sum(point.tokens for point in new) >= _SHRINK * sum(
+            node.tokens for node in growth.nodes
+        )
+        growth.nodes = new or growth.nodes
 
 
 def _take(
-    growth: _Growth, batch: Batch, generation: Generation, mass: float, models: Models
+    growth: Growth, batch: Batch, generation: Generation, mass: float, models: Models
 ) -> list[tuple[str, _Weights]]:
     """The text and the weights of each point that was written to one batch."""
     growth.usage += generation.usage

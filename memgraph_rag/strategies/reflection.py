@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
 
-__all__ = ["MISSING_FACT", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
+__all__ = ["MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
 
 NEVER = 2**31
 """``yes_needed`` that no reading reaches."""
@@ -22,10 +22,6 @@ _REPLY_TOKENS = 40  # one sentence
 _RETRIES = 4
 _WARM = 0.7  # temperature of a retry
 
-MISSING_FACT = (
-    "The information above does not answer the question. Which fact is still missing? Name it in one short sentence, "
-    "with the names that it is about."
-)
 MISSING_NAMES = (
     "The information above does not answer the question. Whom or what should be looked up next? Reply with the names "
     "only, separated by commas."
@@ -59,7 +55,7 @@ class Reflection:
         yes_threshold: float | None = None,
         yes_needed: int = 1,
         most_reasons: int = 0,
-        request: str = MISSING_FACT,
+        request: str = NEXT_SEARCH,
     ) -> None:
         known = session.calibration
         usual = known.yes_threshold if known else UNCALIBRATED_YES

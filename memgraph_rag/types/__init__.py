@@ -60,7 +60,7 @@ from memgraph_rag.types.ids import (
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
-from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections
+from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -133,6 +133,7 @@ __all__ = [
     "leaves_of",
     "make_id",
     "make_sections",
+    "own_ranges",
     "point_id",
     "question_id",
     "relation_id",

@@ -15,7 +15,7 @@ from memgraph_rag.types.ids import section_id
 if TYPE_CHECKING:
     from memgraph_rag.types.graph import Segment
 
-__all__ = ["Heading", "Leaf", "Section", "leaves_of", "make_sections"]
+__all__ = ["Heading", "Leaf", "Section", "leaves_of", "make_sections", "own_ranges"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[
         sections: all of a document, by index.
         segments: all of it, by index; echoes are left out.
     """
-    own = iter(_own_ranges(sections))
+    own = iter(own_ranges(sections))
     current = next(own, None)
     leaves: list[Leaf] = []
     for segment in segments:
@@ -122,7 +122,7 @@ def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[
     return leaves
 
 
-def _own_ranges(sections: Sequence[Section]) -> Iterator[tuple[Section, int]]:
+def own_ranges(sections: Sequence[Section]) -> Iterator[tuple[Section, int]]:
     """Each section, and where its own text ends: where the next one of any level begins."""
     for place, section in enumerate(sections):
         following = sections[place + 1 : place + 2]
