@@ -29,6 +29,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbour,
     Node,
+    Overview,
     PointLayer,
     Question,
     Relation,
@@ -43,7 +44,7 @@ from memgraph_rag.types import (
 
 NAMES = ("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "Section", "HAS_SEGMENT",
          "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS", "Question",
-         "READ")  # fmt: skip
+         "READ", "Overview", "RESTS_ON", "HAS_MEMBER")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class State:
     versions: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    overviews: Mapping[str, tuple[Overview, tuple[Summarizes, ...]]] = field(default_factory=dict)
     version: int = 0
 
 
@@ -147,7 +149,8 @@ class OwnGraph:
         return len(self._state.graphs)
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        known = {node.id: node for graph in self._within(None) for node in (*graph.segments, *graph.points)}
+        known: dict[str, Node] = {name: overview for name, (overview, _) in self._state.overviews.items()}
+        known |= {node.id: node for graph in self._within(None) for node in (*graph.segments, *graph.points)}
         return [known[node_id] for node_id in node_ids if node_id in known]
 
     def segments_of(self, document_id: str) -> list[Segment]:
@@ -159,6 +162,7 @@ class OwnGraph:
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         edges = [edge for graph in self._within(None) for edge in graph.summarizes if edge.source_id in node_ids]
+        edges += [edge for name, (_, below) in self._state.overviews.items() for edge in below if name in node_ids]
         return sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
@@ -360,6 +364,12 @@ class OwnGraph:
     def sections(self, document_id: str) -> list[Section]:
         return [item for graph in self._within([document_id]) for item in graph.sections]
 
+    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        overviews = [item for item, _ in self._state.overviews.values() if layer is None or item.layer == layer]
+        if documents is not None:
+            overviews = [item for item in overviews if {*item.documents} <= {*documents}]
+        return sorted(overviews, key=lambda item: (-item.level, item.layer, item.key))
+
     # ── counting ─────────────────────────────────────────────────────────────────────────────────────────
 
     def counts(self, document_id: str) -> Mapping[str, int]:
@@ -379,6 +389,8 @@ class OwnGraph:
         reads = sum(len(question.answer.trace) for question in questions)
         counted.update({"Entity": len(self._writings()), "SIMILAR_TO": len(self._pairs())})
         counted.update({"Question": len(questions), "READ": reads})
+        for overview in self.overviews():
+            counted.update({"Overview": 1, "RESTS_ON": len(overview.documents), "HAS_MEMBER": len(overview.entities)})
         return dict(counted)
 
     def recognizer(self) -> str:

@@ -12,6 +12,7 @@ from own_graph import OwnGraph, State
 
 from memgraph_rag.errors import DocumentChanged, DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores import layer_rows, write_checks
+from memgraph_rag.stores.overview_writes import check_overviews
 from memgraph_rag.types import (
     OPEN_KIND,
     Action,
@@ -21,6 +22,8 @@ from memgraph_rag.types import (
     DocumentRecord,
     Flaws,
     Mention,
+    Overview,
+    OverviewRows,
     Question,
     Receipt,
     Relation,
@@ -53,9 +56,10 @@ class OwnStore(OwnGraph):
             state = self._state
             stored = {graph.document.id for graph in graphs} & state.graphs.keys()
             questions, stale = self._stale(state, stored, Action.REPLACED)
+            state = without_overviews(replace(state, questions=questions), stored)
             new = {graph.document.id: in_order(graph) for graph in graphs}
             versions = {**state.versions, **dict.fromkeys(new, state.version + 1)}
-            self._put(replace(state, graphs={**state.graphs, **new}, versions=versions, questions=questions))
+            self._put(replace(state, graphs={**state.graphs, **new}, versions=versions))
             return [
                 Receipt(
                     name,
@@ -107,7 +111,7 @@ class OwnStore(OwnGraph):
             left = with_relations(named, [(left, False), (graph, True)])
             others = tuple(item for item in left.annotations if item.layer not in layers)
             left = replace(left, annotations=(*others, *graph.annotations))
-            self._replace(replace(state, questions=questions), left)
+            self._replace(without_overviews(replace(state, questions=questions), {record.id}), left)
             counts = self.counts(record.id)
             return Receipt(record.id, record.key, Action.DEEPENED, counts, stale_questions=stale[record.id])
 
@@ -143,7 +147,8 @@ class OwnStore(OwnGraph):
             kept = {name: item for name, item in state.questions.items() if document_id not in rests_on(item)}
             graphs = {name: graph for name, graph in state.graphs.items() if name != document_id}
             forgotten = len(state.questions) - len(kept)
-            self._put(replace(state, graphs=graphs, questions=kept, answers=state.answers if graphs else {}))
+            state = without_overviews(replace(state, questions=kept), {document_id})
+            self._put(replace(state, graphs=graphs, answers=state.answers if graphs else {}))
             return Receipt(document_id, record.key, Action.FORGOTTEN, counts, forgotten_questions=forgotten)
 
     def _held(self, graph: DocumentGraph) -> DocumentGraph:
@@ -155,6 +160,21 @@ class OwnStore(OwnGraph):
     def _replace(self, state: State, graph: DocumentGraph) -> None:
         versions = {**state.versions, graph.document.id: state.version + 1}
         self._put(replace(state, graphs={**state.graphs, graph.document.id: in_order(graph)}, versions=versions))
+
+    def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
+        check_overviews(rows, namespace=self._namespace)
+        with self._database.lock:
+            state = self._state
+            state = without(state, {name for name in rows.removed if name in state.overviews}, set())
+            there = dict(state.overviews)
+            for overview in sorted(rows.overviews, key=lambda item: item.level):
+                below = tuple(edge for edge in rows.summarizes if edge.source_id == overview.id)
+                holds = all(name in state.graphs and state.versions[name] <= as_of for name in overview.documents)
+                lower = {edge.target_id for edge in below} & {item.id for item in rows.overviews}
+                if holds and lower <= there.keys():
+                    there.setdefault(overview.id, (overview, below))
+            self._put(replace(state, overviews=there))
+            return sorted({item.id for item in rows.overviews} & there.keys())
 
     # ── questions and answers ────────────────────────────────────────────────────────────────────────────
 
@@ -306,7 +326,34 @@ def with_relations(graph: DocumentGraph, sources: Sequence[tuple[DocumentGraph, 
     )
 
 
+def without_overviews(state: State, documents: set[str]) -> State:
+    """The state without the overviews that rest on these documents."""
+    gone = {name for name, (item, _) in state.overviews.items() if not documents.isdisjoint(item.documents)}
+    return without(state, gone, documents)
+
+
+def without(state: State, gone: set[str], changed: set[str]) -> State:
+    """The state without these overviews; questions for which they were read say so."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    questions = dict(state.questions)
+    for question in list(questions.values()):
+        changes = {change.document_id: change for change in question.changes}
+        for step in question.answer.trace:
+            if step.node.id not in gone or not isinstance(step.node, Overview):
+                continue
+            name = min(step.node.documents, key=lambda item: (item not in changed, item))
+            last = changes.get(name, Change(name, state.graphs[name].document.key, Action.DEEPENED, now, 0))
+            changes[name] = replace(last, reads=last.reads + 1)
+        left = tuple(step for step in question.answer.trace if step.node.id not in gone)
+        in_order_of_keys = tuple(sorted(changes.values(), key=lambda change: change.document_key))
+        answer = replace(question.answer, trace=left)
+        questions[question.id] = replace(question, answer=answer, changes=in_order_of_keys)
+    overviews = {name: item for name, item in state.overviews.items() if name not in gone}
+    return replace(state, overviews=overviews, questions=questions)
+
+
 def rests_on(question: Question) -> set[str]:
     answer = question.answer
     cited = {citation.document_id for citation in answer.citations}
-    return cited | {step.node.document_id for step in answer.trace} | {item.document_id for item in question.changes}
+    read = {name for step in answer.trace for name in getattr(step.node, "documents", [step.node.document_id])}
+    return cited | read | {item.document_id for item in question.changes}

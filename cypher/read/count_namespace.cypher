@@ -1,7 +1,7 @@
 // How much the namespace holds, by label and by relationship type.
 // params: namespace
 // returns: name, count
-// needs: Document.namespace and key, Segment, InformationPoint, Annotation and Section.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at
+// needs: Document.namespace and key, Segment, InformationPoint, Annotation and Section.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at, Overview.namespace and layer
 MATCH (n:Document)
 WHERE n.namespace = $namespace AND n.key IS NOT NULL
 RETURN 'Document' AS name, count(n) AS count
@@ -73,3 +73,15 @@ UNION ALL
 MATCH (n:Section)-[r:CONTAINS]->()
 WHERE n.namespace = $namespace AND n.document_id IS NOT NULL
 RETURN 'CONTAINS' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Overview)
+WHERE n.namespace = $namespace AND n.layer IS NOT NULL
+RETURN 'Overview' AS name, count(n) AS count
+UNION ALL
+MATCH (n:Overview)-[r:RESTS_ON]->()
+WHERE n.namespace = $namespace AND n.layer IS NOT NULL
+RETURN 'RESTS_ON' AS name, count(r) AS count
+UNION ALL
+MATCH (n:Overview)-[r:HAS_MEMBER]->()
+WHERE n.namespace = $namespace AND n.layer IS NOT NULL
+RETURN 'HAS_MEMBER' AS name, count(r) AS count

@@ -26,6 +26,8 @@ from memgraph_rag.types import (
     InformationPoint,
     Mention,
     Neighbourhood,
+    Node,
+    Overview,
     Question,
     Section,
     Segment,
@@ -149,7 +151,7 @@ def _width(tie: Tie) -> float:
 
 
 def _kind(thing: Thing) -> str:
-    if isinstance(thing, (Segment, InformationPoint)):
+    if isinstance(thing, (Segment, InformationPoint, Overview)):
         return thing.kind
     names = {DocumentRecord: "document", Entity: "entity", Annotation: "annotation", Section: "section"}
     return names.get(type(thing), "question")
@@ -158,6 +160,8 @@ def _kind(thing: Thing) -> str:
 def _caption(thing: Thing) -> str:
     if isinstance(thing, DocumentRecord):
         return thing.title or thing.key
+    if isinstance(thing, Overview):
+        return thing.title or thing.text
     return thing.name if isinstance(thing, (Entity, Section)) else thing.text
 
 
@@ -183,7 +187,9 @@ def _properties(annotation: Annotation) -> list[str]:
     return [f"{name}: {value}" for name, value in annotation.properties.items()]
 
 
-def _place(node: Segment | InformationPoint) -> str:
+def _place(node: Node) -> str:
+    if isinstance(node, Overview):
+        return f"{node.layer} {node.level} over {len(node.documents)} documents"
     if isinstance(node, InformationPoint):
         return f"{'point' if node.layer == 'points' else 'summary'} {node.level}.{node.index}"
     return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))

@@ -22,6 +22,7 @@ from memgraph_rag.types import (
     Entity,
     InformationPoint,
     Neighbourhood,
+    Overview,
     Question,
     Section,
     Segment,
@@ -245,6 +246,8 @@ def _line(thing: object) -> Text:
     """A node on one line: what it is, where it lies, how it begins."""
     if isinstance(thing, Segment):
         head, place = f"segment {thing.index}", f"  {thing.start}–{thing.end}"
+    elif isinstance(thing, Overview):
+        head, place = f"{thing.layer} {thing.level}", f"  over {len(thing.documents):,} documents"
     else:
         assert isinstance(thing, InformationPoint)
         head, place = f"{_POINT[thing.layer]} {thing.level}.{thing.index}", ""

@@ -13,13 +13,14 @@ from memgraph_rag.contracts.graph import (
     GraphStore,
     GraphView,
     GraphWriter,
+    MemoryGraph,
     MendedStore,
     NodeReader,
     PurgedStore,
     ReembeddedStore,
     SearchedGraph,
 )
-from memgraph_rag.contracts.layers import Layer, LearningLayer, SplitDocument, WillingLayer
+from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
     AttentiveModel,
@@ -55,6 +56,8 @@ __all__ = [
     "LanguageModel",
     "Layer",
     "LearningLayer",
+    "MemoryGraph",
+    "MemoryLayer",
     "MendedStore",
     "Models",
     "Named",

@@ -19,6 +19,8 @@ from memgraph_rag.types import (
     Mention,
     Neighbour,
     Node,
+    Overview,
+    OverviewRows,
     PointLayer,
     Question,
     Receipt,
@@ -38,6 +40,7 @@ __all__ = [
     "GraphStore",
     "GraphView",
     "GraphWriter",
+    "MemoryGraph",
     "MendedStore",
     "NodeReader",
     "PurgedStore",
@@ -89,7 +92,7 @@ class GraphReader(NodeReader, Protocol):
         ...
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+        """The SUMMARIZES edges that leave these points and overviews, by (source, weight falling, target)."""
         ...
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -119,6 +122,14 @@ class GraphReader(NodeReader, Protocol):
 
     def sections(self, document_id: str) -> list[Section]:
         """The outline of a document, by index; empty where it has none."""
+        ...
+
+    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        """All overviews of a layer of the memory, or of all layers; the highest level first, then by layer and key.
+
+        Args:
+            documents: only overviews that rest on no other documents than these.
+        """
         ...
 
 
@@ -173,6 +184,10 @@ class SearchedGraph(NodeReader, Protocol):
     def statistics(self) -> Mapping[str, int]:
         """Counts of this namespace by label and by relationship type."""
         ...
+
+
+class MemoryGraph(GraphReader, SearchedGraph, Protocol):
+    """What a layer of the memory reads: what strategies and searches do."""
 
 
 class GraphView(GraphReader, Protocol):
@@ -308,6 +323,18 @@ class GraphWriter(Protocol):
 
         Raises:
             DocumentNotFound: there is none.
+        """
+        ...
+
+    def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
+        """Store overviews, and remove others; one that is there stays as it is. The ids of those that are there then.
+
+        Left out is what rests on a document that is not there any more or was written after version ``as_of``, and what
+        lies over an overview that is not there. Each further write of one of its documents removes an overview.
+
+        Raises:
+            StoreError: an overview has another id than its layer and key make, says nothing, or rests on nothing; an
+                edge leads from elsewhere, or the weights of an overview do not sum to 1.
         """
         ...
 

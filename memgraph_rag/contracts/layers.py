@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from memgraph_rag.contracts.graph import MemoryGraph
 from memgraph_rag.contracts.models import Models, Progress
-from memgraph_rag.types import LayerRows, Section, Segment
+from memgraph_rag.types import LayerRows, OverviewRows, Section, Segment
 
-__all__ = ["Layer", "LearningLayer", "SplitDocument", "WillingLayer"]
+__all__ = ["Layer", "LearningLayer", "MemoryLayer", "SplitDocument", "WillingLayer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +86,31 @@ class WillingLayer(Layer, Protocol):
 
     def uses_language(self, document: SplitDocument) -> bool:
         """Whether it would ask the model about this document."""
+        ...
+
+
+class MemoryLayer(Protocol):
+    """Derives overviews, which rest on several documents each, from the whole graph. It writes nothing itself."""
+
+    @property
+    def name(self) -> str:
+        """The layer of its overviews."""
+        ...
+
+    @property
+    def needs_language(self) -> bool:
+        """Whether it asks for the language model."""
+        ...
+
+    @property
+    def requires(self) -> Sequence[str]:
+        """Names of the layers of documents that are built before it."""
+        ...
+
+    def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
+        """What lacks, part by part, the lower levels first; nothing where nothing lacks.
+
+        Each part is stored in one transaction before the next is asked for, so that after an interruption the next call
+        goes on from there. Work is in proportion to what lacks, not to what is there.
+        """
         ...

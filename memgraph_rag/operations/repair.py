@@ -38,6 +38,7 @@ _WORDS = {
         "documents with sections of which parts are not there",
         "their whole outline removed; deepen with the layer builds it again",
     ),
+    "torn_overviews": ("overviews of which something is gone that they rest on", "removed; deepen builds them again"),
     "lost_relations": ("relations of a segment or an entity that is not there", "removed"),
     "lone_entities": ("entities that nothing names", "removed"),
     "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import question_rows, relation_rows, rows
+from memgraph_rag.stores import overview_rows, question_rows, relation_rows, rows
 from memgraph_rag.types import (
     Annotation,
     DocumentRecord,
@@ -25,6 +25,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbour,
     Node,
+    Overview,
     PointLayer,
     Question,
     Relation,
@@ -150,10 +151,13 @@ class StoredGraph(ABC):
         return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The SUMMARIZES edges that leave these nodes, by (source, weight falling, target)."""
+        """The SUMMARIZES edges that leave these points and overviews, by (source, weight falling, target)."""
         wanted = list(dict.fromkeys(node_ids))
         edge_rows = self._run("read/list_successors", node_ids=wanted) if wanted else []
-        return [rows.decode_summarizes(row) for row in edge_rows]
+        others = sorted({*wanted} - {row["source_id"] for row in edge_rows})
+        edge_rows += self._run("read/list_summarized", node_ids=others) if others else []
+        edges = map(rows.decode_summarizes, edge_rows)
+        return sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
 
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
         """The exact cosine of every segment of these documents and every point of one layer, best first."""
@@ -266,6 +270,15 @@ class StoredGraph(ABC):
         """The outline of a document, by index."""
         return sections_of(self._run, document_id)
 
+    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        """All overviews of a layer, or of all layers; with documents, those that rest on no others."""
+        listed = self._run("read/list_overviews", any_layer=layer is None, layer=layer or "")
+        overviews = map(overview_rows.decode_overview, listed)
+        if documents is None:
+            return list(overviews)
+        allowed = frozenset(documents)
+        return [overview for overview in overviews if allowed.issuperset(overview.documents)]
+
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
         """What a layer says of segments, of documents that were written after a version."""
         return layer_annotations(self._run, layer, since)
@@ -350,6 +363,9 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     missing = [node_id for node_id in wanted if node_id not in nodes_by_id]
     points = run("read/find_points", node_ids=missing) if missing else []
     nodes_by_id |= {row["id"]: rows.decode_point(row) for row in points}
+    missing = [node_id for node_id in missing if node_id not in nodes_by_id]
+    overviews = run("read/find_overviews", node_ids=missing) if missing else []
+    nodes_by_id |= {row["id"]: overview_rows.decode_overview(row) for row in overviews}
     return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
 
 

@@ -28,6 +28,7 @@ from memgraph_rag.stores.document_reader import document_graph
 from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
 from memgraph_rag.stores.layer_rows.relations import named_in
+from memgraph_rag.stores.overview_writes import check_overviews, remove_overviews_on, write_overviews
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.types import (
@@ -36,6 +37,7 @@ from memgraph_rag.types import (
     DocumentGraph,
     DocumentRecord,
     Flaws,
+    OverviewRows,
     Question,
     Receipt,
     Similar,
@@ -158,6 +160,11 @@ class WrittenGraph(StoredGraph):
             "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
         )
 
+    def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
+        """Store overviews that still hold, and remove others, in one transaction; the ids of those that are there."""
+        check_overviews(rows, namespace=self._namespace)
+        return self._transaction("write_overviews", lambda run, create: write_overviews(run, create, rows, as_of=as_of))
+
     def keep(self, question: Question) -> None:
         """Store a question with its answer and its walk, in place of what was kept of it, in one transaction."""
         write_checks.check_question(question)
@@ -211,6 +218,7 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     document_ids = [graph.document.id for graph in graphs]
     stored = {row["id"]: row["key"] for row in run("read/find_document_keys", document_ids=document_ids)}
     stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
+    remove_overviews_on(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
     for document_id in stored:
         _remove_document(write, document_id)
@@ -234,6 +242,7 @@ def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
     stored = document_revisions.require_content(run, graph, before, kept=kept)
     if not kept or stored is None:
         return replace(run, create, find_near, [graph])[0][0]
+    remove_overviews_on(run, create, [graph.document.id])
     document_revisions.append(run, create, DocumentWrite(run, create, find_near), graph, kept=kept)
     return Action.REPLACED
 
@@ -274,6 +283,7 @@ def extend(
         stale = kept_questions.mark_stale(
             run, create, {document.id: document.key}, Action.DEEPENED, layers=kinds[POINTS]
         )
+    remove_overviews_on(run, create, [document.id])
     write = DocumentWrite(run, create, find_near)
     for kind, names in reversed(kinds.items()):
         kind.remove_layers(write, graph, names)
@@ -353,6 +363,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
         )
     removed = counts(run, document_id)
     questions = kept_questions.forget_readers(run, document_id)
+    remove_overviews_on(run, create, [document_id])
     write = DocumentWrite(run, create, find_near)
     _remove_document(write, document_id)
     for kind in KINDS:

@@ -18,6 +18,7 @@ from memgraph_rag.stores import kept_questions, rows
 from memgraph_rag.stores.embedding_updates import Vectors, embed
 from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.layer_rows import NAMES, POINTS, SECTIONS, kinds_of
+from memgraph_rag.stores.overview_writes import remove_overviews
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Create, Row
 from memgraph_rag.stores.vector_norms import is_unit
@@ -41,6 +42,7 @@ class _Survey:
     points: Sequence[Row]
     annotations: Sequence[Row]
     sections: Sequence[Row]
+    overviews: Sequence[Row]
     entities: Mapping[str, Row]
     writings: rows.Writings
     relations: Sequence[Row]
@@ -120,6 +122,7 @@ def _survey(run: Run) -> _Survey:
         points=run("read/survey_points"),
         annotations=run("read/survey_annotations"),
         sections=run("read/survey_sections"),
+        overviews=run("read/survey_overviews"),
         entities={row["id"]: row for row in run("read/survey_entities")},
         writings=rows.decode_writings(run("read/survey_writings")),
         relations=run("read/survey_relations"),
@@ -171,6 +174,7 @@ def _flaws(survey: _Survey) -> Flaws:
         loose_sections=_sorted(
             {row["document_id"] for row in survey.sections if row["targets"] != row["parts"]} & documents.keys()
         ),
+        torn_overviews=_sorted(row["id"] for row in survey.overviews if _is_torn(row)),
         lost_relations=_sorted(lost_relations),
         lone_entities=_sorted(lone),
         miswritten=_sorted(
@@ -191,6 +195,12 @@ def _flaws(survey: _Survey) -> Flaws:
             if node_id not in survey.entities or not survey.is_embedded(survey.entities[node_id])
         ),
     )  # fmt: skip
+
+
+def _is_torn(overview: Row) -> bool:
+    """Whether an overview lacks an edge: what it rests on is gone."""
+    tied = overview["resting"], overview["members"], overview["targets"]
+    return tied != (len(overview["documents"] or ()), len(overview["entities"] or ()), overview["parts"])
 
 
 def _said(entity: Row) -> Counter[tuple[str, str]] | None:
@@ -219,6 +229,8 @@ def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
 
 def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> None:
     """Take away what belongs to nothing, and tie again what belongs to something."""
+    if flaws.torn_overviews:
+        remove_overviews(run, create, flaws.torn_overviews)
     _delete_relations(run, survey, flaws)
     if flaws.lost_segments:
         run("write/delete_lost_segments", node_ids=list(flaws.lost_segments))

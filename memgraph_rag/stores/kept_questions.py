@@ -7,7 +7,8 @@ stored; what was read for it is there, or a change says of which document how mu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
@@ -16,7 +17,7 @@ from memgraph_rag.stores.graph_reads import Run, nodes
 from memgraph_rag.stores.rows import Create
 from memgraph_rag.types import Action, Change, Node, Question, Segment, question_id
 
-__all__ = ["forget", "forget_readers", "keep", "mark_stale"]
+__all__ = ["forget", "forget_readers", "keep", "mark_overviews_gone", "mark_stale"]
 
 
 def keep(run: Run, create: Create, question: Question, *, namespace: str) -> None:
@@ -42,6 +43,7 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
     create("write/create_questions", question_rows.question_columns(question))
     create("write/link_reads_to_segments", question_rows.read_columns(question, "segment"))
     create("write/link_reads_to_points", question_rows.read_columns(question, "point"))
+    create("write/link_reads_to_overviews", question_rows.read_columns(question, "overview"))
 
 
 def _check_still_there(run: Run, question: Question, namespace: str) -> None:
@@ -122,3 +124,34 @@ def mark_stale(
         question_rows.change_columns({question_id: changes[question_id].values() for question_id in lost}, lost),
     )
     return readers
+
+
+def mark_overviews_gone(run: Run, create: Create, overview_ids: Sequence[str], *, changed: Collection[str]) -> None:
+    """Say of the questions for which these overviews were read that these go: by one of the documents below each.
+
+    Before they go, and after ``mark_stale``: what that says of a document stays, and the overview is counted with it.
+
+    Args:
+        changed: the documents that change, of which one is named where the overview rests on it.
+
+    Raises:
+        StoreError: what changed before for one of the questions cannot be read.
+    """
+    listed = run("read/list_overview_readers", node_ids=list(overview_ids))
+    if not listed:
+        return
+    chosen = {row["node_id"]: min(row["documents"], key=lambda item: (item not in changed, item)) for row in listed}
+    named = run("read/find_document_keys", document_ids=sorted(set(chosen.values())))
+    keys = {row["id"]: row["key"] for row in named}
+    changed_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    changes: dict[str, dict[str, Change]] = {}
+    lost: Counter[str] = Counter()
+    for row in listed:
+        question, document_id = row["id"], chosen[row["node_id"]]
+        before = {change.document_id: change for change in question_rows.decode_changes(row)}
+        known = changes.setdefault(question, before)
+        last = known.get(document_id, Change(document_id, keys.get(document_id, ""), Action.DEEPENED, changed_at, 0))
+        known[document_id] = replace(last, changed_at=changed_at, reads=last.reads + 1)
+        lost[question] += 1
+    all_changes = {question: of_question.values() for question, of_question in changes.items()}
+    create("write/mark_questions", question_rows.change_columns(all_changes, lost))

@@ -219,7 +219,8 @@ class LadybugStore(graph_writes.WrittenGraph):
                     "was changed.",
                     namespace=namespace,
                 )
-        ladybug_rewrite.copy(self._file, fresh, but=["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS])
+        own = ["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS]
+        ladybug_rewrite.copy(self._file, fresh, but=own, further_sources=["Overview"])
 
     def purge(self) -> None:
         """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.

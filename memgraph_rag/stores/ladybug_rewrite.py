@@ -19,8 +19,11 @@ __all__ = ["copy"]
 SOURCE, TARGET = "from id", "to id"
 
 
-def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = ()) -> None:
+def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = (), further_sources: Sequence[str] = ()) -> None:
     """Copy the rows of all tables but these. One table at a time is in memory.
+
+    Args:
+        further_sources: tables of nodes whose edges are copied in any case.
 
     Raises:
         StoreError: the copy does not hold as many rows as the original.
@@ -28,9 +31,11 @@ def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = ()) -> None
     tables = [(row["name"], row["type"]) for row in old.read("CALL show_tables() RETURN name, type", {})]
     for name in (name for name, kind in tables if kind == "NODE" and name not in but):
         _copy(old, new, name, f"MATCH (n:{name})", [], "")
-    for name in (name for name, kind in tables if kind == "REL" and name not in but):
+    for name in (name for name, kind in tables if kind == "REL"):
         for row in old.read(f"CALL show_connection('{name}') RETURN *", {}):
             source, target = row["source table name"], row["destination table name"]
+            if name in but and source not in further_sources:
+                continue
             ends = [f"a.id AS `{SOURCE}`", f"b.id AS `{TARGET}`"]
             _copy(
                 old,

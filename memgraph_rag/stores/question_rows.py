@@ -7,7 +7,7 @@ which something is gone without a change that says so is none.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple
 
@@ -20,6 +20,7 @@ from memgraph_rag.types import (
     Change,
     Citation,
     Node,
+    Overview,
     Question,
     Step,
     StopReason,
@@ -36,7 +37,8 @@ _NOT_ASKED = -1.0
 def question_columns(question: Question) -> Columns:
     """The question's own node."""
     answer = question.answer
-    documents = {step.node.document_id for step in answer.trace} | {cited.document_id for cited in answer.citations}
+    read = (document_id for step in answer.trace for document_id in _rests_on(step.node))
+    documents = {cited.document_id for cited in answer.citations}.union(read)
     row = {
         "id": question.id,
         "name": caption(question.text),
@@ -59,6 +61,11 @@ def question_columns(question: Question) -> Columns:
         "short": answer.short,
     }
     return {name: [value] for name, value in row.items()}
+
+
+def _rests_on(node: Node) -> Collection[str]:
+    """The ids of the documents without which a node goes."""
+    return node.documents if isinstance(node, Overview) else (node.document_id,)
 
 
 def change_columns(changes: Mapping[str, Iterable[Change]], lost: Mapping[str, int]) -> Columns:

@@ -99,7 +99,7 @@ OF_DOCUMENTS = (
 
 Information points of the layer ``clusters`` have the label InformationPoint, too, but are counted as ClusterSummary."""
 
-COUNTED = (*OF_DOCUMENTS, "Question", "READ")
+COUNTED = (*OF_DOCUMENTS, "Question", "READ", "Overview", "RESTS_ON", "HAS_MEMBER")
 """The labels and relationship types of the graph."""
 
 CAPTION_CHARACTERS = 40

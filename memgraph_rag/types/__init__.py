@@ -26,7 +26,7 @@ from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
 from memgraph_rag.types.facts import Rival, Standing
-from memgraph_rag.types.generation import Generation, LayerRows, Prompt, Usage
+from memgraph_rag.types.generation import Generation, LayerRows, OverviewRows, Prompt, Usage
 from memgraph_rag.types.graph import (
     CONTEXT,
     OPEN_KIND,
@@ -50,6 +50,7 @@ from memgraph_rag.types.ids import (
     annotation_id,
     entity_id,
     make_id,
+    overview_id,
     point_id,
     question_id,
     relation_id,
@@ -58,6 +59,7 @@ from memgraph_rag.types.ids import (
     text_id,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
+from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
@@ -84,6 +86,7 @@ __all__ = [
     "Entity",
     "Evidence",
     "Failure",
+    "Finding",
     "Fingerprint",
     "Flaws",
     "Generation",
@@ -100,6 +103,8 @@ __all__ = [
     "Neighbour",
     "Neighbourhood",
     "Node",
+    "Overview",
+    "OverviewRows",
     "PointLayer",
     "Prompt",
     "Question",
@@ -113,6 +118,7 @@ __all__ = [
     "Section",
     "Segment",
     "Similar",
+    "Span",
     "Standing",
     "Step",
     "StopReason",
@@ -133,6 +139,7 @@ __all__ = [
     "leaves_of",
     "make_id",
     "make_sections",
+    "overview_id",
     "own_ranges",
     "point_id",
     "question_id",

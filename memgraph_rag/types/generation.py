@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from memgraph_rag.types.arrays import Matrix
 from memgraph_rag.types.graph import Annotation, InformationPoint, Mention, Relation, Summarizes, Title
+from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Generation", "LayerRows", "Prompt", "Usage"]
+__all__ = ["Generation", "LayerRows", "OverviewRows", "Prompt", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +97,20 @@ class LayerRows:
             Counter(self.notes) + Counter(other.notes),
             self.usage + other.usage,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewRows:
+    """What a layer of the memory gives at one time: overviews that come and go together, in one transaction.
+
+    Attributes:
+        summarizes: edges from the overviews to the segments, points or overviews below them.
+        removed: ids of overviews of the layer that go, as far as they are there.
+        notes: what went wrong on the way, counted.
+    """
+
+    overviews: tuple[Overview, ...] = ()
+    summarizes: tuple[Summarizes, ...] = ()
+    removed: tuple[str, ...] = ()
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
+    usage: Usage = field(default_factory=Usage)

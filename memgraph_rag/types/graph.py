@@ -10,6 +10,7 @@ import numpy as np
 
 from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import DocumentRecord, MetadataValue
+from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.sections import Section
 
 __all__ = [
@@ -80,7 +81,7 @@ class InformationPoint:
     layer: PointLayer = "points"
 
 
-Node = Segment | InformationPoint
+Node = Segment | InformationPoint | Overview
 """Anything that can be read: a node of the summary graph."""
 
 

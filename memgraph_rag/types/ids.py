@@ -12,6 +12,7 @@ __all__ = [
     "annotation_id",
     "entity_id",
     "make_id",
+    "overview_id",
     "point_id",
     "question_id",
     "relation_id",
@@ -56,6 +57,11 @@ def annotation_id(namespace: str, document_id: str, layer: str, index: int) -> s
 def section_id(namespace: str, document_id: str, index: int) -> str:
     """The id of the section at that place of a document's outline."""
     return make_id(namespace, "section", document_id, index)
+
+
+def overview_id(namespace: str, layer: str, key: str) -> str:
+    """The id of the overview that a layer made of what has that hash."""
+    return make_id(namespace, "overview", layer, key)
 
 
 def question_id(namespace: str, text: str) -> str:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from memgraph_rag.types.answers import Question
 from memgraph_rag.types.documents import DocumentRecord
 from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
+from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.sections import Section
 
 __all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie"]
 
 
-Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Question
+Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Overview | Question
 """Anything that has a node of its own in the graph."""
 
 
@@ -71,6 +72,7 @@ class Flaws:
         loose_annotations: documents with annotations of segments that are missing.
         lost_sections: sections whose document is missing.
         loose_sections: documents with sections of which parts are missing.
+        torn_overviews: overviews that lack a document, an entity or a node below them.
         lost_relations: relations whose segment, or one of whose entities, is missing.
         lone_entities: entities without a mention or a title.
         miswritten: entities whose name or kinds do not follow from their mentions and titles.
@@ -90,6 +92,7 @@ class Flaws:
     loose_annotations: tuple[str, ...] = ()
     lost_sections: tuple[str, ...] = ()
     loose_sections: tuple[str, ...] = ()
+    torn_overviews: tuple[str, ...] = ()
     lost_relations: tuple[str, ...] = ()
     lone_entities: tuple[str, ...] = ()
     miswritten: tuple[str, ...] = ()

@@ -315,6 +315,7 @@ def survey_of(relations: Sequence[Mapping[str, Any]]) -> Any:
         points=[],
         annotations=[],
         sections=[],
+        overviews=[],
         entities=entities,
         writings={entity: Counter({(entity, "NAME"): 1}) for entity in "ab"},
         relations=relations,

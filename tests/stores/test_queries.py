@@ -20,7 +20,7 @@ ROOM = Path(queries.__file__).parent
 SHARED = (
     "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
     "integrity.py",
-    "kept_questions.py", "relation_writes.py", "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py",
+    "kept_questions.py", "overview_writes.py", "relation_writes.py", "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py",
     "layer_rows/points.py", "layer_rows/relations.py", "layer_rows/sections.py",
 )  # fmt: skip
 USERS = {
@@ -31,6 +31,8 @@ USERS = {
 VALUES: dict[str, Any] = {
     "answer_ids": ["a"],
     "answered_at": 1,
+    "any_layer": True,
+    "as_of": 1,
     "characters": 1,
     "dimension": DIMENSION,
     "document_ids": ["d"],
@@ -72,7 +74,7 @@ ROW: dict[str, Any] = {
     "reason": "", "stop": "", "dropped": ["n"], "documents": ["d"], "changes": "[]", "warnings": "[]", "lost": 1,
     "short": "s",
     "layer": "own", "properties": "{}",
-    "parent_id": "", "is_abstract": False, "parts": 1,
+    "parent_id": "", "is_abstract": False, "parts": 1, "entities": ["e"], "findings": "[]", "rating": 1.5,
 }  # fmt: skip
 
 

@@ -33,6 +33,9 @@ NOTHING = dict.fromkeys(
         "SIMILAR_TO",
         "Question",
         "READ",
+        "Overview",
+        "RESTS_ON",
+        "HAS_MEMBER",
     ],
     0,
 )

@@ -1,0 +1,9 @@
+// Which of these overviews are there.
+// params: namespace, node_ids
+// returns: id
+// needs: Overview.id
+UNWIND $node_ids AS node_id
+MATCH (o:Overview {id: node_id})
+WHERE o.namespace = $namespace
+RETURN o.id AS id
+ORDER BY id

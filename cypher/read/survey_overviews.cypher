@@ -1,0 +1,19 @@
+// All overviews, to how many documents, entities and parts each must be tied, and to how many it is. The reader sorts.
+// params: namespace
+// returns: id, documents, entities, parts, resting, members, targets
+// needs: Overview.namespace and layer
+MATCH (o:Overview)
+WHERE o.namespace = $namespace AND o.layer IS NOT NULL
+OPTIONAL MATCH (o)-[r:RESTS_ON]->(:Document)
+WITH o, count(r) AS resting
+OPTIONAL MATCH (o)-[r:HAS_MEMBER]->(:Entity)
+WITH o, resting, count(r) AS members
+OPTIONAL MATCH (o)-[r:SUMMARIZES]->(n)
+RETURN
+  o.id AS id,
+  o.documents AS documents,
+  o.entities AS entities,
+  o.parts AS parts,
+  resting AS resting,
+  members AS members,
+  count(r) AS targets

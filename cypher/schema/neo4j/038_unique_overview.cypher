@@ -1,0 +1,7 @@
+// One Overview per id.
+// params: -
+// returns: -
+// needs: -
+CREATE CONSTRAINT overview_id IF NOT EXISTS
+FOR (n:Overview)
+REQUIRE n.id IS UNIQUE
