@@ -18,6 +18,7 @@ from memgraph_rag.contracts import (
     GraphStore,
     LanguageModel,
     Layer,
+    MemoryLayer,
     Progress,
     SearchMode,
     Strategy,
@@ -28,6 +29,7 @@ from memgraph_rag.operations.asynchronous import awaited, iterated
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers
 from memgraph_rag.operations.maintenance import MaintainedMemory
+from memgraph_rag.operations.memory_layers import MEMORY_LAYERS, choose_memory_layers, split_layers
 from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
@@ -45,7 +47,7 @@ from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 from memgraph_rag.types.runs import RunParameters, RunPreset
 
-__all__ = ["DEFAULT_LAYERS", "LAYERS", "Memory"]
+__all__ = ["DEFAULT_LAYERS", "LAYERS", "MEMORY_LAYERS", "Memory"]
 
 
 @with_known_arguments
@@ -66,7 +68,8 @@ class Memory(MaintainedMemory):
         strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
         layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects; entities by default,
             which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again,
-            ``"clusters"`` less, and the extra ``clusters``.
+            ``"clusters"`` less, and the extra ``clusters``. Layers of the memory (``MEMORY_LAYERS``) are built by
+            ``deepen`` and ``tidy``, not by ``add``.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
@@ -91,7 +94,7 @@ class Memory(MaintainedMemory):
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
         strategy: str | Strategy = DEFAULT,
-        layers: Sequence[str | Layer] = DEFAULT_LAYERS,
+        layers: Sequence[str | Layer | MemoryLayer] = DEFAULT_LAYERS,
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
@@ -99,7 +102,8 @@ class Memory(MaintainedMemory):
         check_parts(parts)
         names = {name: as_text(part) for name, part in parts.items()}
         self.settings = Settings.load(namespace=namespace, **names, **settings)
-        self._layers = choose_layers(layers, self.settings)
+        of_documents, of_memory = split_layers(layers)
+        self._layers, self._memory_layers = choose_layers(of_documents, self.settings), choose_memory_layers(of_memory)
         self._strategy = find_strategy(strategy)
         self._open(
             store=as_object(store), namespace=namespace, language=as_object(model), reader=as_object(reader),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from memgraph_rag.contracts.graph import MemoryGraph
 from memgraph_rag.contracts.models import Models, Progress
@@ -91,6 +91,11 @@ class WillingLayer(Layer, Protocol):
 
 class MemoryLayer(Protocol):
     """Derives overviews, which rest on several documents each, from the whole graph. It writes nothing itself."""
+
+    @property
+    def spans_documents(self) -> Literal[True]:
+        """Tells it from a layer of documents."""
+        ...
 
     @property
     def name(self) -> str:

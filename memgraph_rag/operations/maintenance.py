@@ -5,13 +5,23 @@ It reads no question and no source. Invariant: a call that is interrupted leaves
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from memgraph_rag.contracts import Embedder, Layer
+from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
+from memgraph_rag.operations.memory_layers import (
+    MEMORY_LAYERS,
+    build_memory_layers,
+    choose_memory_layers,
+    documents_without,
+    layers_there,
+    remove_overviews,
+    split_layers,
+)
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
@@ -71,10 +81,10 @@ class MaintainedMemory(OpenMemory):
         self,
         documents: Sequence[str | Path] | None = None,
         *,
-        layers: Sequence[str | Layer] | None = None,
+        layers: Sequence[str | Layer | MemoryLayer] | None = None,
         max_tokens: int | None = None,
     ) -> Iterator[Receipt | Failure]:
-        """Build the layers that documents still lack, telling of each in order.
+        """Build the layers that documents still lack, telling of each in order; then the layers of the whole memory.
 
         Documents are built in groups, whose prompts the model reads together, and each of a group is then written for
         itself. When this is interrupted, what is written stays, and of the rest what the model had finished is not
@@ -82,7 +92,8 @@ class MaintainedMemory(OpenMemory):
 
         Args:
             documents: keys, ids or paths of files; all by default.
-            layers: by name or as objects, as for ``Memory``; entities, points and this memory's own by default.
+            layers: by name or as objects, as for ``Memory``; by default entities, points, this memory's own, and the
+                layers of the memory that are there. Of such a layer the receipt has its name for a key.
             max_tokens: as for ``add_many``.
 
         Raises:
@@ -90,11 +101,30 @@ class MaintainedMemory(OpenMemory):
             SettingsError: there is no such layer.
             ModelNotFound: a layer needs a language model, and there is none.
         """
-        names = layers_to_deepen(self._layers) if layers is None else layers
-        chosen = choose_layers(names, self.settings, known=self._layers)
+        of_documents, of_memory = self._layers_to_deepen(layers, all_documents=documents is None)
+        chosen = choose_layers(of_documents, self.settings, known=self._layers)
         ids = self._ids(documents)
         ingestion = self._ingestion(chosen, max_tokens=max_tokens)
-        return Outcomes("deepen", telemetry.each("deepen", ingestion.deepen(self._store.documents(ids))))
+        outcomes = chain(
+            ingestion.deepen(self._store.documents(ids)) if chosen else (),
+            build_memory_layers(self._store, of_memory, models=ingestion.models, progress=self._progress),
+        )
+        return Outcomes("deepen", telemetry.each("deepen", outcomes))
+
+    def _layers_to_deepen(
+        self, layers: Sequence[str | Layer | MemoryLayer] | None, *, all_documents: bool
+    ) -> tuple[Iterable[str | Layer], list[MemoryLayer]]:
+        """The layers of documents and those of the memory that are to be built."""
+        if layers is not None:
+            of_documents, of_memory = split_layers(layers)
+            chosen = choose_memory_layers(of_memory)
+            required = [name for layer in chosen for name in layer.requires]
+            return ([*of_documents, *required] if required else of_documents), chosen
+        known: list[str | MemoryLayer] = list(self._memory_layers)
+        if all_documents:
+            names = {layer.name for layer in self._memory_layers}
+            known += [name for name in layers_there(self._store) if name in MEMORY_LAYERS and name not in names]
+        return layers_to_deepen(self._layers), choose_memory_layers(known)
 
     def tidy(self, *, max_seconds: float | None = None) -> Tidied:
         """Build what documents lack of this memory's layers, one after another, for as long as there is time.
@@ -130,7 +160,8 @@ class MaintainedMemory(OpenMemory):
         document without the layer is ``Action.UNCHANGED``, one that had it ``Action.DEEPENED``: its layers are others.
 
         Args:
-            layer: ``context``, ``facts`` or a layer of your own: one that has annotations.
+            layer: ``context``, ``facts`` or a layer of your own: one that has annotations; or a layer of the memory,
+                which goes as a whole.
             documents: keys, ids or paths of files; all by default.
 
         Raises:
@@ -138,6 +169,8 @@ class MaintainedMemory(OpenMemory):
             SettingsError: other layers may rest on it, as on entities, points and relations.
         """
         self._require_writable()
+        if layer in layers_there(self._store):
+            return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, layer)))
         layer_removal.check_removable(layer)
         records = self._store.documents(self._ids(documents))
         receipts = layer_removal.remove_layer(self._store, self.embedder, layer, records)
@@ -204,5 +237,13 @@ class MaintainedMemory(OpenMemory):
         return Outcomes("import_from", telemetry.each("import", receipts))
 
     def stats(self) -> dict[str, Any]:
-        """Counts by label and relationship type, schema version, embedder: what the store says of itself."""
-        return {"counts": dict(self._store.statistics()), "schema": dict(self._store.schema)}
+        """Counts by label and relationship type, schema version, embedder: what the store says of itself.
+
+        ``documents_without``: of each layer of the memory that is there, how many documents it does not cover (yet).
+        """
+        lacking = {layer: len(documents_without(self._store, layer)) for layer in layers_there(self._store)}
+        return {
+            "counts": dict(self._store.statistics()),
+            "schema": dict(self._store.schema),
+            **({"documents_without": lacking} if lacking else {}),
+        }

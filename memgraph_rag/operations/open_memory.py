@@ -20,6 +20,7 @@ from memgraph_rag.contracts import (
     LanguageModel,
     Layer,
     LearningLayer,
+    MemoryLayer,
     Progress,
 )
 from memgraph_rag.errors import StoreReadOnly
@@ -48,6 +49,7 @@ class OpenMemory:
 
     settings: Settings
     _layers: Sequence[Layer]
+    _memory_layers: Sequence[MemoryLayer]
 
     def _open(
         self,

@@ -1,0 +1,157 @@
+"""Layers of the memory: rows that rest on several documents, built part by part, each part in one transaction.
+
+It knows no layer's work and no database. Invariants: what is stored is true of its documents as they are then; a call
+that is interrupted leaves what was stored, and the next one goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TypeGuard
+
+from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
+from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
+from memgraph_rag.types import Action, Failure, OverviewRows, Receipt, Usage
+
+__all__ = [
+    "MEMORY_LAYERS",
+    "build_memory_layers",
+    "choose_memory_layers",
+    "documents_without",
+    "layers_there",
+    "remove_overviews",
+    "split_layers",
+]
+
+_MAKERS: dict[str, Callable[[], MemoryLayer]] = {}
+
+MEMORY_LAYERS = tuple(_MAKERS)
+"""The layers of the memory that this library brings, in the order in which they are built."""
+
+LEFT_OUT = "overviews left out, because a document changed meanwhile"
+"""Note of a receipt: ``deepen`` again builds these."""
+
+_MEMBERS = ("name", "needs_language", "requires", "build")
+
+
+def split_layers(
+    layers: Iterable[str | Layer | MemoryLayer],
+) -> tuple[list[str | Layer], list[str | MemoryLayer]]:
+    """The layers of documents, and the layers of the memory; what is no collection of layers is refused elsewhere."""
+    if isinstance(layers, (str, bytes)) or not isinstance(layers, Iterable):
+        return layers, []  # pyright: ignore[reportReturnType]
+    of_documents: list[str | Layer] = []
+    of_memory: list[str | MemoryLayer] = []
+    for layer in layers:
+        if _is_of_memory(layer):
+            of_memory.append(layer)
+        else:
+            of_documents.append(layer)  # pyright: ignore[reportArgumentType] - what is no layer is refused there
+    return of_documents, of_memory
+
+
+def _is_of_memory(layer: object) -> TypeGuard[str | MemoryLayer]:
+    return layer in MEMORY_LAYERS if isinstance(layer, str) else getattr(layer, "spans_documents", False) is True
+
+
+def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLayer]:
+    """These layers, each once, those of this library in the order in which they are built.
+
+    Raises:
+        SettingsError: an object lacks something that a layer has, or two have one name.
+    """
+    layers: dict[str, MemoryLayer] = {}
+    for item in chosen:
+        layer = _MAKERS[item]() if isinstance(item, str) else item
+        missing = [member for member in _MEMBERS if not hasattr(layer, member)]
+        if missing or not isinstance(layer.name, str) or not layer.name.strip():
+            raise SettingsError(
+                f"Expected a layer of the memory out of {', '.join(MEMORY_LAYERS)}, or an object with "
+                f"{', '.join(_MEMBERS)}, got {item!r:.80}. docs/extending.md has an example.",
+                layer=item,
+            )
+        if layers.setdefault(layer.name, layer) is not layer and not isinstance(item, str):
+            raise SettingsError(f"Expected each layer once, got two of the name {layer.name!r}.", layer=layer.name)
+    order = {name: place for place, name in enumerate(MEMORY_LAYERS)}
+    return sorted(layers.values(), key=lambda layer: order.get(layer.name, len(order)))
+
+
+def build_memory_layers(
+    store: GraphStore, layers: Sequence[MemoryLayer], *, models: Models, progress: Progress | None = None
+) -> Iterator[Receipt | Failure]:
+    """Build what these layers lack, one after another; what became of each, under its name."""
+    for layer in layers:
+        try:
+            yield _build(store, layer, models=models, progress=progress)
+        except MemgraphRagError as error:
+            yield Failure(layer.name, error)
+
+
+def _build(store: GraphStore, layer: MemoryLayer, *, models: Models, progress: Progress | None) -> Receipt:
+    as_of = store.version()  # before anything is read
+    written, removed, usage = 0, 0, Usage()
+    notes: Counter[str] = Counter()
+    for rows in _parts(layer, store, models=models, progress=progress):
+        stored = store.write_overviews(rows, as_of=as_of)
+        written += len(stored)
+        removed += len(rows.removed)
+        usage += rows.usage
+        notes.update({**rows.notes, LEFT_OUT: len(rows.overviews) - len(stored)})
+    models.settle()
+    action = Action.DEEPENED if written or removed else Action.UNCHANGED
+    return Receipt("", layer.name, action, {"Overview": written} if written else {}, notes=dict(+notes), usage=usage)
+
+
+def _parts(
+    layer: MemoryLayer, store: GraphStore, *, models: Models, progress: Progress | None
+) -> Iterator[OverviewRows]:
+    """What a layer gives, and nothing that is not its own.
+
+    Raises:
+        LayerError: it raised something that is no error of ours, or gave rows of another layer.
+    """
+    parts = iter(layer.build(store, models=models, progress=progress))
+    while True:
+        try:
+            rows = next(parts, None)
+        except MemgraphRagError:
+            raise
+        except Exception as exc:
+            raise LayerError(
+                f"Expected overviews of layer {layer.name!r}, got {type(exc).__name__}: {exc}. Mend the layer's build, "
+                "or leave the layer out.",
+                layer=layer.name,
+            ) from exc
+        if rows is None:
+            return
+        others = {overview.layer for overview in rows.overviews} - {layer.name}
+        if others:
+            raise LayerError(
+                f"Expected overviews of layer {layer.name!r}, got some of {', '.join(sorted(others))}. Mend the "
+                "layer's build.",
+                layer=layer.name,
+            )
+        yield rows
+
+
+def remove_overviews(store: GraphStore, layer: str) -> Iterator[Receipt]:
+    """Take all overviews of a layer away, in one transaction."""
+    ids = tuple(overview.id for overview in store.overviews(layer))
+    if ids:
+        store.write_overviews(OverviewRows(removed=ids), as_of=0)
+    yield Receipt("", layer, Action.DEEPENED if ids else Action.UNCHANGED, {})
+
+
+def layers_there(store: GraphStore) -> list[str]:
+    """The names of the layers of the memory of which there are overviews, sorted."""
+    if not store.statistics().get("Overview"):
+        return []
+    return sorted({overview.layer for overview in store.overviews()})
+
+
+def documents_without(store: GraphStore, layer: str) -> list[str]:
+    """The ids of the documents on which no overview of a layer rests, sorted."""
+    covered = set(chain.from_iterable(overview.documents for overview in store.overviews(layer)))
+    return [document_id for document_id in store.document_ids() if document_id not in covered]

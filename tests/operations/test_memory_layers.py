@@ -1,0 +1,151 @@
+"""Layers of the memory: built part by part, refused where they are none, taken away, carried by archives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from memories import options
+
+from memgraph_rag import Memory
+from memgraph_rag.contracts import MemoryGraph, Models, Progress
+from memgraph_rag.errors import LayerError, SettingsError
+from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt, Summarizes, overview_id
+
+
+class Pairs:
+    """A stranger's own layer: an overview over each two documents, in the order of their ids."""
+
+    name = "pairs"
+    needs_language = False
+    requires: tuple[str, ...] = ()
+    spans_documents: Literal[True] = True
+
+    def __init__(self, *, before_second: Callable[[], Any] = lambda: None, layer: str = "pairs") -> None:
+        self._before_second = before_second
+        self._layer = layer
+
+    def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
+        there = {overview.key for overview in graph.overviews(self.name)}
+        ids = graph.document_ids()
+        for place, both in enumerate(zip(ids[::2], ids[1::2], strict=False)):
+            key = "+".join(both)
+            if key in there:
+                continue
+            if place == 1:
+                self._before_second()
+            segments = graph.top_nodes(both)
+            text = " ".join(segment.text for segment in segments)
+            made_id = overview_id(graph.namespace, self._layer, key)
+            overview = Overview(made_id, self._layer, key, 1, "Two", text, 9, both)
+            yield OverviewRows(
+                (overview,), tuple(Summarizes(made_id, segment.id, 1 / len(segments)) for segment in segments)
+            )
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "notes.lbug", cache_dir=tmp_path, **options(layers=["entities"])) as memory:
+        list(memory.add_many(Document(f"Note {number} says {number}.", key=f"n{number}") for number in range(5)))
+        yield memory
+
+
+def overviews(memory: Memory) -> list[Overview]:
+    return memory._store.overviews("pairs")
+
+
+def test_a_strangers_layer_is_built_and_built_no_second_time(memory: Memory) -> None:
+    (receipt,) = memory.deepen(layers=[Pairs()])
+
+    assert isinstance(receipt, Receipt)
+    assert (receipt.key, receipt.action, receipt.counts) == ("pairs", Action.DEEPENED, {"Overview": 2})
+    assert len(overviews(memory)) == 2
+    assert memory.stats()["documents_without"] == {"pairs": 1}
+    (again,) = memory.deepen(layers=[Pairs()])
+    assert isinstance(again, Receipt)
+    assert again.action is Action.UNCHANGED
+    assert not memory.examine()
+
+
+def test_forgetting_takes_only_what_rests_on_the_document(memory: Memory) -> None:
+    list(memory.deepen(layers=[Pairs()]))
+    gone, kept = sorted(overviews(memory), key=lambda item: item.documents)
+
+    memory.forget(gone.documents[0])
+
+    assert overviews(memory) == [kept]
+
+
+def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> None:
+    third = memory._store.document_ids()[2]
+
+    (receipt,) = memory.deepen(layers=[Pairs(before_second=lambda: memory.forget(third))])
+
+    assert isinstance(receipt, Receipt)
+    assert all(third not in overview.documents for overview in overviews(memory))
+    assert len(overviews(memory)) == 1
+
+
+def test_an_interrupted_build_keeps_what_was_stored(memory: Memory) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(memory.deepen(layers=[Pairs(before_second=interrupt)]))
+    assert len(overviews(memory)) == 1
+
+    list(memory.deepen(layers=[Pairs()]))
+    assert len(overviews(memory)) == 2
+
+
+def test_what_a_layer_raises_is_told_by_its_name(memory: Memory) -> None:
+    def fail() -> None:
+        raise RuntimeError("no ink")
+
+    (failure,) = memory.deepen(layers=[Pairs(before_second=fail)])
+
+    assert isinstance(failure, Failure)
+    assert isinstance(failure.error, LayerError)
+    assert "no ink" in str(failure.error)
+    assert "pairs" in str(failure.error)
+
+
+def test_overviews_of_another_layer_are_refused(memory: Memory) -> None:
+    (failure,) = memory.deepen(layers=[Pairs(layer="others")])
+
+    assert isinstance(failure, Failure)
+    assert "others" in str(failure.error)
+    assert memory._store.overviews() == []
+
+
+def test_a_layer_of_the_memory_is_taken_away(memory: Memory) -> None:
+    list(memory.deepen(layers=[Pairs()]))
+
+    (receipt,) = memory.remove_layer("pairs")
+
+    assert isinstance(receipt, Receipt)
+    assert receipt.action is Action.DEEPENED
+    assert overviews(memory) == []
+    assert "documents_without" not in memory.stats()
+
+
+def test_an_object_without_build_is_no_layer(memory: Memory) -> None:
+    class Empty:
+        name = "empty"
+        spans_documents = True
+
+    with pytest.raises(SettingsError, match="Expected a layer"):
+        memory.deepen(layers=[Empty()])  # pyright: ignore[reportArgumentType]
+
+
+def test_a_memory_builds_its_own_layers_by_deepen(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", cache_dir=tmp_path, **options(layers=["entities", Pairs()])) as memory:
+        list(memory.add_many(Document(f"Note {number}.", key=f"n{number}") for number in range(2)))
+        assert overviews(memory) == [], "add builds layers of documents alone"
+
+        receipts = [item for item in memory.deepen() if isinstance(item, Receipt)]
+
+        assert receipts[-1].key == "pairs"
+        assert len(overviews(memory)) == 1
