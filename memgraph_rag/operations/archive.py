@@ -1,10 +1,10 @@
 """A memory as a file of JSON Lines: from any store into any other, exactly.
 
-The first line says what it is, each further one holds a document with all that was built of it, the last one how many
-there were. It knows records and no database. Invariants: every line is checked, by its hash, by its form and by whether
-it can be stored (whoever changes a line can hash it again), before anything of the file is stored; ids are not in it
-but made again, so that a document may go into another namespace; numbers come back bit for bit (embeddings as float32
-in base64).
+The first line says what it is; each further one holds a document with all that was built of it or, behind these, an
+overview of several; the last one says how many there were. It knows records and no database. Invariants: every line is
+checked, by its hash, by its form and by whether it can be stored (whoever changes a line can hash it again), before
+anything of the file is stored; ids are not in it but made again, so that a document may go into another namespace;
+numbers come back bit for bit (embeddings as float32 in base64).
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import re
 import stat
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_core import from_json
@@ -28,13 +30,16 @@ from typing_extensions import TypedDict
 
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
+from memgraph_rag.operations import archive_overviews
 from memgraph_rag.operations.file_replacement import replacement
 from memgraph_rag.stores import open_place
 from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, packed, unpacked
-from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
+from memgraph_rag.types import DocumentGraph, DocumentRecord, OverviewRows, Segment
 
 __all__ = ["MAX_LINE_BYTES", "Archive", "export_documents", "same", "write"]
+
+T = TypeVar("T")
 
 MAX_LINE_BYTES = 2**30
 """Of a document with all that was built of it."""
@@ -45,8 +50,8 @@ _MARK = f'"{_FORMAT}"'.encode()
 _SHORT_LINE_BYTES = 2**16  # of a line that holds no document
 _MOST_SPOOLED_BYTES = 2**36  # of what comes through a pipe; the disk's room is less, as a rule
 _SHOWN_CHARACTERS = 80
-_DOCUMENT_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","document":\{')
-_DOCUMENT_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","document":(\{.*\})\}')
+_ROW_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","(?:document|overview)":\{')
+_ROW_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","(document|overview)":(\{.*\})\}')
 
 
 class _Record(TypedDict):
@@ -96,38 +101,57 @@ def export_documents(
         )
     ids = store.document_ids() if document_ids is None else sorted(document_ids)
     graphs = (graph for document_id in ids if (graph := store.graph_of(document_id)) is not None)
-    return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension)
+    overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids)
+    return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension, overviews=overviews)
 
 
-def write(path: Path, graphs: Iterable[DocumentGraph], *, embedder: str, dimension: int) -> int:
-    """Write documents, one at a time; how many. The file is there whole or not at all, for its owner alone.
+def write(
+    path: Path,
+    graphs: Iterable[DocumentGraph],
+    *,
+    embedder: str,
+    dimension: int,
+    overviews: Iterable[Mapping[str, Any]] = (),
+) -> int:
+    """Write documents, one at a time, then overviews; how many documents.
+
+    The file is there whole or not at all, for its owner alone.
 
     Raises:
         DocumentError: it cannot be written, or holds something else than an archive; a document is too long for one.
     """
     head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
     with replacement(path, kind="an archive", mark=b'"format":' + _MARK, error=DocumentError) as file:
-        return _write_lines(file, head, graphs)
+        return _write_lines(file, head, graphs, overviews)
 
 
-def _write_lines(file: BinaryIO, head: Mapping[str, Any], graphs: Iterable[DocumentGraph]) -> int:
-    number, hashes = 0, hashlib.sha256()
+def _write_lines(
+    file: BinaryIO, head: Mapping[str, Any], graphs: Iterable[DocumentGraph], overviews: Iterable[Mapping[str, Any]]
+) -> int:
+    numbers, hashes = Counter[str](), hashlib.sha256()
     file.write(_json(head) + b"\n")
-    for graph in graphs:
-        document = _json(_encoded(graph))
-        own = hashlib.sha256(document).hexdigest()
-        line = b'{"sha256":"%s","document":%s}\n' % (own.encode(), document)
+    documents = (("document", graph.document.key, _encoded(graph)) for graph in graphs)
+    for kind, key, row in chain(documents, (("overview", row["key"], row) for row in overviews)):
+        encoded = _json(row)
+        own = hashlib.sha256(encoded).hexdigest()
+        line = b'{"sha256":"%s","%s":%s}\n' % (own.encode(), kind.encode(), encoded)
         if len(line) > MAX_LINE_BYTES:
             raise DocumentError(
                 f"Expected documents of at most {MAX_LINE_BYTES:,} bytes in an archive, got {len(line):,} for "
-                f"{graph.document.key!r}. Add it in parts.",
-                key=graph.document.key,
+                f"{key!r}. Add it in parts.",
+                key=key,
             )
         hashes.update(own.encode())
-        number += 1
+        numbers[kind] += 1
         file.write(line)
-    file.write(_json({"documents": number, "sha256": hashes.hexdigest()}) + b"\n")
-    return number
+    file.write(_json(_foot(numbers, hashes.hexdigest())) + b"\n")
+    return numbers["document"]
+
+
+def _foot(numbers: Mapping[str, int], sha256: str) -> dict[str, Any]:
+    """The last line; it names overviews only where there are some, so that older versions can read the others."""
+    overviews = {"overviews": numbers["overview"]} if numbers["overview"] else {}
+    return {"documents": numbers["document"], **overviews, "sha256": sha256}
 
 
 class Archive:
@@ -172,37 +196,49 @@ class Archive:
             DocumentError: it is no archive, of a newer version, cut off, or damaged.
             SchemaMismatch: it was made with another embedder.
         """
-        number, hashes, foot = 0, hashlib.sha256(), None
-        known: set[str] = set()
+        numbers, hashes, foot = Counter[str](), hashlib.sha256(), None
+        known = archive_overviews.ArchivedIds()
         for place, line in enumerate(self._lines(), 1):
-            match = _DOCUMENT_LINE.fullmatch(line)
+            match = _ROW_LINE.fullmatch(line)
             if place == 1:
                 _check_head(self._path, _parsed(self._path, place, line), embedder, dimension)
             elif match and foot is None:
-                own, document = match.groups()
-                if own.decode() != hashlib.sha256(document).hexdigest():
+                own, kind, row = match.groups()
+                if own.decode() != hashlib.sha256(row).hexdigest():
                     raise _damaged(self._path, place, "its hash is another")
-                graph = _document(self._path, place, document, "")
-                _check(self._path, place, graph, check)
-                if graph.document.id in known:
-                    raise _damaged(self._path, place, "its document comes twice")
-                known.add(graph.document.id)
+                if kind == b"overview":
+                    _check(self._path, place, _overview(self._path, place, row, ""), known.check)
+                elif numbers["overview"]:
+                    raise _damaged(self._path, place, "its document stands behind overviews")
+                else:
+                    graph = _document(self._path, place, row, "")
+                    _check(self._path, place, graph, check)
+                    if graph.document.id in known.documents:
+                        raise _damaged(self._path, place, "its document comes twice")
+                    known.add(graph)
                 hashes.update(own)
-                number += 1
+                numbers[kind.decode()] += 1
             elif foot is None:
                 foot = _parsed(self._path, place, line)
             else:
                 raise _damaged(self._path, place, "it stands behind the end")
-        if foot != {"documents": number, "sha256": hashes.hexdigest()}:
-            raise _damaged(self._path, number + 2, "the end is missing, or documents are")
-        return number
+        if foot != _foot(numbers, hashes.hexdigest()):
+            raise _damaged(self._path, numbers.total() + 2, "the end is missing, or documents are")
+        return numbers["document"]
 
     def read(self, *, namespace: str) -> Iterator[DocumentGraph]:
         """The documents of an archive that was verified, with the ids that they have in this namespace."""
         for place, line in enumerate(self._lines(), 1):
-            match = _DOCUMENT_LINE.fullmatch(line)
-            if match:
-                yield _document(self._path, place, match[2], namespace)
+            match = _ROW_LINE.fullmatch(line)
+            if match and match[2] == b"document":
+                yield _document(self._path, place, match[3], namespace)
+
+    def read_overviews(self, *, namespace: str) -> Iterator[OverviewRows]:
+        """The overviews likewise, the lowest level first."""
+        for place, line in enumerate(self._lines(), 1):
+            match = _ROW_LINE.fullmatch(line)
+            if match and match[2] == b"overview":
+                yield _overview(self._path, place, match[3], namespace)
 
     def _lines(self) -> Iterator[bytes]:
         with _readable(self._path), os.fdopen(os.dup(self._descriptor), "rb") as file:
@@ -216,7 +252,7 @@ class Archive:
             place += 1
             if place == 1 and _MARK not in line:
                 raise _damaged(self._path, place, "it does not say that this is an archive")
-            if len(line) == _SHORT_LINE_BYTES and _DOCUMENT_BEGINS.match(line):
+            if len(line) == _SHORT_LINE_BYTES and _ROW_BEGINS.match(line):
                 line += file.readline(MAX_LINE_BYTES - len(line))
             if not line.endswith(b"\n") and len(line) in (_SHORT_LINE_BYTES, MAX_LINE_BYTES):
                 raise _damaged(self._path, place, f"it is longer than {len(line):,} bytes")
@@ -253,9 +289,16 @@ def _document(path: Path, place: int, text: bytes, namespace: str) -> DocumentGr
         raise _damaged(path, place, "what it holds is no document") from exc
 
 
-def _check(path: Path, place: int, graph: DocumentGraph, check: Callable[[DocumentGraph], None]) -> None:
+def _overview(path: Path, place: int, text: bytes, namespace: str) -> OverviewRows:
     try:
-        check(graph)
+        return archive_overviews.decode(archive_overviews.OVERVIEW_FORM.validate_json(text), namespace)
+    except (ValueError, IndexError) as exc:
+        raise _damaged(path, place, "what it holds is no overview") from exc
+
+
+def _check(path: Path, place: int, row: T, check: Callable[[T], None]) -> None:
+    try:
+        check(row)
     except MemgraphRagError as exc:
         raise _damaged(path, place, f"what it holds cannot be stored: {exc}") from exc
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
 from memgraph_rag.errors import SettingsError, StoreError
 from memgraph_rag.operations import archive
 from memgraph_rag.operations.archive_check import check_as_added
+from memgraph_rag.operations.archive_overviews import joined
 from memgraph_rag.stores import write_checks
 from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, Receipt
 
 __all__ = ["import_documents"]
 
 _WRITTEN_TOGETHER = 64
+
+_OVERVIEWS_TOGETHER = 500
 
 
 def import_documents(
@@ -36,7 +39,16 @@ def import_documents(
     file.verify(embedder=embedder.name, dimension=embedder.dimension, check=check)
     graphs = file.read(namespace=store.namespace)
     groups = iter(lambda: list(islice(graphs, _WRITTEN_TOGETHER)), [])
-    return (receipt for group in groups for receipt in _store_group(store, group))
+    receipts = (receipt for group in groups for receipt in _store_group(store, group))
+    return chain(receipts, _store_overviews(store, file))
+
+
+def _store_overviews(store: GraphStore, file: archive.Archive) -> Iterator[Receipt]:
+    """Store the overviews, behind all documents; they have no receipt."""
+    overviews = file.read_overviews(namespace=store.namespace)
+    for group in iter(lambda: list(islice(overviews, _OVERVIEWS_TOGETHER)), []):
+        store.write_overviews(joined(group), as_of=store.version())
+    yield from ()
 
 
 def _check_document(graph: DocumentGraph, *, dimension: int, recognizer: EntityRecognizer) -> None:

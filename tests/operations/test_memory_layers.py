@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +13,8 @@ from memories import options
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import MemoryGraph, Models, Progress
-from memgraph_rag.errors import LayerError, SettingsError
+from memgraph_rag.errors import DocumentError, LayerError, SettingsError
+from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt, Summarizes, overview_id
 
 
@@ -149,3 +152,58 @@ def test_a_memory_builds_its_own_layers_by_deepen(tmp_path: Path) -> None:
 
         assert receipts[-1].key == "pairs"
         assert len(overviews(memory)) == 1
+
+
+def test_an_archive_carries_overviews_into_another_namespace(memory: Memory, tmp_path: Path) -> None:
+    list(memory.deepen(layers=[Pairs()]))
+    memory.export_to(tmp_path / "notes.jsonl")
+
+    with Memory(tmp_path / "other.lbug", namespace="other", **options(layers=["entities"])) as other:
+        assert len(list(other.import_from(tmp_path / "notes.jsonl"))) == 5
+        assert sorted(item.text for item in overviews(other)) == sorted(item.text for item in overviews(memory))
+        below = other._store.successors([item.id for item in overviews(other)])
+        assert len(other._store.nodes([edge.target_id for edge in below])) == 4
+        assert not other.examine()
+        assert other.stats()["counts"] == memory.stats()["counts"]
+        other.export_to(tmp_path / "again.jsonl")
+
+    first, again = ((tmp_path / name).read_bytes().splitlines()[:-1] for name in ("notes.jsonl", "again.jsonl"))
+    assert sorted(first) == sorted(again)
+
+
+def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tmp_path: Path) -> None:
+    list(memory.deepen(layers=[Pairs()]))
+    path = tmp_path / "notes.jsonl"
+    memory.export_to(path)
+    head, *lines, foot = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if b'"overview":' in line]
+    hashes = hashlib.sha256(b"".join(json.loads(line)["sha256"].encode() for line in kept)).hexdigest()
+    foot = json.dumps({"documents": 0, "overviews": len(kept), "sha256": hashes}).encode() + b"\n"
+    path.write_bytes(b"".join([head, *kept, foot]))
+
+    with pytest.raises(DocumentError, match="holds before them"):
+        list(memory.import_from(path))
+
+
+def test_embedding_anew_keeps_overviews(memory: Memory) -> None:
+    list(memory.deepen(layers=[Pairs()]))
+    before, counts = overviews(memory), memory.stats()["counts"]
+
+    memory.reembed(FakeEmbedder(16, name="wider"))
+
+    assert overviews(memory) == before
+    assert memory.stats()["counts"] == counts
+    assert len(memory._store.successors([before[0].id])) == 2
+    assert not memory.examine()
+
+
+def test_purge_leaves_no_word_of_a_forgotten_overview(memory: Memory, tmp_path: Path) -> None:
+    list(memory.add_many([Document("The zyzzyva sings.", key="z"), Document("A quokka sings.", key="q")]))
+    list(memory.deepen(layers=[Pairs()]))
+    assert any("zyzzyva" in item.text for item in overviews(memory))
+
+    memory.forget("z")
+    memory.purge()
+
+    assert b"zyzzyva" not in (tmp_path / "notes.lbug").read_bytes()
+    assert all("zyzzyva" not in item.text for item in overviews(memory))

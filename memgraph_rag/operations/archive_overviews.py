@@ -1,0 +1,168 @@
+"""Overviews in an archive: by names and places instead of ids, so that they may go into another namespace.
+
+It knows no file. Invariants: what is packed and unpacked is the same; an overview passes only where all on which it
+rests is among the documents of the archive.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import TypedDict
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.layer_rows.archived import Finite, Ids, Number
+from memgraph_rag.stores.overview_writes import check_overviews
+from memgraph_rag.types import (
+    DocumentGraph,
+    Finding,
+    Overview,
+    OverviewRows,
+    PointLayer,
+    Segment,
+    Span,
+    Summarizes,
+    entity_id,
+    overview_id,
+)
+
+__all__ = ["OVERVIEW_FORM", "ArchivedIds", "decode", "encode_all", "joined"]
+
+
+class _Encoded(TypedDict):
+    """An overview; documents by key, entities by normal form, segments by (key of their document, index)."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
+
+    layer: str
+    key: str
+    level: Number
+    title: str
+    text: str
+    tokens: Number
+    rating: Finite
+    documents: list[str]
+    entities: list[str]
+    findings: list[tuple[str, list[tuple[str, Number, Number, Number]]]]
+    nodes: list[tuple[str, PointLayer, Number, Number, Finite]]
+    overviews: list[tuple[str, str, Finite]]
+
+
+OVERVIEW_FORM = TypeAdapter(_Encoded)
+
+_SCALARS = ("layer", "key", "level", "title", "text", "tokens", "rating")
+
+
+def encode_all(store: GraphStore, document_ids: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    """All overviews that rest on no other documents than these, the lowest level first, in the form of an archive."""
+    overviews = store.overviews(documents=document_ids)
+    below: dict[str, list[Summarizes]] = defaultdict(list)
+    for edge in store.successors([overview.id for overview in overviews]) if overviews else ():
+        below[edge.source_id].append(edge)
+    spans = (span.segment_id for overview in overviews for finding in overview.findings for span in finding.spans)
+    targets = (edge.target_id for edges in below.values() for edge in edges)
+    nodes = {node.id: node for node in store.nodes(list(dict.fromkeys([*spans, *targets])))}
+    keys = {record.id: record.key for record in store.documents(document_ids)}
+    members = {entity for overview in overviews for entity in overview.entities}
+    normals = {entity.id: entity.normal for entity in store.entities(sorted(members))}
+    for overview in sorted(overviews, key=lambda item: (item.level, item.layer, item.key)):
+        edges = [(nodes[edge.target_id], edge.weight) for edge in below[overview.id] if edge.target_id in nodes]
+        yield {
+            **{name: getattr(overview, name) for name in _SCALARS},
+            "documents": sorted(keys[document_id] for document_id in overview.documents),
+            "entities": sorted(normals[member] for member in overview.entities),
+            "findings": [
+                [finding.text, [_place(span, nodes[span.segment_id], keys) for span in finding.spans]]
+                for finding in overview.findings
+            ],
+            "nodes": sorted(
+                [keys[node.document_id], getattr(node, "layer", "points"), node.level, node.index, weight]
+                for node, weight in edges
+                if not isinstance(node, Overview)
+            ),
+            "overviews": sorted([node.layer, node.key, weight] for node, weight in edges if isinstance(node, Overview)),
+        }
+
+
+def _place(span: Span, node: object, keys: dict[str, str]) -> list[Any]:
+    assert isinstance(node, Segment)
+    return [keys[node.document_id], node.index, span.start, span.end]
+
+
+def decode(encoded: _Encoded, namespace: str) -> OverviewRows:
+    """The overview with its edges, and the ids that they have in a namespace."""
+    own_id = overview_id(namespace, encoded["layer"], encoded["key"])
+    scalars: dict[str, Any] = {name: encoded[name] for name in _SCALARS}
+    overview = Overview(
+        id=own_id,
+        documents=tuple(sorted(Ids(namespace, key).document for key in encoded["documents"])),
+        entities=tuple(sorted(entity_id(namespace, normal) for normal in encoded["entities"])),
+        findings=tuple(
+            Finding(text, tuple(Span(Ids(namespace, key).node(0, at), start, end) for key, at, start, end in spans))
+            for text, spans in encoded["findings"]
+        ),
+        **scalars,
+    )
+    edges = [
+        Summarizes(own_id, Ids(namespace, key).node(level, index, layer=layer), weight)
+        for key, layer, level, index, weight in encoded["nodes"]
+    ]
+    edges += [Summarizes(own_id, overview_id(namespace, *lower), weight) for *lower, weight in encoded["overviews"]]
+    return OverviewRows((overview,), tuple(edges))
+
+
+@dataclass(slots=True)
+class ArchivedIds:
+    """The ids, in the namespace "", of all that an archive was seen to hold so far."""
+
+    documents: set[str] = field(default_factory=set)
+    segments: dict[str, range] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+
+    def add(self, graph: DocumentGraph) -> None:
+        """Note what a document holds."""
+        self.documents.add(graph.document.id)
+        self.segments |= {segment.id: range(segment.start, segment.end + 1) for segment in graph.segments}
+        self.others |= {point.id for point in graph.points}
+        self.others |= {mention.entity_id for mention in graph.mentions} | {item.entity_id for item in graph.titles}
+
+    def check(self, rows: OverviewRows) -> None:
+        """Refuse an overview of which something is not among these; else note it.
+
+        Raises:
+            StoreError: it rests on something else, or could not be stored.
+        """
+        check_overviews(rows, namespace="")
+        (overview,) = rows.overviews
+        spans = [span for finding in overview.findings for span in finding.spans]
+        known = (
+            self.documents.issuperset(overview.documents)
+            and self.others.issuperset(overview.entities)
+            and all(edge.target_id in self.segments or edge.target_id in self.others for edge in rows.summarizes)
+            and all(_lies_in(span, self.segments.get(span.segment_id, range(0))) for span in spans)
+            and overview.id not in self.others
+        )
+        if not known:
+            raise StoreError(
+                "Expected overviews of documents, nodes and entities that the archive holds before them, each once, "
+                f"got another, of layer {overview.layer!r}. Export the memory again."
+            )
+        self.others.add(overview.id)
+
+
+def _lies_in(span: Span, characters: range) -> bool:
+    return span.start in characters and span.end in characters and span.start <= span.end
+
+
+def joined(parts: Iterable[OverviewRows]) -> OverviewRows:
+    """The rows of several parts as one."""
+    listed = list(parts)
+    return OverviewRows(
+        tuple(overview for part in listed for overview in part.overviews),
+        tuple(edge for part in listed for edge in part.summarizes),
+    )
