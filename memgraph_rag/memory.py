@@ -413,12 +413,12 @@ class Memory(MaintainedMemory):
         return "".join(segment.text for segment in self._store.segments_of(record.id))
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
-        """What surrounds a document, an entity or a kept question in the graph, to look at; no model is used.
+        """What surrounds a document, an entity, a kept question or an overview, to look at; no model is used.
 
         Args:
-            name: a document's key, a question's text, an entity's name or the one part that only it has; or an id. What
-                is found first counts, in this order.
-            kind: "document", "question" or "entity": look for these alone.
+            name: a document's key, a question's text, an entity's name or the one part that only it has, an overview's
+                title or layer; or an id. What is found first counts, in this order.
+            kind: "document", "question", "entity" or "overview": look for these alone.
             most: of each kind; how many more there are is in ``left_out``.
 
         Raises:

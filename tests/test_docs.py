@@ -141,4 +141,6 @@ def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "#mill",
         "1 1",
         "[('1843', {'decade': 1840})]",
+        "neighbours {'Overview': 2}",
+        "Ada plants a tree. Ben plants a tree.",
     ]

@@ -298,6 +298,9 @@ def _store(place: Place, settings: Settings) -> Finding:
         return Finding("store", "fail", f"{type(error).__name__}: {error}", advice)
     documents = stats["counts"].get("Document", 0)
     summary = f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}"
+    stale = [f"{layer} lacks {number:,}" for layer, number in stats.get("documents_without", {}).items() if number]
+    if stale:
+        summary += f"; {', '.join(stale)} of them (memgraph-rag deepen)"
     if aside := _logs_aside(path):
         advice = "the last writes before that are missing, add them again; memgraph-rag purge removes these files"
         return Finding("store", "warn", f"{summary}; damaged logs were kept: {', '.join(aside)}", advice)

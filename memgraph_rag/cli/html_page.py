@@ -44,6 +44,7 @@ COLOURS = {
     "document": "#c990c0",
     "segment": "#57c7e3",
     "point": "#f16667",
+    "overview": "#4c8eda",
     "entity": "#8dcc93",
     "annotation": "#d9c8ae",
     "section": "#f79767",

@@ -90,22 +90,29 @@ def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:
 def show(
     place: Place,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A document's key, an entity's name, a kept question; or any id.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A document's key, an entity's name, a kept question, a layer of the memory; or any id.",
+        ),
     ],
     html: Annotated[
         Path | None, typer.Option(help="Write a page instead: the graph to move about in, the text beside it.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="document, entity or question, where the name could be several.")
+        str | None, typer.Option(help="document, entity, question or overview, where the name could be several.")
     ] = None,
     most: Annotated[int, typer.Option(help="How many of each kind; what is left out is said.")] = 40,
     as_json: Json = False,
 ) -> None:
-    """Show what surrounds a document, an entity or a kept question, as a tree; of one node its text and place."""
+    """Show what surrounds a document, an entity, a kept question or an overview, as a tree; of a node its text."""
     from memgraph_rag.cli import render
+    from memgraph_rag.types import Overview
 
     with place.stored() as memory:
         node = memory.get(name) if kind is None else None
+        if isinstance(node, Overview):
+            node = None
         if node is not None and html is None:
             keys = {record.id: record.key for record in memory.documents()}
             _show_node({"type": "node", **json_output.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
@@ -125,8 +132,10 @@ def show(
 
 
 def _form(thing: Thing) -> dict[str, Any]:
-    from memgraph_rag.types import DocumentRecord, Entity, Question
+    from memgraph_rag.types import DocumentRecord, Entity, Overview, Question
 
+    if isinstance(thing, Overview):
+        return {"type": "overview", **json_output.node_form(thing, "")}
     if isinstance(thing, DocumentRecord):
         return {"type": "document", **json_output.document_form(thing)}
     if isinstance(thing, Question):
@@ -212,6 +221,7 @@ def status(place: Place, as_json: Json = False) -> None:
         stats, records = memory.stats(), memory.documents()
         form = {
             "counts": stats["counts"],
+            "documents_without": stats.get("documents_without", {}),
             "schema_version": stats["schema"].get("version"),
             "models": {
                 "language_model": _language_model(place.settings()),
@@ -235,6 +245,9 @@ def status(place: Place, as_json: Json = False) -> None:
     out.print()
     built = Counter(", ".join(["segments", *document["layers"]]) for document in form["documents"])
     out.print(render.table(("documents", "have"), [(number, layers) for layers, number in built.most_common()]))
+    for layer, number in form["documents_without"].items():
+        lacking = f"{number:,} documents are not in it: memgraph-rag deepen" if number else "all documents are in it"
+        out.print(render.facts({layer: lacking}))
 
 
 def _embedder(schema: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ STOP_REASONS = {
 
 _WIDTH_OF_A_PIPE = 160
 _LEAST_OF_A_NAME = 12  # characters of the first column
-_KINDS = {"segment": "text", "point": "point"}
+_KINDS = {"segment": "text", "point": "point", "overview": "overview"}
 
 
 def to_stdout() -> Console:

@@ -49,6 +49,8 @@ def tree(neighbourhood: Neighbourhood) -> Tree:
         root = drawn.document(centre)
     elif isinstance(centre, Question):
         root = drawn.question(centre)
+    elif isinstance(centre, Overview):
+        root = drawn.overview(centre)
     else:
         assert isinstance(centre, Entity)
         root = drawn.entity(centre)
@@ -109,6 +111,24 @@ class _Drawn:
         self._rest(branch, "mentions")
         return root
 
+    def overview(self, overview: Overview) -> Tree:
+        things = self._found.things.values()
+        root = Tree(
+            _labelled(overview.title or overview.layer, f"  {overview.layer} {overview.level}, id {overview.id}")
+        )
+        root.add(Text(plain(one_line(overview.text, 10 * _CHARACTERS)), style="bold green"))
+        self._branch(root, "findings", (_labelled(one_line(item.text, _CHARACTERS), "") for item in overview.findings))
+        branch = root.add(Text("sums up", style="dim"))
+        for tie in self._ties("SUMMARIZES", overview.id):
+            self._below(branch, self._found.things[tie.target_id], tie)
+        for kind in ("overviews", "points", "segments"):
+            self._rest(branch, kind)
+        self._branch(root, "is about", (_name(thing) for thing in things if isinstance(thing, Entity)))
+        keys = (thing.key for thing in things if isinstance(thing, DocumentRecord))
+        documents = self._branch(root, "rests on", (_labelled(key, "") for key in keys))
+        self._rest(documents if documents is not None else root, "documents")
+        return root
+
     def question(self, question: Question) -> Tree:
         answer = question.answer
         root = Tree(_labelled(question.text, f"  {question.asked_at}, {answer.strategy}, {answer.model}"))
@@ -161,17 +181,20 @@ class _Drawn:
             branch.add(Text(f"… and {number:,} more {kind}", style="yellow"))
 
     def _point(self, parent: Tree, point: Thing) -> None:
-        """A point with what it sums up; of one that stands in the tree already only its line."""
+        """A point or overview with what it sums up; of one that stands in the tree already only its line."""
         branch = parent.add(_line(point))
         if point.id in self._told:
             return
         self._told.add(point.id)
         for tie in sorted(self._ties("SUMMARIZES", point.id), key=lambda tie: (-tie.weight, tie.target_id)):
-            lower = self._found.things[tie.target_id]
-            if isinstance(lower, InformationPoint):
-                self._point(branch, lower)
-            else:
-                branch.add(Text(f"{tie.weight:.2f}  ", style="cyan").append_text(_line(lower)))
+            self._below(branch, self._found.things[tie.target_id], tie)
+
+    def _below(self, branch: Tree, lower: Thing, tie: Tie) -> None:
+        """What something sums up: a segment with its weight, another with what lies below it."""
+        if isinstance(lower, (InformationPoint, Overview)):
+            self._point(branch, lower)
+        else:
+            branch.add(Text(f"{tie.weight:.2f}  ", style="cyan").append_text(_line(lower)))
 
     def _outline(self, root: Tree) -> None:
         """The titles of sections, each with where it stands and the segments of its own text."""

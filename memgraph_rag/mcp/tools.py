@@ -239,7 +239,8 @@ def look(
     call: Call,
     name: Annotated[str, Field(description="A document's key, the name of a person, place or thing, or an id.")],
     kind: Annotated[
-        Literal["document", "entity", "question"] | None, Field(description="Where the name could be several.")
+        Literal["document", "entity", "question", "overview"] | None,
+        Field(description="Where the name could be several."),
     ] = None,
     most: Annotated[int, Field(description="Most of each kind.", ge=1, le=_MOST_LOOK)] = 20,
 ) -> Surroundings:

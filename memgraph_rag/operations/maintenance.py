@@ -129,6 +129,8 @@ class MaintainedMemory(OpenMemory):
     def tidy(self, *, max_seconds: float | None = None) -> Tidied:
         """Build what documents lack of this memory's layers, one after another, for as long as there is time.
 
+        Layers of the whole memory come last, where no document waits.
+
         For idle time: ``add`` is never kept waiting, because a document is built outside of transactions and then
         written in one. Ctrl-C, or time that is up, loses no document that is built; the next call goes on from there.
         The last page of a conversation is left alone while it takes further turns (``Session.end`` closes it).
@@ -148,6 +150,9 @@ class MaintainedMemory(OpenMemory):
                 self._store.documents(None),
                 [layer.name for layer in self._layers],
                 lambda record: next(ingestion.deepen([record])),
+                build_rest=lambda: build_memory_layers(
+                    self._store, self._memory_layers, models=self._models, progress=self._progress
+                ),
                 max_seconds=max_seconds,
             )
             event_fields |= {"built": len(done.receipts), "waiting": len(done.waiting)}

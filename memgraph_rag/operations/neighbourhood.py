@@ -1,4 +1,4 @@
-"""What surrounds one thing in the graph: a document, an entity, a kept question.
+"""What surrounds one thing in the graph: a document, an entity, a kept question, an overview.
 
 It knows the graph by its contract; it draws nothing. Invariants: whatever is looked at, what comes is bounded by
 ``most`` of each kind, and says how many more there are; both ends of each tie are among the things.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import GraphView
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -18,9 +18,11 @@ from memgraph_rag.operations.validation import check_count, readable
 from memgraph_rag.types import (
     DocumentRecord,
     Entity,
+    InformationPoint,
     Mention,
     Neighbourhood,
     Node,
+    Overview,
     PointLayer,
     Question,
     Segment,
@@ -31,11 +33,16 @@ from memgraph_rag.types import (
     question_id,
 )
 
-__all__ = ["KINDS", "Kind", "around", "find", "look"]
+__all__ = ["KINDS", "Centre", "Kind", "around", "find", "look"]
 
-Kind = Literal["document", "entity", "question"]
+AThing = TypeVar("AThing", bound=Thing)
 
-KINDS: tuple[Kind, ...] = ("document", "question", "entity")
+Centre = DocumentRecord | Entity | Question | Overview
+"""What can be looked at."""
+
+Kind = Literal["document", "entity", "question", "overview"]
+
+KINDS: tuple[Kind, ...] = ("document", "question", "entity", "overview")
 """What can be looked at, in the order in which a name is looked for."""
 
 _MOST_CHARACTERS = 400_000
@@ -47,10 +54,12 @@ _NEAR = 200  # entities that a misspelt name is compared with
 _BEGINNINGS = (3, 2)  # characters that are taken to be spelt right
 
 
-def look(graph: GraphView, centre: DocumentRecord | Entity | Question, *, most: int) -> Neighbourhood:
+def look(graph: GraphView, centre: Centre, *, most: int) -> Neighbourhood:
     """What surrounds a thing, at most ``most`` of each kind."""
     if isinstance(centre, DocumentRecord):
         return _document(graph, centre, most)
+    if isinstance(centre, Overview):
+        return _overview(graph, centre, most)
     return _entity(graph, centre, most) if isinstance(centre, Entity) else _question(graph, centre, most)
 
 
@@ -58,7 +67,7 @@ def look(graph: GraphView, centre: DocumentRecord | Entity | Question, *, most: 
 
 
 def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neighbourhood:
-    """What surrounds the document, question or entity of that name; see ``Memory.around``.
+    """What surrounds the document, question, entity or overview of that name; see ``Memory.around``.
 
     Raises:
         DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
@@ -72,10 +81,11 @@ def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neig
     return look(graph, find(graph, readable(name), kind=kind), most=most)
 
 
-def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRecord | Entity | Question:
+def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> Centre:
     """The document of that key, the question of that text, the entity of that name, or any by its id.
 
-    An entity is found by a part of its name, where it is the only one with that part.
+    An overview is found by its title too, and the widest one by the name of its layer. An entity is found by a part of
+    its name, where it is the only one with that part.
 
     Raises:
         DocumentNotFound: nothing has that name; the message lists similar names, or the candidates where there are
@@ -83,9 +93,11 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRe
     """
     for wanted_kind in KINDS if kind is None else (kind,):
         if wanted_kind == "document":
-            thing: DocumentRecord | Entity | Question | None = graph.document(name)
+            thing: Centre | None = graph.document(name)
         elif wanted_kind == "question":
             thing = next(iter(graph.questions([question_id(graph.namespace, name.strip()), name])), None)
+        elif wanted_kind == "overview":
+            thing = _widest(graph, name)
         else:
             thing = next(iter(graph.entities([name, entity_id(graph.namespace, normalise(name))])), None)
         if thing is not None:
@@ -95,6 +107,14 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> DocumentRe
     if len(with_part) == 1:
         return with_part[0]
     raise _not_found(graph, name, with_part)
+
+
+def _widest(graph: GraphView, name: str) -> Overview | None:
+    """The overview of that id; of those of that title, or of the layer of that name, the one over most documents."""
+    normal = normalise(name)
+    by_id = [node for node in graph.nodes([name]) if isinstance(node, Overview)]
+    named = by_id or graph.overviews(name) or [item for item in graph.overviews() if normalise(item.title) == normal]
+    return max(named, key=lambda item: (len(item.documents), item.level), default=None)
 
 
 def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
@@ -149,7 +169,7 @@ class _Drawn:
         self._ties: dict[Tie, None] = {}
         self._left_out: Counter[str] = Counter()
 
-    def some(self, kind: str, things: Sequence[Thing], most: int, *, total: int | None = None) -> list[Thing]:
+    def some(self, kind: str, things: Sequence[AThing], most: int, *, total: int | None = None) -> list[AThing]:
         """The first of these; how many there are beyond is left out."""
         self.leave_out(kind, (len(things) if total is None else total) - len(things[:most]))
         self._things.update((thing.id, thing) for thing in things[:most])
@@ -220,6 +240,30 @@ def _summaries(graph: GraphView, record: DocumentRecord, drawn: _Drawn, layer: P
         edges = graph.successors([point.id for point in points]) if points else []
         yield from (Tie("SUMMARIZES", edge.source_id, edge.target_id, edge.weight) for edge in edges)
         below = [node for node in graph.nodes(list(dict.fromkeys(edge.target_id for edge in edges))) if node.level]
+
+
+def _overview(graph: GraphView, overview: Overview, most: int) -> Neighbourhood:
+    """All that it sums up from the top down, the documents on which it rests, and what it is about."""
+    drawn = _Drawn(overview)
+    segments: list[Segment] = []
+    ties: list[Tie] = []
+    above: list[Node] = [overview]
+    while above:
+        edges = graph.successors([node.id for node in above])
+        below = graph.nodes(list(dict.fromkeys(edge.target_id for edge in edges)))
+        segments += drawn.some("segments", [node for node in below if isinstance(node, Segment)], most)
+        above = [
+            *drawn.some("overviews", [node for node in below if isinstance(node, Overview)], most),
+            *drawn.some("points", [node for node in below if isinstance(node, InformationPoint)], most),
+        ]
+        ties += [Tie("SUMMARIZES", edge.source_id, edge.target_id, edge.weight) for edge in edges]
+    drawn.some("documents", graph.documents(overview.documents[:most]), most, total=len(overview.documents))
+    drawn.some("entities", graph.entities(overview.entities[:most]), most, total=len(overview.entities))
+    ties += [Tie("RESTS_ON", overview.id, document_id) for document_id in overview.documents]
+    ties += [Tie("HAS_MEMBER", overview.id, entity) for entity in overview.entities]
+    ties += [Tie("HAS_SEGMENT", segment.document_id, segment.id) for segment in segments]
+    drawn.tie(ties)
+    return drawn.done(segments)
 
 
 def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:

@@ -21,12 +21,14 @@ def tidy(
     layers: Sequence[str],
     build: Callable[[DocumentRecord], Receipt | Failure],
     *,
+    build_rest: Callable[[], Iterable[Receipt | Failure]] = tuple,
     max_seconds: float | None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tidied:
     """Build these layers for the documents that lack one, the oldest first, until time is up.
 
     Args:
+        build_rest: what is built when no document waits and there is time: the layers of the whole memory.
         max_seconds: no document is begun later than that; None is without limit.
         clock: seconds, rising.
     """
@@ -36,6 +38,8 @@ def tidy(
     outcomes: list[Receipt | Failure] = []
     while waiting and (max_seconds is None or clock() - begin < max_seconds):
         outcomes.append(build(waiting.pop(0)))
+    if not waiting and (max_seconds is None or clock() - begin < max_seconds):
+        outcomes += build_rest()
     return Tidied(
         receipts=tuple(outcome for outcome in outcomes if isinstance(outcome, Receipt)),
         failures=tuple(outcome for outcome in outcomes if isinstance(outcome, Failure)),

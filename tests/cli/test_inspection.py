@@ -106,7 +106,8 @@ def test_no_documents_says_how_to_add_one(cli) -> None:
 
 def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> None:
     status = cli.json("status")
-    assert list(status) == ["counts", "schema_version", "models", "documents", "store", "namespace", "echoes"]
+    keys = ["counts", "documents_without", "schema_version", "models", "documents", "store", "namespace", "echoes"]
+    assert list(status) == keys
     assert (status["counts"]["Document"], status["counts"]["Segment"], status["counts"]["HAS_SEGMENT"]) == (1, 1, 1)
     assert status["schema_version"] >= 1
     assert (status["store"], status["namespace"]) == (str(tmp_path / "notes.lbug"), "default")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from memories import options
+from rich.console import Console
 
 from memgraph_rag import Memory
+from memgraph_rag.cli.html_page import page
+from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.contracts import MemoryGraph, Models, Progress
 from memgraph_rag.errors import DocumentError, LayerError, SettingsError
 from memgraph_rag.testing import FakeEmbedder
@@ -207,3 +211,26 @@ def test_purge_leaves_no_word_of_a_forgotten_overview(memory: Memory, tmp_path: 
 
     assert b"zyzzyva" not in (tmp_path / "notes.lbug").read_bytes()
     assert all("zyzzyva" not in item.text for item in overviews(memory))
+
+
+def test_an_overview_is_looked_at_by_the_name_of_its_layer(memory: Memory) -> None:
+    list(memory.deepen(layers=[Pairs()]))
+
+    around = memory.around("pairs")
+
+    assert isinstance(around.centre, Overview)
+    assert memory.around(around.centre.id, kind="overview").centre == memory.get(around.centre.id) == around.centre
+    assert {tie.kind for tie in around.ties} == {"SUMMARIZES", "RESTS_ON", "HAS_SEGMENT"}
+    assert len(around.passages) == 2
+    drawn = StringIO()
+    Console(file=drawn, width=100).print(tree(around))
+    assert "sums up" in drawn.getvalue()
+    assert "overview" in page(around)
+
+
+def test_tidy_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", cache_dir=tmp_path, **options(layers=["entities", Pairs()])) as memory:
+        list(memory.add_many(Document(f"Note {number}.", key=f"n{number}") for number in range(2)))
+
+        assert [receipt.key for receipt in memory.tidy().receipts] == ["pairs"]
+        assert memory.tidy(max_seconds=1e-9).receipts == ()
