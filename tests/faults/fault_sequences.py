@@ -15,6 +15,7 @@ from fault_world import KEYS, TEXTS, JournaledModel, Place
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from memories import options
+from own_memory_layer import Pairs
 from store_snapshot import whole_graph
 
 from memgraph_rag import Action, Document, Memory
@@ -120,6 +121,11 @@ class Sequences(RuleBasedStateMachine):
         list(self._memories[()].deepen(layers=layers))
         self._held = {key: (version, had | _built(layers)) for key, (version, had) in self._held.items()}
 
+    @rule()
+    def build_overviews(self) -> None:
+        list(self._memories[()].deepen(layers=[Pairs()]))
+        assert len(self._store.overviews("pairs")) >= len(self._held) // 2
+
     @rule(key=KEY, version=VERSION, layers=CHOICE, prompts=st.integers(1, 3))
     def add_and_be_interrupted(self, key: str, version: int, layers: tuple[str, ...], prompts: int) -> None:
         left = count(prompts - 1, -1)
@@ -163,6 +169,13 @@ class Sequences(RuleBasedStateMachine):
         }
 
     @invariant()
+    def overviews_say_what_their_documents_say(self) -> None:
+        for overview in self._store.overviews():
+            below = self._store.top_nodes(overview.documents)
+            assert {node.document_id for node in below} == {*overview.documents}
+            assert overview.text == " ".join(node.text for node in below)
+
+    @invariant()
     def questions_are_those_that_rest_on_what_is_held(self) -> None:
         keys = {record.id: record.key for record in self._store.documents()}
         questions = {question.text: question for question in self._store.questions()}
@@ -176,9 +189,12 @@ class Sequences(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             assert self._memories[()].examine() == []
+            if self._store.overviews():
+                list(self._memories[()].remove_layer("pairs"))
             for question in self._kept:
                 self._memories[()].forget_question(question)
             graph = whole_graph(self._store, self.place.address)
+            self.build_overviews()
             for key in self._held:
                 self._memories[()].forget(key)
             assert whole_graph(self._store, self.place.address) == ([], [])

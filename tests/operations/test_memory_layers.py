@@ -4,52 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 from memories import options
+from own_memory_layer import Pairs
 from rich.console import Console
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
-from memgraph_rag.contracts import MemoryGraph, Models, Progress
 from memgraph_rag.errors import DocumentError, LayerError, SettingsError
 from memgraph_rag.testing import FakeEmbedder
-from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt, Summarizes, overview_id
-
-
-class Pairs:
-    """A stranger's own layer: an overview over each two documents, in the order of their ids."""
-
-    name = "pairs"
-    needs_language = False
-    requires: tuple[str, ...] = ()
-    spans_documents: Literal[True] = True
-
-    def __init__(self, *, before_second: Callable[[], Any] = lambda: None, layer: str = "pairs") -> None:
-        self._before_second = before_second
-        self._layer = layer
-
-    def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
-        there = {overview.key for overview in graph.overviews(self.name)}
-        ids = graph.document_ids()
-        for place, both in enumerate(zip(ids[::2], ids[1::2], strict=False)):
-            key = "+".join(both)
-            if key in there:
-                continue
-            if place == 1:
-                self._before_second()
-            segments = graph.top_nodes(both)
-            text = " ".join(segment.text for segment in segments)
-            made_id = overview_id(graph.namespace, self._layer, key)
-            overview = Overview(made_id, self._layer, key, 1, "Two", text, 9, both)
-            yield OverviewRows(
-                (overview,), tuple(Summarizes(made_id, segment.id, 1 / len(segments)) for segment in segments)
-            )
+from memgraph_rag.types import Action, Document, Failure, Overview, Receipt
 
 
 @pytest.fixture
