@@ -58,12 +58,12 @@ def serve(
 
     require_sdk()
     settings = place.settings()
-    from memgraph_rag.mcp.memories import Memories
+    from memgraph_rag.mcp.memories import IDLE_S, Memories
     from memgraph_rag.mcp.tokens import TokenFolder
     from memgraph_rag.mcp.transports import serve_http, serve_stdio
 
     at_once, later = _split(layers_given(layers).get("layers"))
-    memories = Memories(_Openings(place, at_once, shares=http), later=later)
+    memories = Memories(_Openings(place, at_once, shares=http), later=later, idle_s=IDLE_S if http else None)
     restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))
     try:
         if http:

@@ -1,13 +1,17 @@
 """The memories that a server has open, a namespace each.
 
-It knows no protocol. Invariants: a namespace is opened once, when it is first asked for; where that fails the next call
-tries again, so that a server outlives a store that is locked or away.
+It knows no protocol. Invariants: a namespace is open at most once; where opening fails the next call tries again, so
+that a server outlives a store that is locked or away; a memory is never closed within ``in_use``, nor while one of its
+documents waits for a layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import Lock
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
 
 from memgraph_rag.mcp.background import Backlog, Deepener
@@ -17,7 +21,14 @@ if TYPE_CHECKING:
 
     from memgraph_rag import Memory
 
-__all__ = ["Memories", "OpenNamespace"]
+__all__ = ["IDLE_S", "Memories", "OpenNamespace"]
+
+IDLE_S = 600.0
+"""After how long without a call a namespace is closed over HTTP.
+
+An open one holds its search index in memory, 1.5 kB a segment and more; to open it again takes seconds. An agent in a
+conversation calls more often than every ten minutes.
+"""
 
 
 class OpenNamespace(Protocol):
@@ -34,16 +45,25 @@ class Memories:
     Args:
         open_namespace: called once a namespace.
         later: names of layers that are built behind ``remember``.
+        idle_s: after how many seconds without a call a memory is closed; None is never.
     """
 
-    def __init__(self, open_namespace: OpenNamespace, *, later: Sequence[str] = ()) -> None:
+    def __init__(
+        self, open_namespace: OpenNamespace, *, later: Sequence[str] = (), idle_s: float | None = None
+    ) -> None:
         self._open_namespace = open_namespace
         self._deepener = Deepener(later)
-        self._opening = Lock()
+        self._idle_s = idle_s
+        self._opening = Lock()  # also closing; taken before the next one
+        self._changed = Condition()  # for a moment only: calls count themselves in the event loop
         self._open: dict[str, Memory] = {}
+        self._uses: Counter[str] = Counter()  # calls under way
+        self._used_at: dict[str, float] = {}
+        self._is_closed = False
+        self._closer: Thread | None = None
 
     def get(self, namespace: str) -> Memory:
-        """The memory of this namespace.
+        """The memory of this namespace; within ``in_use`` it stays open.
 
         Raises:
             MemgraphRagError: it cannot be opened; the next call tries again.
@@ -54,10 +74,26 @@ class Memories:
         with self._opening:
             if namespace not in self._open:
                 opened = self._open_namespace(namespace, progress=self._deepener.progress)
-                self._open[namespace] = opened
                 if not opened.settings.read_only:
                     self._deepener.resume(opened)
+                with self._changed:
+                    self._open[namespace] = opened
+                    self._used_at[namespace] = time.monotonic()
+                self._watch()
             return self._open[namespace]
+
+    @contextmanager
+    def in_use(self, namespace: str) -> Iterator[None]:
+        """A call of this namespace is under way."""
+        self._count(namespace, 1)
+        try:
+            yield
+        finally:
+            self._count(namespace, -1)
+
+    def opened(self) -> tuple[str, ...]:
+        """The namespaces that are open, sorted."""
+        return tuple(sorted(self._open))
 
     def follow(self, memory: Memory, document_id: str) -> tuple[str, ...]:
         """Let the costly layers of a document be built; their names."""
@@ -73,8 +109,41 @@ class Memories:
 
     def close(self) -> None:
         """Close all memories. Where a model is still at work, they are left to the end of the process."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
         if self._deepener.close():
             with self._opening:
                 for memory in self._open.values():
                     memory.close()
                 self._open.clear()
+
+    def _count(self, namespace: str, change: int) -> None:
+        with self._changed:
+            self._uses[namespace] += change
+            self._used_at[namespace] = time.monotonic()
+
+    def _watch(self) -> None:
+        if self._idle_s is not None and self._closer is None:
+            self._closer = Thread(
+                target=self._close_idle, args=(self._idle_s,), name="memgraph_rag closer", daemon=True
+            )
+            self._closer.start()
+
+    def _close_idle(self, idle_s: float) -> None:
+        """Until all are closed: close each that has had no call for so many seconds."""
+        while not self._is_closed:
+            with self._opening:  # who asks for one of them meanwhile waits, and opens it again
+                for memory in self._idle(time.monotonic() - idle_s):
+                    memory.close()
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_closed, idle_s / 4)
+
+    def _idle(self, before: float) -> list[Memory]:
+        """Take those out that nothing has used since a moment."""
+        with self._changed:
+            idle = [name for name in self._open if not self._uses[name] and self._used_at[name] < before]
+            idle = [name for name in idle if not self._deepener.backlog(name).waiting]
+            for name in idle:
+                del self._uses[name], self._used_at[name]
+            return [self._open.pop(name) for name in idle]

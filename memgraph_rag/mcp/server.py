@@ -6,19 +6,21 @@ what came and what to do.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio.to_thread
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from mcp.types import Resource as ListedResource
+from pydantic import AnyUrl
 from typing_extensions import override
 
 from memgraph_rag import __version__
@@ -80,7 +82,8 @@ class MemoryServer(MCPServer[Services]):
         if name not in known:
             raise ToolError(explain_unknown("a tool", name, sorted(known)))
         try:
-            return await super().call_tool(name, arguments, context)
+            with self.services.in_use():
+                return await super().call_tool(name, arguments, context)
         except ToolError as error:
             # Not the SDK's text: it begins with "Error executing tool", and of our errors it holds nothing more.
             raise ToolError(explain_tool_error(name, error)) from error
@@ -98,10 +101,18 @@ class MemoryServer(MCPServer[Services]):
             raise MCPError(code=INVALID_PARAMS, message=f"{error}. The prompt {name} wants a question.") from error
 
     @override
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Services, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        with self.services.in_use():
+            return await super().read_resource(uri, context)
+
+    @override
     async def list_resources(self) -> list[ListedResource]:
         fixed = await super().list_resources()
         try:
-            return [*fixed, *await anyio.to_thread.run_sync(lambda: listed(self.services.memory))]
+            with self.services.in_use():
+                return [*fixed, *await anyio.to_thread.run_sync(lambda: listed(self.services.memory))]
         except MemgraphRagError:
             return fixed  # reading one of them says why
 

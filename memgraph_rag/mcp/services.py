@@ -6,6 +6,7 @@ It knows no tool. Invariant: a call reaches the namespace of its caller, and no 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,10 @@ class Services:
             MemgraphRagError: it cannot be opened.
         """
         return self.memories.get(self.caller_namespace())
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """The caller's memory stays open meanwhile."""
+        return self.memories.in_use(self.caller_namespace())
 
 
 Call = Context[Services, Any]

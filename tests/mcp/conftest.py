@@ -25,15 +25,15 @@ from memgraph_rag.mcp.transports import http_app, token_server
 
 @pytest.fixture
 def open_memories(tmp_path: Path) -> Iterator[Callable[..., Memories]]:
-    """Makes ``Memories`` of namespaces in one file; changes are arguments of ``Memory``."""
+    """Makes ``Memories`` of namespaces in one file; ``changes`` are arguments of ``Memory``."""
     opened: list[Memories] = []
 
-    def make(*, later: tuple[str, ...] = (), **changes: Any) -> Memories:
+    def make(*, later: tuple[str, ...] = (), idle_s: float | None = None, **changes: Any) -> Memories:
         def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
             more = options(layers=("entities",), **changes)
             return Memory(tmp_path / "notes.lbug", namespace=namespace, progress=progress, **more)
 
-        opened.append(Memories(open_namespace, later=later))
+        opened.append(Memories(open_namespace, later=later, idle_s=idle_s))
         return opened[-1]
 
     yield make
