@@ -42,7 +42,7 @@ _FAMILIES = frozenset(
         username login address number salary rent budget mortgage allergy instrument sport colour food drink dish
         snack dessert cuisine band singer artist author writer book film movie show series song album genre game
         season animal flower holiday destination subject brand perfume hobby os gps cms css dos bus glasses jeans
-        trousers dog cat hamster rabbit parrot horse commute shift deadline
+        trousers headphones earphones shoes sneakers boots dog cat hamster rabbit parrot horse commute shift deadline
         """.split()  # noqa: SIM905
 ) | {*_CLASSES}
 _MANY = frozenset(

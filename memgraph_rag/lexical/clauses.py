@@ -79,16 +79,17 @@ _LEAD = re.compile(
 _UNCERTAIN = re.compile(
     r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|"
     r"perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|(?:i|"
-    r"we) used to|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|dreamt|"
-    r"dreamed) (?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|recommend(?:ed|s)?|"
-    r"tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|no longer(?! the old)|any ?more|"
-    r"back then|previously|formerly|in those days|was going|were going|ought|(?:will(?! be\b)|i['’]ll|"
-    r"we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|looking (?:for|to)|can(?:'t|’t|"
-    r"not) decide)\b|\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
+    r"we) used to|used to be|going to|gonna|plan|plans|planning|planned|(?:thinking|thought|think|dream|dreaming|"
+    r"dreamt|dreamed) (?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|"
+    r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
+    r"no longer(?! the old)|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
+    r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|"
+    r"looking (?:for|to)|can(?:'t|’t|not) decide)\b|"
+    r"\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
     re.IGNORECASE,
 )
 _REPORTED = re.compile(
-    r"^(?!(?:i|we|my|our)\b)[\w'’ -]{1,40}? (?:said|says|told|tells|claims?|claimed|thinks?|asked|asks|mentioned|"
+    r"^(?!(?:i|we|my|our|if)\b)[\w'’ -]{1,40}? (?:said|says|told|tells|claims?|claimed|thinks?|asked|asks|mentioned|"
     r"insists?|believes?|reckons?|swears?|wrote|writes|heard|hears) (?:me |us |him |her |them )?",
     re.IGNORECASE,
 )

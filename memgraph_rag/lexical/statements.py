@@ -14,6 +14,7 @@ from typing import Literal
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses
 from memgraph_rag.lexical.deeds import deeds
 from memgraph_rag.lexical.instructions import wish_in
+from memgraph_rag.lexical.own_clauses import may_hold, own_clauses
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.lexical.value_frames import read_value
 
@@ -21,8 +22,6 @@ __all__ = ["Statement", "StatementKind", "may_state", "statements"]
 
 StatementKind = Literal["value", "event", "instruction", "preference"]
 
-_FIRST_PERSON = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|mine|our|we|me)\b", re.IGNORECASE)
-_PAST = re.compile(r"\b(?:was|were|had|did)\b(?!.*\b(?:now|these days|is|am|are)\b)", re.IGNORECASE)
 _REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
@@ -71,11 +70,11 @@ def may_state(text: str, *, attribute: str, cues: Collection[str]) -> bool:
     >>> may_state("Should my favourite food be lasagne?", attribute="favourite food", cues=())
     False
     """
-    own = {word for word in attribute.split() if word != "favourite"}
-    for clause in clauses(text):
+    own = {word for word in words(attribute) if word != "favourite"}
+    for clause in own_clauses(text):
         spoken = set(words(clause.text.replace("'s", " ").replace("’s", " ")))
         speaks = bool(own and own <= spoken) or not spoken.isdisjoint(cues)
-        if speaks and _FIRST_PERSON.search(clause.text) and asserts(clause.text) and not _PAST.search(clause.text):
+        if speaks and may_hold(clause.text):
             return True
     return False
 

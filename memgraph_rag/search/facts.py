@@ -8,7 +8,7 @@ closes nothing; statements of different users or speakers never close one anothe
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -70,6 +70,8 @@ class FactIndex:
         self._lock = threading.Lock()
         self._version = -1
         self._facts: dict[str, tuple[Fact, ...]] = {}  # by document
+        self.users: Mapping[str, str] = {}
+        """The user of each document that has one, by id, as of the last refresh; none where nothing is stated."""
 
     def refresh(self) -> tuple[Fact, ...]:
         """All facts as they are stored now, by document."""
@@ -82,7 +84,8 @@ class FactIndex:
     def _renew(self, version: int) -> None:
         annotations = self._graph.layer_annotations(_LAYER, since=self._version)
         if annotations or self._facts:
-            records = {record.id: record for record in self._graph.written_documents(since=self._version)}
+            first = self._version if self._facts else -1  # users of those that stated nothing are wanted too
+            records = {record.id: record for record in self._graph.written_documents(since=first)}
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
@@ -92,7 +95,13 @@ class FactIndex:
                     facts[document_id] = tuple(_fact(item, records[document_id]) for item in of_document)
             there = set(self._graph.document_ids())
             self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & there)}
+            users = {**self.users, **{document_id: _user(record) for document_id, record in records.items()}}
+            self.users = {document_id: user for document_id, user in users.items() if user and document_id in there}
         self._version = version
+
+
+def _user(record: DocumentRecord) -> str:
+    return str(record.metadata.get("user", ""))
 
 
 def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
@@ -101,7 +110,7 @@ def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
     moment = instant(said)
     speaker, attribute = properties.get("speaker", ""), properties.get("attribute", "")
     return Fact(
-        (str(record.metadata.get("user", "")), speaker.casefold(), attribute),
+        (_user(record), speaker.casefold(), attribute),
         annotation.kind,
         properties.get("value", ""),
         annotation.text,

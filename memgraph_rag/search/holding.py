@@ -10,13 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memgraph_rag.contracts import Embedder
 from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_among, asked_attribute
 from memgraph_rag.lexical.deeds import asked_deed, denies
-from memgraph_rag.lexical.roles import is_machine
+from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.lexical.statements import may_state
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.facts import Fact, FactKey, by_subject, standings, within
+from memgraph_rag.search.inferred_facts import inferred_deeds
 from memgraph_rag.types import Evidence
 from memgraph_rag.types.facts import Standing
 
@@ -45,6 +47,8 @@ def arranged(
     find: Find,
     *,
     k: int,
+    embedder: Embedder | None = None,
+    users: Mapping[str, str] | None = None,
     documents: Collection[str] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -55,12 +59,19 @@ def arranged(
         results: best first, more than k where there are.
         facts: of the namespace.
         find: for what holds and is not among the results.
+        embedder: compares deeds that no rule joins, where its cosines are calibrated; else None.
+        users: of the documents that have one, by id.
     """
     known = within(facts, documents=documents, since=since, until=until)
     if not known:
         return list(results[:k])
     by_key = by_subject(known)
     asked = _asked_for(question, by_key)
+    if embedder is not None and asked_deed(question) and not any(_is_asked(key, asked) for key in by_key):
+        inferred = inferred_deeds(question, results[:POOL], embedder, users=users or {})
+        asked = AskedAttribute(inferred[0].key[2]) if inferred else asked
+        for fact in inferred:
+            by_key.setdefault(fact.key, []).append(fact)
     stood = _standings(by_key, results, asked)
     ordered = list(results)
     if asked is not None and not asked.is_past:
@@ -150,7 +161,8 @@ def _unread(results: Sequence[Evidence], asked: AskedAttribute, read: Collection
         if segment.id in read or is_machine(segment.speaker) or moment is None:
             continue
         is_own = _is_speaker(segment.speaker, asked)
-        if is_own and may_state(segment.text.partition(": ")[2], attribute=asked.attribute, cues=cues):
+        text = segment.text[head_length(segment.text, segment.speaker) :]
+        if is_own and may_state(text, attribute=asked.attribute, cues=cues):
             unread.append((moment.timestamp(), segment.speaker.casefold(), segment.id))
     return unread
 

@@ -94,7 +94,11 @@ class SegmentSearch:
         if not facts or not pool:
             return pool
         chosen = None if documents is None else set(documents)
-        return arranged(query, pool, facts, self._segments, k=k, documents=chosen, since=since, until=until)
+        is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
+        return arranged(
+            query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
+            users=self.facts.users, documents=chosen, since=since, until=until,
+        )  # fmt: skip
 
     def _runs(
         self,
