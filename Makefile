@@ -2,7 +2,7 @@
 #
 #   make demo       a story, three questions: walk, answers, citations
 #   make check      lint, types and the quick tests
-#   make test       lint, types and all tests, a real Neo4j included
+#   make test       lint, types, all tests, a real Neo4j included, and the adapters for agent frameworks
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
 #   make bench-retrieval SETS=DIR    the full question sets in DIR/musique …, not the samples in benchmarks/data
@@ -48,8 +48,9 @@ check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server
 quick-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
-test: $(VENV)/.has-test ## Lint, types and all tests
-	@$(MAKE) --no-print-directory -j2 lint all-tests
+# The adapters begin when lint ends, beside the tests, which take longest: their summary is the last line.
+test: $(VENV)/.has-test ## Lint, types, all tests, and the adapters for agent frameworks
+	@$(MAKE) --no-print-directory -j2 lint all-tests test-integrations
 
 all-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -n $(WORKERS)

@@ -34,7 +34,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-FIELDS = st.sampled_from(["query", "k", "since", "until", "question", "document", "other"])
+FIELDS = st.sampled_from(["query", "k", "since", "until", "at", "question", "document", "other"])
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -171,6 +171,8 @@ def test_passages_tell_what_was_superseded() -> None:
         memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in said])
         (search,) = memory.tools(("search",))
         found = json.loads(search.run({"query": "Where do I live?"}))
+        then = json.loads(search.run({"query": "Where do I live?", "at": "2024-05-11"}))
+    assert [passage["remarks"] for passage in then] == [["home: since 1 March 2024: Paris"]]
     assert [passage["remarks"] for passage in found] == [
         ["home: since 12 May 2024: Berlin; before: Paris"],
         ["home: until 12 May 2024: Paris; since then: Berlin"],

@@ -35,6 +35,7 @@ def search(
     ] = None,
     since: Annotated[str | None, typer.Option(help="Only what is not older: 2024-05-01 or 2024-05-01T10:00.")] = None,
     until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
+    at: Annotated[str | None, typer.Option(help="What held then: only what was said until this day or moment.")] = None,
     min_relevance: Annotated[
         float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1, such as 0.1.")
     ] = None,
@@ -56,6 +57,7 @@ def search(
             where=_metadata(where) if where else None,
             since=since,
             until=until,
+            at=at,
             min_relevance=min_relevance,
             runs=runs,  # pyright: ignore[reportArgumentType]
         )

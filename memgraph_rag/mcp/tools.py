@@ -96,6 +96,9 @@ def recall(
     where: Annotated[Metadata | None, Field(description="Only documents whose metadata hold all of these.")] = None,
     since: Annotated[str, Field(description="Only what is not older: 2026-05-01 or 2026-05-01T10:00.")] = "",
     until: Annotated[str, Field(description="Only what is older.")] = "",
+    at: Annotated[
+        str, Field(description="What held on this day or at this time: later words are left out. Without until.")
+    ] = "",
     min_relevance: Annotated[
         float | None, Field(description="Leave out what is less near to the query; 0.1 drops what is off the subject.")
     ] = None,
@@ -110,6 +113,7 @@ def recall(
         where=where,
         since=since or None,
         until=until or None,
+        at=at or None,
         min_relevance=min_relevance,
     )
     totals = list(accumulate(item.tokens for item in evidence))
@@ -120,7 +124,7 @@ def recall(
         passages=[Passage.of(item, records.get(item.segment.document_id)) for item in kept],
         tokens=totals[fitting - 1] if kept else 0,
         left_out=len(evidence) - fitting,
-        wishes=[wish.standing.value for wish in memory.wishes(query) if wish.standing],
+        wishes=[wish.standing.value for wish in memory.wishes(query, at=at or None) if wish.standing],
     )
 
 

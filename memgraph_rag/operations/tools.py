@@ -36,6 +36,10 @@ class _Search(_Arguments):
         str | None, Field(description="Only what is not older than this day or time (ISO 8601: 2026-05-01).")
     ] = None
     until: Annotated[str | None, Field(description="Only what is older than this day or time (ISO 8601).")] = None
+    at: Annotated[
+        str | None,
+        Field(description="What held on this day or at this time (ISO 8601): later words are left out. Without until."),
+    ] = None
 
 
 class _Ask(_Arguments):

@@ -41,6 +41,8 @@ def test_search_tells_what_was_superseded(cli, tmp_path) -> None:
     assert (first["standing"]["state"], first["standing"]["rivals"][0]["value"]) == ("holds", "Paris")
     assert (second["standing"]["state"], second["standing"]["until"]) == ("superseded", "2024-05-12")
     assert first["days"] == [{"words": "yesterday", "first": "2024-05-11", "last": "2024-05-11"}]
+    (then,) = cli.json("search", "Where do I live?", "--at", "2024-05-11")
+    assert (then["standing"]["state"], then["standing"]["value"]) == ("holds", "Paris")
     shown = cli("search", "Where do I live?").stdout
     assert "[home: since 12 May 2024: Berlin; before: Paris]" in shown
     assert "[yesterday: 11 May 2024]" in shown

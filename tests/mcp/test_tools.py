@@ -102,6 +102,9 @@ async def test_recall_tells_what_holds_and_what_the_user_wishes(connect, memory)
     memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in said])
     async with connect() as agent:
         recalled = await agent("recall", query="Where do I live?")
+        then = await agent("recall", query="Where do I live?", at="2024-05-11")
+    assert [passage["text"].partition(": ")[2].strip() for passage in then["passages"]] == ["I live in Paris."]
+    assert then["wishes"] == []
     assert recalled["passages"][0]["remarks"] == ["home: since 12 May 2024: Berlin; before: Paris"]
     assert recalled["wishes"] == ["Always be brief"]
 
