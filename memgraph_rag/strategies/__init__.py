@@ -13,14 +13,18 @@ from typing import Any, cast
 
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
+from memgraph_rag.strategies.decom import Decom
 from memgraph_rag.strategies.full_context import FullContext
+from memgraph_rag.strategies.llmlingua import LLMLingua
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.longrefiner import LongRefiner
 from memgraph_rag.strategies.memwalker import MemWalker
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.raptor import Raptor, RaptorTraversal
+from memgraph_rag.strategies.sliding_window import SlidingWindow
 from memgraph_rag.strategies.sprag import Sprag
+from memgraph_rag.strategies.summary import Summary
 from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
@@ -70,6 +74,10 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "raptor_top_x": lambda: Raptor(budget_tokens=None, most_nodes=None, name="raptor_top_x"),
     "full_context": FullContext,
     "vanilla": partial(FullContext, keep="end", name="vanilla"),
+    "sliding_window": SlidingWindow,
+    "summary": Summary,
+    "decom": Decom,
+    "llmlingua": LLMLingua,
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,
     "longrefiner": LongRefiner,

@@ -3,8 +3,8 @@
 It knows no model, no search and no store. Invariants: a node stands behind its parent, in the order of the documents;
 no passage is taken twice, and all that are taken fit the budget.
 
-Source: LongRefiner, section 3 (scores, selection). Not in the paper, but in the released code, and needed: local scores
-are put between 0 and 1 over all nodes of a question.
+Source: LongRefiner, adaptive refinement (scores, selection). Not in the paper, but in the released code, and needed:
+local scores are put between 0 and 1 over all nodes of a question.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies import STRATEGIES, find_strategy
 
-NEED_ATTENTION = {"pecan", "longllmlingua"} | {name for name in STRATEGIES if name.startswith("pecan_without_")}
+NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua"} | {
+    name for name in STRATEGIES if name.startswith("pecan_without_")
+}
 
 
 def context(*, attends: bool) -> ReadingContext:

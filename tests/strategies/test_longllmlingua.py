@@ -1,4 +1,4 @@
-"""LongLLMLingua on the fake session, whose tokens are surprising where they did not stand before."""
+"""LongLLMLingua and LLMLingua on the fake session, whose tokens are surprising where they did not stand before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.longllmlingua import LongLLMLingua, kept_shares
+from memgraph_rag.strategies.compression import kept_shares
+from memgraph_rag.strategies.llmlingua import LLMLingua
+from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.testing import FakeLanguageModel, FakeSession
 from memgraph_rag.types import Budget, Segment, Step, StopReason
 
@@ -30,7 +32,7 @@ class Session(FakeSession):
 
 
 def walk(
-    strategy: LongLLMLingua, segments: Sequence[Segment], budget: Budget | None = None
+    strategy: LongLLMLingua | LLMLingua, segments: Sequence[Segment], budget: Budget | None = None
 ) -> tuple[list[Step], list[str]]:
     session = Session(QUESTION, window=FakeLanguageModel().window)
     passes = strategy.read(
@@ -67,8 +69,25 @@ def test_less_is_kept_of_what_matters_less() -> None:
     assert walk(LongLLMLingua(), [RAIN, FOX], Budget(max_tokens=14))[1] == texts
 
 
-def test_nothing_found_is_nothing_read() -> None:
-    assert walk(LongLLMLingua(), []) == ([], [])
+def test_llmlingua_reads_in_the_order_of_the_search_whatever_the_question() -> None:
+    steps, texts = walk(LLMLingua(), [RAIN, FOX])
+    assert texts == [RAIN.text, FOX.text]
+    assert [step.stop for step in steps] == [None, StopReason.EXHAUSTED]
+
+
+def test_llmlingua_keeps_the_context_least_expected_and_of_it_the_tokens() -> None:
+    again = segment("again", text="It rained and it rained and it rained and rained.", tokens=10)
+    (step,), (text,) = walk(LLMLingua(target_tokens=5, coarse=2.0), [again, RAIN])
+    assert step.node.id == "rain", "what repeats itself is to be expected"
+    assert text == "It rained for nine days", "all tokens are as surprising, so the first half stays"
+    (step,), (text,) = walk(LLMLingua(target_tokens=5), [again])
+    assert (step.node.id, text) == ("again", "It rained and it ."), "of what came before the first is kept"
+    assert walk(LLMLingua(), [again, RAIN], Budget(max_tokens=5))[0][0].node.id == "rain"
+
+
+@pytest.mark.parametrize("strategy", [LongLLMLingua(), LLMLingua()])
+def test_nothing_found_is_nothing_read(strategy: LongLLMLingua | LLMLingua) -> None:
+    assert walk(strategy, []) == ([], [])
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(1, 3000), st.floats(0, 0.5))

@@ -1,0 +1,92 @@
+"""Sliding window: the text is read window by window, each on its own; that window answers of which the model is surest.
+
+It knows graph, search and session by their contracts. Invariants: a window is consecutive segments of one document;
+what stays in the session is one window; a window is read only where the budget holds the best one besides.
+
+The papers whose tables name this baseline do not say how the windows' answers become one. Decided here, as readers with
+a short window have it (BERT, 1810.04805, on SQuAD): the answer of the window with the highest confidence, which is
+P(Yes) that the window answers the question. Each window begins with the last segment of the one before.
+
+Source: ours; see docs/decisions/baselines.md. Cost: everything is read once, the chosen window twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.strategies.scope import documents_to_walk
+from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.types import Segment, Step, StopReason
+
+__all__ = ["SlidingWindow", "windows"]
+
+
+class SlidingWindow:
+    """Reads the window that answers best.
+
+    Args:
+        window_tokens: most tokens of a window, half of what the budget and all of what the model's window holds.
+    """
+
+    name = "sliding_window"
+
+    def __init__(self, *, window_tokens: int = 1024) -> None:
+        self._window_tokens = window_tokens
+
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+        """One pass with the whole window; see ``Strategy.read``. Each step's score is the P(Yes) of its window."""
+        session, lines = context.session, NodeLines(context)
+        best: Sequence[Segment] = ()
+        best_p_yes, stop = -1.0, StopReason.EXHAUSTED
+        for window in self._windows(question, context):
+            if best and not _holds(context, [*window, *max(window, best, key=_tokens)]):
+                stop = StopReason.MAX_TOKENS
+                break
+            p_yes = float(session.read_ahead(lines.of(window))[1][-1])
+            session.take_back(len(window))
+            if p_yes > best_p_yes:
+                best, best_p_yes = window, p_yes
+        if best:
+            attention = session.read_ahead(lines.of(best))[0].tolist()
+            steps = [Step(node, best_p_yes, attended) for node, attended in zip(best, attention, strict=True)]
+            yield (*steps[:-1], Step(best[-1], best_p_yes, attention[-1], best_p_yes, stop))
+
+    def _windows(self, question: str, context: ReadingContext) -> Iterator[Sequence[Segment]]:
+        """Those of each document, in order."""
+        budget, used = context.budget, context.session.usage.prompt_tokens
+        most = min(self._window_tokens, context.session.tokens_left)
+        if budget.max_tokens is not None:
+            most = min(most, (budget.max_tokens - used) // 2)
+        for document_id in documents_to_walk(question, context):
+            segments = [segment for segment in context.graph.segments_of(document_id) if not segment.echo]
+            for window in windows(segments, most):
+                yield window[: budget.max_nodes]
+
+
+def windows(segments: Sequence[Segment], most_tokens: int) -> Iterator[Sequence[Segment]]:
+    """Runs of segments that hold at most so many tokens, each with the last segment of the run before where that fits.
+
+    A segment that alone holds more is left out.
+    """
+    run: list[Segment] = []
+    for segment in segments:
+        if cost(segment) > most_tokens:
+            continue
+        if run and _tokens([*run, segment]) > most_tokens:
+            yield run
+            run = run[-1:] if _tokens([run[-1], segment]) <= most_tokens else []
+        run = [*run, segment]
+    if run:
+        yield run
+
+
+def _tokens(segments: Sequence[Segment]) -> int:
+    return sum(map(cost, segments))
+
+
+def _holds(context: ReadingContext, segments: Sequence[Segment]) -> bool:
+    """Whether the budget holds these too."""
+    most = context.budget.max_tokens
+    return most is None or context.session.usage.prompt_tokens + _tokens(segments) <= most
