@@ -7,9 +7,9 @@ asked is kept at once, so an interrupted run goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from memgraph_rag.evaluation.report import Scorecard
 
 __all__ = ["evaluate"]
+
+_POOL_QUESTIONS = 3
+"""A batch; the paper gives no number."""
 
 
 def evaluate(
@@ -59,6 +62,7 @@ def evaluate(
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.evaluation.dataset import closed, read_folder
     from memgraph_rag.evaluation.outcomes import Outcomes
+    from memgraph_rag.memory import DEFAULT_LAYERS
 
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter(f"Expected corpus or closed, got {setting!r}.", param_hint="--setting")
@@ -69,13 +73,15 @@ def evaluate(
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
     for folder in chosen if strategies else ():
         _require_answers(folder)
+    built: dict[str, Any] = {"layers": layers or DEFAULT_LAYERS}
+    built["pool_questions"] = _pool_questions(place, built["layers"], strategies or ())
     outcomes = Outcomes(out)
     methods = (tuple(modes or ()), tuple(strategies or ()))
     budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
     scorecards, headers = [], []
     with Bars() as bars:
         for folder in chosen:
-            with _open(place, folder, out, layers, bars) as memory:
+            with _open(place, folder, out, built, bars) as memory:
                 scorecards.append(_scored(folder, memory, methods, budget, outcomes, bars))
                 headers.append(_header(memory, budget, with_model=bool(strategies)))
     _write(scorecards, headers[0], out, with_plots=plots)
@@ -118,15 +124,33 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
         require_matplotlib()
 
 
-def _open(place: Place, folder: Folder, out: Path, layers: list[str] | None, bars: Bars) -> Memory:
+def _pool_questions(place: Place, layers: Sequence[str], strategies: Sequence[str]) -> int | None:
+    """How many questions are proposed on each batch, where relations are built for ``qrmem`` and no setting says it.
+
+    Source: QRMeM, memory construction, step 3. Its ablation "without update" is the graph without that pool.
+
+    Raises:
+        SettingsError: both are to read one graph.
+    """
+    if "relations" not in layers or "qrmem" not in strategies or "pool_questions" in place.settings().model_fields_set:
+        return None
+    if "qrmem_without_update" in strategies:
+        raise SettingsError(
+            "Expected qrmem or qrmem_without_update on one graph of relations, got both: only the first has a pool of "
+            "questions. Evaluate each with an --out of its own, or set MEMGRAPH_RAG_POOL_QUESTIONS.",
+            setting="pool_questions",
+        )
+    return _POOL_QUESTIONS
+
+
+def _open(place: Place, folder: Folder, out: Path, built: Mapping[str, Any], bars: Bars) -> Memory:
     """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
     from memgraph_rag import Memory
-    from memgraph_rag.memory import DEFAULT_LAYERS
 
     prefix = f"{place.namespace} " if place.namespace else ""
     return Memory(
         place.store or out / "memories.lbug", namespace=f"{prefix}{folder.name}", model=place.model,
-        embedder=place.embedder, progress=bars, layers=layers or DEFAULT_LAYERS,
+        embedder=place.embedder, progress=bars, **built,
     )  # fmt: skip
 
 
@@ -161,6 +185,8 @@ def _header(memory: Memory, budget: dict[str, int], *, with_model: bool) -> str:
         settings = (
             f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {limits}"
         )
+        if memory.settings.pool_questions:
+            settings += f", a pool of {memory.settings.pool_questions} questions a batch for relations"
         lines.append(f"language model {memory.language_model.name}, {settings}")
     return "\n".join([*lines, model_line(memory), intervals_line()])
 

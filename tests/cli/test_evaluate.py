@@ -74,6 +74,28 @@ def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
     assert len(kept.read_text().splitlines()) == 9
 
 
+RELATED = ("--layers", "relations", "--limit", 2, "--no-plots", "--strategies")
+
+
+def test_relations_for_qrmem_have_a_pool_of_questions(cli, story: Path, tmp_path: Path, opened):
+    out = tmp_path / "out"
+    shown = cli("evaluate", "--data", story, "--out", out, *RELATED, "qrmem").stdout
+    assert opened[-1]["pool_questions"] == 3
+    assert "a pool of 3 questions a batch" in " ".join(shown.split())
+    cli("evaluate", "--data", story, "--out", tmp_path / "without", *RELATED, "qrmem_without_update")
+    assert opened[-1]["pool_questions"] is None
+
+
+def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, opened, monkeypatch):
+    both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "qrmem")
+    both = (*both, "--strategies", "qrmem_without_update")
+    assert "--out of its own" in " ".join(cli(*both, status=1).stderr.split())
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setenv("MEMGRAPH_RAG_POOL_QUESTIONS", "1")
+    cli(*both)
+    assert opened[-1]["pool_questions"] is None, "the setting decides"
+
+
 def test_searches_alone_need_no_language_model_and_are_of_every_mode(cli, story: Path, tmp_path: Path, opened):
     shown = cli("evaluate", "--data", story, "--out", tmp_path / "out").stdout
     assert opened[-1]["layers"] == ("entities",)
