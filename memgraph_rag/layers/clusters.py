@@ -199,11 +199,11 @@ class ClustersLayer:
             growth.usage += generation.usage
             span, notes = usable_prose(generation.text, complete=generation.finish != "length")
             growth.notes.update(notes)
-            if span is None:
-                growth.notes["cluster without a summary"] += 1
+            text = "" if span is None else as_paragraph(generation.text[slice(*span)])
+            if span is None or as_line(text) in task.prompt.inputs:
+                growth.notes["summary that copies a member" if text else "cluster without a summary"] += 1
                 growth.refused.add(task.prompt.inputs)
                 continue
-            text = as_paragraph(generation.text[slice(*span)])
             kept.append((task, text, self._member_weights(growth, task, generation, span, models)))
         new = make_points(
             [text for _, text, _ in kept],

@@ -138,6 +138,16 @@ def test_a_cluster_without_a_summary_is_told_and_its_nodes_go_up() -> None:
 
 
 @pytest.mark.usefixtures("in_threes")
+def test_summary_that_copies_a_member_is_none() -> None:
+    below = distinct(3)
+    model = FakeLanguageModel(replies=[below[1].text])
+    (rows,) = build(ClustersLayer(few_nodes=1), model, below)
+    assert rows.points == ()
+    assert rows.notes == {"summary that copies a member": 1}
+    assert rows.usage.model_calls == 1, "it would write the same again"
+
+
+@pytest.mark.usefixtures("in_threes")
 def test_a_model_that_writes_nothing_is_not_asked_the_same_again() -> None:
     model = FakeLanguageModel(replies=["?"] * 100)
     (rows,) = build(ClustersLayer(few_nodes=1), model, distinct(9))
