@@ -194,7 +194,7 @@ class _Drawn:
         if isinstance(lower, (InformationPoint, Overview)):
             self._point(branch, lower)
         else:
-            branch.add(Text(f"{tie.weight:.2f}  ", style="cyan").append_text(_line(lower)))
+            branch.add(Text.assemble((f"{tie.weight:.2f}  ", "cyan"), _line(lower)))
 
     def _outline(self, root: Tree) -> None:
         """The titles of sections, each with where it stands and the segments of its own text."""
@@ -235,9 +235,11 @@ class _Drawn:
     def _annotation(self, annotation: Annotation) -> Text:
         segments = [self._found.things[tie.target_id] for tie in self._ties("ANNOTATES", annotation.id)]
         places = ", ".join(f"{thing.index}" for thing in segments if isinstance(thing, Segment))
-        facts = [annotation.kind, f"segments {places}" if places else ""]
-        facts += [f"{name}: {value}" for name, value in annotation.properties.items()]
-        return _labelled(one_line(annotation.text, _CHARACTERS), "".join(f"  {fact}" for fact in facts if fact))
+        lines = annotation.text.splitlines()  # of a header title and summary, which are properties too
+        more = one_line(" ".join(lines[1:]), _CHARACTERS)
+        facts = [annotation.kind, f"segments {places}" if places else "", f"“{more}”" if more else ""]
+        facts += [f"{name}: {value}" for name, value in annotation.properties.items() if value not in ("", *lines)]
+        return _labelled("".join(lines[:1]), "".join(f"  {fact}" for fact in facts if fact))
 
     def _ties(self, kind: str, source_id: str | None = None) -> list[Tie]:
         return self._by_kind.get(kind, []) if source_id is None else self._by_source.get((kind, source_id), [])
@@ -257,7 +259,7 @@ def _times(number: float) -> str:
 
 def _step(parent: Tree, order: int, step: Step) -> None:
     """A node that was read: where its score came from, its share of attention, what the model said after it."""
-    branch = parent.add(Text(f"{order:>3}  ", style="cyan").append_text(_line(step.node)))
+    branch = parent.add(Text.assemble((f"{order:>3}  ", "cyan"), _line(step.node)))
     branch.add(Text(step_figures(step), style="dim"))
     if step.via:
         branch.add(Text(f"by “{plain(one_line(step.via, _CHARACTERS))}”", style="dim"))
@@ -286,4 +288,4 @@ def _name(entity: Entity) -> Text:
 
 
 def _labelled(label: str, rest: str) -> Text:
-    return Text(plain(one_line(label, _CHARACTERS)), style="bold").append(plain(rest), style="default")
+    return Text.assemble((plain(one_line(label, _CHARACTERS)), "bold"), plain(rest))

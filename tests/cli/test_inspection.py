@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 from operator import itemgetter
 
 import pytest
-from memories import FOX
+from memories import FOX, options
 
 from memgraph_rag import Memory
 from memgraph_rag.cli import render
 from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
-from memgraph_rag.types import DocumentRecord, Entity, InformationPoint, Neighbourhood, Segment, Tie
+from memgraph_rag.types import Annotation, DocumentRecord, Entity, InformationPoint, Neighbourhood, Segment, Tie
 
 
 def test_search_shows_where_and_why(cli, fox) -> None:
@@ -244,6 +244,16 @@ def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
 
     assert "(with it: 1 kept question)" in cli("forget", "fox").stdout
     assert cli.json("questions") == []
+
+
+def test_header_is_shown_with_title_and_sentence_once(cli, tmp_path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options(embedder=FakeEmbedder())) as memory:
+        memory.add(FOX, key="fox", title="The fox")
+        assert [receipt.key for receipt in memory.deepen(layers=["context"])] == ["fox"]
+        things = memory.around("fox").things.values()
+        (header,) = (thing for thing in things if isinstance(thing, Annotation))
+    (line,) = (line for line in cli("show", "fox").stdout.splitlines() if "  document  " in line)
+    assert line.endswith(f"The fox  document  “{header.properties['summary']}”")
 
 
 def test_hostile_text_is_text_in_the_tree(cli) -> None:

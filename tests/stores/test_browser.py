@@ -40,7 +40,7 @@ def filled(neo4j_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
         neo4j_user=neo4j_server.user,
         neo4j_password=neo4j_server.password,
         cache_dir=tmp_path_factory.mktemp("cache"),
-        **options(layers=("entities", "outline", "points", ClustersLayer(few_nodes=1), "relations")),
+        **options(layers=("entities", "outline", "context", "points", ClustersLayer(few_nodes=1), "relations")),
     ) as memory:
         memory.add(MET, key="met", title="Ann and Tom")
         memory.add(FOX, key="fox")
@@ -83,7 +83,7 @@ def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: An
 
 
 def test_the_guide_tells_of_each() -> None:
-    assert len(QUERIES) == 12
+    assert len(QUERIES) == 13
     for query in QUERIES:
         assert f"browser/{query.name}" in GUIDE
         assert "LIMIT" in query.read_text("utf-8")
