@@ -120,7 +120,8 @@ SCORES ?= evaluation$(call apart,$(SETS)/musique)
 # LoCoMo is CC BY-NC: the sample has none of it, a folder of full sets may.
 SEARCHED = $(call there,musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa)
 there = $(notdir $(wildcard $(addprefix $(SETS)/,$(1))))
-BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context longllmlingua memwalker)
+BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context vanilla sliding_window summary decom \
+  llmlingua longllmlingua memwalker)
 ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity) \
   --strategies qrmem $(addprefix --strategies qrmem_without_,update open_entities reflection navigation) \
   --strategies longrefiner $(addprefix --strategies longrefiner_without_,structure query_analysis global_selection)
