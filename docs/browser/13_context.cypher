@@ -1,10 +1,11 @@
-// The headers under which the segments of the document that got context last are embedded: of it, and of its sections.
+// The headers under which the segments of the document that got context last are embedded: its own, and its sections'.
 // params: namespace
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND 'context' IN d.layers
 WITH d ORDER BY d.added_at DESC, d.key LIMIT 1
-MATCH p = (a:Annotation {layer: 'context'})-[:ANNOTATES]->(s:Segment)
+MATCH (a:Annotation {layer: 'context'})
 WHERE a.namespace = $namespace AND a.document_id = d.id
-RETURN p
-ORDER BY s.index, a.index
+OPTIONAL MATCH p = (a)-[:ANNOTATES]->(s:Segment)
+RETURN d, a, p
+ORDER BY a.index, s.index
 LIMIT 200

@@ -101,4 +101,5 @@ def test_the_style_knows_every_label_in_the_colours_of_the_page() -> None:
     colours = dict(re.findall(r"node\.(\w+) \{[^}]*?\bcolor: (#\w+);", STYLE))
     labels = {"document": "Document", "segment": "Segment", "point": "InformationPoint"}
     labels |= {"entity": "Entity", "annotation": "Annotation", "section": "Section", "question": "Question"}
+    labels["overview"] = "Overview"
     assert {labels[name]: colour.upper() for name, colour in COLOURS.items()} == colours
