@@ -15,14 +15,16 @@ from memgraph_rag.lexical.inflection import is_past
 __all__ = ["may_hold", "own_clauses"]
 
 _FIRST_PERSON = re.compile(r"\b(?:(?:i|we)(?:['’]\w+)?|my|mine|our|ours|us|me|myself|ourselves)\b", re.IGNORECASE)
-_KIN = re.compile(
-    r"\b(?:my|our) (?:\w+ )?(?:brother|sister|mother|father|mum|mom|dad|parents?|wife|husband|partner|girlfriend|"
-    r"boyfriend|son|daughter|kid|child|children|boss|manager|friend|colleague|coworker|cousin|aunt|uncle|nephew|niece|"
-    r"neighbou?r|grand\w+|family|roommate|flatmate|buddy|mate)s?\b(?:['’]s?)?",
-    re.IGNORECASE,
+_KIN_WORDS = (
+    r"(?:brother|sister|mother|father|mum|mom|dad|parents?|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid|"
+    r"child|children|boss|manager|friend|colleague|coworker|cousin|aunt|uncle|nephew|niece|neighbou?r|grand\w+|family|"
+    r"roommate|flatmate|buddy|mate)s?"
 )
-_OF_ANOTHER = re.compile(r"\b(?:my|our) (?:\w+ )?\w+['’]s\b|\b(?:her|his|their)\b", re.IGNORECASE)
-_OVER = re.compile(r"\b(?:was|were|had|did|once|years? (?:ago|back))\b", re.IGNORECASE)
+_KIN = re.compile(rf"\b(?:my|our) (?:\w+ )?{_KIN_WORDS}\b(?:['’]s?)?", re.IGNORECASE)
+_OF_ANOTHER = re.compile(rf"\b(?:my|our) (?:\w+ )?{_KIN_WORDS}['’]|\b(?:her|his|their)\b", re.IGNORECASE)
+_OVER = re.compile(
+    r"\b(?:was|were|had|did)\b(?!.*\b(?:now|these days|is|am|are)\b)|\bonce\b|\byears? (?:ago|back)\b", re.IGNORECASE
+)  # "I was at Bosch and am at Lego" is of now
 _NOT = re.compile(r"\b(?:not|never|nor|neither|cannot)\b|n['’]t\b", re.IGNORECASE)
 _OF_MIND = re.compile(
     r"\b(?:i|we)(?:['’]\w+)? (?:\w+ly |also |do |just )?(?:(?:like|love|hate|enjoy|watch|talk|wonder|"
