@@ -200,7 +200,9 @@ class OwnGraph:
 
     def indexed_names(self, *, since: int) -> list[IndexedName]:
         state = self._state
-        vectors = {end: row for graph in state.graphs.values() for end, row in zip(graph.ends, graph.end_embeddings)}
+        vectors: dict[str, Vector] = {}
+        for graph in state.graphs.values():
+            vectors |= dict(zip(graph.ends, graph.end_embeddings, strict=False))
         written = [graph for name, graph in state.graphs.items() if state.versions[name] > since]
         mentioned = {mention.entity_id for graph in written for mention in graph.mentions}
         similar = {name: tuple(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.types import IndexedName, IndexedRelation, Matrix
+from memgraph_rag.types import IndexedName, IndexedRelation, Matrix, Relation
 
 __all__ = ["RelationIndex", "Relations"]
 
@@ -64,6 +64,11 @@ class Relations:
     def at(self, places: NDArray[Any]) -> Relations:
         """Those at some places, in the order of the places, or where a mask is true."""
         return Relations(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    def relation(self, place: int) -> Relation:
+        """The relation at a place."""
+        columns = (self.ids, self.sources, self.targets, self.descriptions, self.segments)
+        return Relation(*(str(column[place]) for column in columns))
 
     def with_others(self, others: Relations) -> Relations:
         """Both, by id."""

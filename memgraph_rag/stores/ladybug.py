@@ -28,7 +28,17 @@ from memgraph_rag.stores import (
 )
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
-from memgraph_rag.types import DocumentGraph, Hit, IndexedName, IndexedRelation, IndexedSegment, Matrix, Neighbour, Similar, Vector
+from memgraph_rag.types import (
+    DocumentGraph,
+    Hit,
+    IndexedName,
+    IndexedRelation,
+    IndexedSegment,
+    Matrix,
+    Neighbour,
+    Similar,
+    Vector,
+)
 
 __all__ = ["LadybugStore"]
 

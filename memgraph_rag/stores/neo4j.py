@@ -30,7 +30,17 @@ from memgraph_rag.stores import (
     schema,
 )
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedName, IndexedRelation, IndexedSegment, Neighbour, Similar, Vector
+from memgraph_rag.types import (
+    DocumentGraph,
+    Flaws,
+    Hit,
+    IndexedName,
+    IndexedRelation,
+    IndexedSegment,
+    Neighbour,
+    Similar,
+    Vector,
+)
 
 __all__ = ["Neo4jStore"]
 
