@@ -36,19 +36,9 @@ from memgraph_rag.types import (
 )
 
 __all__ = [
-    "EchoLog",
-    "FingerprintIndex",
-    "GraphReader",
-    "GraphStore",
-    "GraphView",
-    "GraphWriter",
-    "MemoryGraph",
-    "MendedStore",
-    "NodeReader",
-    "PurgedStore",
-    "ReembeddedStore",
-    "SearchedGraph",
-]
+    "EchoLog", "FingerprintIndex", "GraphReader", "GraphStore", "GraphView", "GraphWriter", "MemoryGraph",
+    "MendedStore", "NodeReader", "PurgedStore", "ReembeddedStore", "SearchedGraph",
+]  # fmt: skip
 
 
 class NodeReader(Protocol):

@@ -51,11 +51,21 @@ class NameGraph:
     vectors: Mapping[int, IndexedName]
     columns: Mapping[str, int]
 
+    @property
+    def segments(self) -> int:
+        """N."""
+        return len(np.asarray(self.named.indptr)) - 1
+
+    @property
+    def names(self) -> int:
+        """M."""
+        return len(self.columns)
+
     @cached_property
     def facts_about(self) -> sparse.csr_matrix:
         """(n, m) how many facts of each segment are about each name; of one without relations, its names, once each."""
         rows, columns = np.repeat(self.places, 2), self.ends.ravel()
-        of_relations = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=self.named.shape)
+        of_relations = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.segments, self.names))
         return (of_relations + self.named).tocsr()
 
     @cached_property
@@ -73,19 +83,18 @@ class NameGraph:
     @cached_property
     def has_relations(self) -> NDArray[np.bool_]:
         """(n,) whether a segment has stored relations."""
-        return np.bincount(self.places, minlength=self.named.shape[0]) > 0
+        return np.bincount(self.places, minlength=self.segments) > 0
 
     @cached_property
     def in_relations(self) -> NDArray[np.bool_]:
         """(m,) whether a relation joins the name."""
-        return np.bincount(self.ends.ravel(), minlength=self.named.shape[1]) > 0
+        return np.bincount(self.ends.ravel(), minlength=self.names) > 0
 
     @cached_property
     def related(self) -> sparse.csr_matrix:
         """(m, m) weights of the edges that relations and near-synonyms make, symmetric."""
         first, second = self.ends[:, 0], self.ends[:, 1]
-        size = self.synonyms.shape
-        one_way = sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=size)
+        one_way = sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=(self.names, self.names))
         return (one_way + one_way.T + self.synonyms).tocsr()
 
     @cached_property
@@ -123,7 +132,7 @@ def name_graph(view: View, index: NamespaceIndex, relations: RelationIndex) -> N
     places = np.array([place_of.get(segment_id, -1) for segment_id in relations.relations.segments], np.int64)
     facts, places = relations.relations.at(places >= 0), places[places >= 0]
     mentions = index.mentions(view)
-    columns = _columns(facts, mentions.shape[1], index)
+    columns = _columns(facts, index)
     ends = np.array(
         [[columns[end] for end in pair] for pair in zip(facts.sources, facts.targets, strict=True)], np.int64
     )
@@ -141,9 +150,9 @@ def name_graph(view: View, index: NamespaceIndex, relations: RelationIndex) -> N
     )
 
 
-def _columns(facts: Relations, mentioned: int, index: NamespaceIndex) -> dict[str, int]:
+def _columns(facts: Relations, index: NamespaceIndex) -> dict[str, int]:
     """The columns of the index, and further ones for names that only relations hold (in conversations)."""
-    columns = {index.entity_id(column): column for column in range(mentioned)}
+    columns = {name: column for column, name in enumerate(index.entity_ids)}
     for end in (*facts.sources, *facts.targets):
         columns.setdefault(end, len(columns))
     return columns
@@ -152,7 +161,7 @@ def _columns(facts: Relations, mentioned: int, index: NamespaceIndex) -> dict[st
 def _named(mentions: sparse.csr_matrix, has_relations: NDArray[np.bool_], size: int) -> sparse.csr_matrix:
     kept = sparse.csr_matrix(sparse.diags((~has_relations).astype(np.float64)) @ mentions)
     kept.eliminate_zeros()
-    return sparse.csr_matrix((np.ones(kept.nnz), kept.indices, kept.indptr), shape=(mentions.shape[0], size))
+    return sparse.csr_matrix((np.ones(kept.nnz), kept.indices, kept.indptr), shape=(len(has_relations), size))
 
 
 def _synonyms(

@@ -69,12 +69,12 @@ def pagerank(adjacency: LinearOperator, reset: Scores, *, damping: float) -> Sco
     if not reset.sum():
         return np.zeros(len(reset))
     start = reset / reset.sum()
-    degrees = adjacency @ np.ones(len(reset))
+    degrees = np.asarray(adjacency.matvec(np.ones(len(reset))), np.float64)
     is_lone = degrees <= 0
     divisors = np.where(is_lone, 1.0, degrees)
 
     def spread(mass: Scores) -> Scores:
-        return adjacency @ (mass / divisors) + mass[is_lone].sum() * start
+        return np.asarray(adjacency.matvec(mass / divisors), np.float64) + mass[is_lone].sum() * start
 
     return _walked(spread, start, damping, most_steps=_MOST_STEPS, tolerance=_TOLERANCE)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memories import options
 
-from memgraph_rag import Memory, OpenIE
+from memgraph_rag import Memory, OpenIE, Receipt
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.testing import FakeRecognizer
@@ -102,6 +102,7 @@ def test_stored_documents_are_deepened_and_searched(write: Write, tmp_path: Path
         memory.add(TEXT, key="ann")
         assert "relations" not in memory.search("Where was Ann Lee born?", mode="hipporag")[0].why
         (receipt,) = memory.deepen(layers=[OpenIE(path)])
+        assert isinstance(receipt, Receipt)
         assert receipt.counts["RELATES_TO"] == 3
         kinds = {mention.kind for mention in memory._store.mentions(receipt.document_id)}
         assert OPEN_KIND in kinds  # "bees" is no name that the recognizer finds
