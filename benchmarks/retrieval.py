@@ -1,7 +1,7 @@
 """How much of the evidence does a search find, and how fast?
 
     python benchmarks/retrieval.py DIR… [--modes graph hybrid keywords vector] [--store PATH_OR_URL] [--limit N]
-                                        [--json FILE] [--k N N]
+                                        [--json FILE] [--k N N] [--openie FILE]
 
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl``, perhaps ``turns.jsonl``. Its documents are added with the
 entities layer, without a language model; then each question is searched in each mode. Measured is, over the questions
@@ -15,6 +15,7 @@ Printed: each figure with its bootstrap interval of 95 %, the paired differences
 modes, and what adding and searching cost; the tables are Markdown. Where on some set graph is significantly below
 another mode, a line says so, and the exit status is 2. With --store the documents stay there, in a namespace for each
 folder, and a second run adds nothing; a Neo4j's password comes from NEO4J_PASSWORD or MEMGRAPH_RAG_NEO4J_PASSWORD.
+With --openie the triples of that file are added as relations, which the modes hipporag and hipporag2 then walk.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
@@ -37,8 +38,9 @@ import numpy as np
 from machine import header, peak_memory
 from take_sample import DATA_HELP
 
-from memgraph_rag import Memory
+from memgraph_rag import Memory, OpenIE
 from memgraph_rag.cli.progress import Bars
+from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, interval
@@ -144,7 +146,10 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             store = options.store or Path(temporary) / "retrieval.lbug"
             reports: list[Report] = []
             for folder in folders:
-                reports.append(measure(folder, store, options.modes, options.k, is_first=not reports, **given))
+                layers = ("entities", OpenIE(options.openie)) if options.openie else ("entities",)
+                reports.append(
+                    measure(folder, store, options.modes, options.k, is_first=not reports, layers=layers, **given)
+                )
                 if options.json:
                     _write(options.json, reports)  # after each, so that an interrupted run leaves what it had
     except MemgraphRagError as error:
@@ -163,6 +168,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--openie", type=Path, help="triples of the passages (memgraph_rag.OpenIE), added as relations")
     parser.add_argument("--k", type=_counted, nargs=2, help="cut-offs of recall in place of 2 5 (turns: 5 10)")
     return parser.parse_args(arguments)
 
@@ -193,6 +199,7 @@ def measure(
     cutoffs: Sequence[int] | None = None,
     *,
     is_first: bool = True,
+    layers: Sequence[str | Layer] = ("entities",),
     **given: Any,
 ) -> Report:
     """Add the folder to a namespace of its name, and search each question in each mode.
@@ -202,7 +209,7 @@ def measure(
         MemgraphRagError: the library failed otherwise.
     """
     stopwatch = Stopwatch()
-    opened = Memory(store, namespace=folder.name, layers=("entities",), progress=stopwatch, **given)
+    opened = Memory(store, namespace=folder.name, layers=layers, progress=stopwatch, **given)
     with Bars() as bars, opened as memory:
         # The models load before anything is timed: their loading belongs to the process, not to adding or searching.
         _warm_up(memory)

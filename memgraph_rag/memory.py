@@ -318,13 +318,14 @@ class Memory(MaintainedMemory):
             k: how many, at least 1.
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
                 vectors), "keywords", "vector", or "segments": at most k runs of neighbouring segments
-                (``Evidence.run``) out of a graph search, and none where nothing is near enough.
+                (``Evidence.run``) out of a graph search, and none where nothing is near enough; "hipporag" or
+                "hipporag2", the published searches (docs/asking.md).
             documents: keys, ids or paths of files of the documents to search; all by default.
             where: only documents whose metadata hold all of these.
             user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
             since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
-                is UTC. Only in modes "graph" and "segments", as is ``until``.
+                is UTC. Not in modes "hybrid", "keywords" and "vector", as is ``until``.
             until: only what is older.
             at: what held then: only what was said until this moment, or until the end of this day; in mode "graph".
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to

@@ -18,6 +18,7 @@ from memgraph_rag.contracts import Calibration
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import (
     Annotation,
+    Cues,
     DocumentRecord,
     Entity,
     Evidence,
@@ -235,7 +236,13 @@ class HandMadeSearch:
         return []
 
     def find(
-        self, query: str, *, k: int, mode: str = "hybrid", documents: Sequence[str] | None = None
+        self,
+        query: str,
+        *,
+        k: int,
+        mode: str = "hybrid",
+        documents: Sequence[str] | None = None,
+        cues: Cues | None = None,
     ) -> list[Evidence]:
         self.queries.append(query)
         all_found = next((given for text, given in self._told.items() if text in query), self._found)

@@ -25,6 +25,8 @@ from memgraph_rag.types import (
     Entity,
     Fingerprint,
     Hit,
+    IndexedName,
+    IndexedRelation,
     IndexedSegment,
     Mention,
     Neighbour,
@@ -185,6 +187,28 @@ class OwnGraph:
             if state.versions[name] > since
             for segment, vector in zip(graph.segments, graph.segment_embeddings, strict=True)
         ]
+
+    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
+        state = self._state
+        relations = [
+            IndexedRelation(relation, name, vector)
+            for name, graph in state.graphs.items()
+            if state.versions[name] > since
+            for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=False)
+        ]
+        return sorted(relations, key=lambda item: item.relation.id)
+
+    def indexed_names(self, *, since: int) -> list[IndexedName]:
+        state = self._state
+        vectors: dict[str, Vector] = {}
+        for graph in state.graphs.values():
+            vectors |= dict(zip(graph.ends, graph.end_embeddings, strict=False))
+        written = [graph for name, graph in state.graphs.items() if state.versions[name] > since]
+        mentioned = {mention.entity_id for graph in written for mention in graph.mentions}
+        similar = {name: tuple(
+            (pair.target_id if pair.source_id == name else pair.source_id, pair.score) for pair in self.similar([name])
+        ) for name in mentioned & vectors.keys()}  # fmt: skip
+        return [IndexedName(name, vectors[name], tuple(sorted(similar[name]))) for name in sorted(similar)]
 
     # ── search ───────────────────────────────────────────────────────────────────────────────────────────
 

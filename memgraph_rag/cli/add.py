@@ -26,6 +26,11 @@ logger = logging.getLogger(__name__)
 
 _STDIN = "-"
 
+OpenIEFile = Annotated[
+    str | None,
+    typer.Option("--openie", metavar="FILE", help="Triples of an OpenIE file (HippoRAG's form), stored as relations."),
+]
+
 
 def add(
     place: Place,
@@ -40,6 +45,7 @@ def add(
         str | None,
         typer.Option(help="What to build beyond segments, with commas between, or 'none'; entities by default."),
     ] = None,
+    openie: OpenIEFile = None,
     as_json: Json = False,
 ) -> None:
     """Add files, and folders with all in them. What is stored just so stays; other content of a key takes its place."""
@@ -48,7 +54,7 @@ def add(
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None)
     text = _read_stdin() if _STDIN in names else ""
-    with Bars() as bars, place.open(progress=bars, **layers_given(layers)) as memory:
+    with Bars() as bars, place.open(progress=bars, **layers_given(layers, openie)) as memory:
         given = _Given(memory, names, text)
         if len(names) == 1 and not given.folders:
             outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
@@ -68,6 +74,7 @@ def deepen(
     layers: Annotated[
         str | None, typer.Option(help="Which layers, with commas between; entities and points by default.")
     ] = None,
+    openie: OpenIEFile = None,
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Stop when the model has read and written so many; the same call goes on.")
     ] = None,
@@ -77,7 +84,8 @@ def deepen(
     from memgraph_rag.cli.progress import Bars
 
     with Bars() as bars, place.stored(progress=bars) as memory:
-        outcomes = memory.deepen(documents or None, layers=layers_given(layers).get("layers"), max_tokens=max_tokens)
+        chosen = layers_given(layers, openie).get("layers")
+        outcomes = memory.deepen(documents or None, layers=chosen, max_tokens=max_tokens)
         results = _told(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:

@@ -28,7 +28,9 @@ def search(
     place: Place,
     query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
     k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
-    mode: Annotated[str, typer.Option(help="graph, hybrid, keywords, vector or segments.")] = "graph",
+    mode: Annotated[
+        str, typer.Option(help="graph, hybrid, keywords, vector, segments, hipporag or hipporag2.")
+    ] = "graph",
     document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only documents with this metadata; repeatable.")

@@ -125,11 +125,14 @@ def file_of(store: str) -> Path | None:
         ) from error
 
 
-def layers_given(names: str | None) -> dict[str, Any]:
-    """The argument of ``Memory``; nothing where the option is not given."""
-    if names is None:
-        return {}
-    return {"layers": () if names == "none" else tuple(name.strip() for name in names.split(","))}
+def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]:
+    """The argument of ``Memory``; nothing where no option is given. ``openie`` is a file of triples, as a layer."""
+    layers: list[Any] = [] if names in (None, "none") else [name.strip() for name in names.split(",")]
+    if openie is not None:
+        from memgraph_rag import OpenIE
+
+        layers.append(OpenIE(openie))
+    return {"layers": tuple(layers)} if layers or names else {}
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:

@@ -15,6 +15,8 @@ from memgraph_rag.types import (
     Fingerprint,
     Flaws,
     Hit,
+    IndexedName,
+    IndexedRelation,
     IndexedSegment,
     Mention,
     Neighbour,
@@ -34,19 +36,9 @@ from memgraph_rag.types import (
 )
 
 __all__ = [
-    "EchoLog",
-    "FingerprintIndex",
-    "GraphReader",
-    "GraphStore",
-    "GraphView",
-    "GraphWriter",
-    "MemoryGraph",
-    "MendedStore",
-    "NodeReader",
-    "PurgedStore",
-    "ReembeddedStore",
-    "SearchedGraph",
-]
+    "EchoLog", "FingerprintIndex", "GraphReader", "GraphStore", "GraphView", "GraphWriter", "MemoryGraph",
+    "MendedStore", "NodeReader", "PurgedStore", "ReembeddedStore", "SearchedGraph",
+]  # fmt: skip
 
 
 class NodeReader(Protocol):
@@ -156,6 +148,14 @@ class SearchedGraph(NodeReader, Protocol):
         By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
         takes.
         """
+        ...
+
+    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
+        """The relations of the documents that a write later than version ``since`` stored, by id. One statement."""
+        ...
+
+    def indexed_names(self, *, since: int) -> list[IndexedName]:
+        """The entities that these documents mention and that have an embedding, by id. One statement."""
         ...
 
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:

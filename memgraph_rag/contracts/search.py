@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
-from memgraph_rag.types import Evidence, RunParameters
+from memgraph_rag.types import Cues, Evidence, Relation, RunParameters
 
 __all__ = ["Search", "SearchMode"]
 
 
-SearchMode = Literal["graph", "hybrid", "keywords", "vector", "segments"]
+SearchMode = Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"]
 
 
 class Search(Protocol):
@@ -27,6 +27,7 @@ class Search(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         runs: RunParameters | str | None = None,
+        cues: Cues | None = None,
     ) -> list[Evidence]:
         """The k best segments, best first, ties by id; in mode "segments" at most k runs of them.
 
@@ -35,7 +36,12 @@ class Search(Protocol):
             since: not before this time (of the message, else of the document).
             until: before this time.
             runs: in mode "segments", how runs are chosen: the name of a preset, or parameters.
+            cues: in modes "hipporag" and "hipporag2", what a language model said of the query.
         """
+        ...
+
+    def nearest_relations(self, query: str, *, documents: Sequence[str] | None = None) -> list[Relation]:
+        """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five."""
         ...
 
     def named_in(self, question: str) -> list[str]:

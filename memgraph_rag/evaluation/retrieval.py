@@ -18,7 +18,7 @@ __all__ = ["BUDGET_TOKENS", "CUTOFFS", "KNOWN_MODES", "MODES", "Piece", "evidenc
 MODES = ("graph", "hybrid", "keywords", "vector")
 """Those that are compared where none is named."""
 
-KNOWN_MODES = (*MODES, "segments")
+KNOWN_MODES = (*MODES, "segments", "hipporag", "hipporag2")
 
 CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
 """Of recall, by the kind of evidence."""

@@ -44,7 +44,7 @@ from memgraph_rag.search.speakers import asked_of, said_instead
 from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, respelt
 from memgraph_rag.types import Carrier, Vector, entity_id
 
-__all__ = ["Found", "GraphSearch", "longest"]
+__all__ = ["Found", "GraphSearch", "longest", "ranked"]
 
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation makes a segment e times as likely
 KEYWORDS = 0.5  # weight of the words beside the meaning
@@ -150,9 +150,9 @@ class GraphSearch:
         on_day = self._on_day(view, terms)
         first = self._walk(view, vector, terms, seeds, on_day)
         lists = {
-            "vector": _ranked(first.by_vector, view),
-            "keywords": _ranked(first.by_words, view, positive=True),
-            "graph": _ranked(first.on_segments, view),
+            "vector": ranked(first.by_vector, view),
+            "keywords": ranked(first.by_words, view, positive=True),
+            "graph": ranked(first.on_segments, view),
         }
         if view.incidence.nnz:
             places, scores = self._second_step(view, vector, terms, seeds, first, lists, on_day)
@@ -165,7 +165,7 @@ class GraphSearch:
             places, scores = [place for place, _ in fused], [score for _, score in fused]
         if len(places) < k:  # beyond the pool by the first walk alone, so that the head does not depend on k
             there = set(places)
-            rest = (int(place) for place in _ranked(first.on_segments, view, count=len(view.rows)))
+            rest = (int(place) for place in ranked(first.on_segments, view, count=len(view.rows)))
             places = [*places, *(place for place in rest if place not in there)]
             scores = [*scores, *[0.0] * (len(places) - len(scores))]
         ranks = {name: {int(place): rank for rank, place in enumerate(of_list, 1)} for name, of_list in lists.items()}
@@ -202,11 +202,11 @@ class GraphSearch:
         more_terms = np.union1d(terms, of_best).astype(np.int32)
         second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds, on_day)
         near = {
-            "vector": _ranked(second.by_vector, view),
-            "keywords": _ranked(second.by_words, view, positive=True),
+            "vector": ranked(second.by_vector, view),
+            "keywords": ranked(second.by_words, view, positive=True),
         }
         lists["second step"] = np.array([place for place, _ in _fused(near, view)])
-        lists["second walk"] = _ranked(second.on_segments, view)
+        lists["second walk"] = ranked(second.on_segments, view)
         weights = {"graph": 1.0, "second step": SECOND_LIST, "second walk": SECOND_WALK}
         fused = [place for place, _ in _fused({name: lists[name] for name in weights}, view, weights)]
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
@@ -353,7 +353,7 @@ def _turns_first(view: View, turns: _Places, sums: Scores, *, count: int) -> tup
     order = np.lexsort((np.arange(len(worths)), -worths, turns))
     is_best = np.zeros(len(worths), bool)
     is_best[order[np.unique(turns[order], return_index=True)[1]]] = True
-    places = _ranked(worths + is_best * worths.max(), view, count=count)
+    places = ranked(worths + is_best * worths.max(), view, count=count)
     likely = shares(sums[places[is_best[places]][:CANDIDATES]]).tolist()
     return places.tolist(), [*likely, *[0.0] * (len(places) - len(likely))]
 
@@ -369,7 +369,7 @@ def _damping(view: View) -> Scores:
     return np.where(view.siblings <= SHORT, DAMPING, DAMPING_LONG)
 
 
-def _ranked(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
+def ranked(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
     """The places of the best scores, at most ``count``, best first; to nine digits equal ones by id."""
     largest = scores.max(initial=0.0)
     rounded = np.round(scores / largest, 9) if largest > 0 else scores

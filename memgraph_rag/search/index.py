@@ -314,6 +314,15 @@ class NamespaceIndex:
             rows = rows[self._times[rows] < until.timestamp()]
         return self._view(rows)
 
+    def mentions(self, view: View) -> sparse.csr_matrix:
+        """(n, entities) the edges between segments and what they or their titles name; also within one document."""
+        return self._edges[view.rows]
+
+    @property
+    def entity_ids(self) -> Sequence[str]:
+        """The entities of the columns of the incidence, in order."""
+        return self._entity_ids
+
     def entity_id(self, column: int) -> str:
         """The id of the entity of that column of the incidence."""
         return self._entity_ids[column]

@@ -19,15 +19,18 @@ from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.facts import FactIndex
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
+from memgraph_rag.search.hipporag import HippoSearch
 from memgraph_rag.search.holding import POOL, arranged
-from memgraph_rag.search.index import NamespaceIndex
+from memgraph_rag.search.index import NamespaceIndex, View
 from memgraph_rag.search.name_coverage import asked_about, held, meant
+from memgraph_rag.search.relation_index import RelationIndex
 from memgraph_rag.search.run_search import join_runs, meta_document_of
 from memgraph_rag.search.runs import checked_parameters
-from memgraph_rag.types import Carrier, Evidence, RelevanceCurve, RunParameters, Segment, Vector
+from memgraph_rag.types import Carrier, Cues, Evidence, Relation, RelevanceCurve, RunParameters, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
+_IN_MEMORY = ("graph", "hipporag", "hipporag2")  # the modes that the index answers
 _POOL = 50  # candidates that each list contributes to a fusion
 
 
@@ -54,11 +57,22 @@ class SegmentSearch:
         self._stemming = stemming
         self.facts = FactIndex(graph)
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
+        self._relations = RelationIndex(graph, dimension=embedder.dimension, most_bytes=most_bytes)
 
     @cached_property
     def _walk(self) -> GraphSearch:
         return GraphSearch(
             self.index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer
+        )
+
+    @cached_property
+    def _hippo(self) -> HippoSearch:
+        return HippoSearch(
+            self.index,
+            self._relations,
+            namespace=self._graph.namespace,
+            embedder=self._embedder,
+            recognizer=self._recognizer,
         )
 
     def find(
@@ -71,14 +85,17 @@ class SegmentSearch:
         since: datetime | None = None,
         until: datetime | None = None,
         runs: RunParameters | str | None = None,
+        cues: Cues | None = None,
     ) -> list[Evidence]:
         """The k best segments, best first; ``documents`` are ids. In mode "segments" at most k runs (``search.runs``).
 
         The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
         where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
-        ranks (hybrid), BM25 (keywords) or the cosine (vector). ``why`` holds the rank in each list that found the
-        segment, ``path`` the entities through which a graph search came to it, ``relevance`` how near it is by the
-        cosine, where the embedder is calibrated (``relevance_curve``).
+        ranks (hybrid), BM25 (keywords), the cosine (vector), or what a walk brought (hipporag, hipporag2; the cosine
+        where nothing of the query is known). ``why`` holds the rank in each list that found the segment, ``path`` the
+        entities through which a graph search came to it, ``relevance`` how near it is by the cosine, where the embedder
+        is calibrated (``relevance_curve``). A HippoRAG search names its list "relations" or "names", by what it knew
+        the segment by; in mode "hipporag2" all five facts count where no ``cues`` filter them.
 
         Raises:
             SettingsError: no such mode, a time in a mode that the database answers, or runs that cannot be.
@@ -90,7 +107,7 @@ class SegmentSearch:
         if runs is not None:
             raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
-        pool = self._found(query, max(k, POOL) if facts else k, mode, documents, since, until)
+        pool = self._found(query, max(k, POOL) if facts else k, mode, documents, since, until, cues or Cues())
         if not facts or not pool:
             return pool
         chosen = None if documents is None else set(documents)
@@ -129,21 +146,41 @@ class SegmentSearch:
         documents: Sequence[str] | None,
         since: datetime | None,
         until: datetime | None,
+        cues: Cues,
     ) -> list[Evidence]:
         """The k best segments, whether what they say holds or not."""
         if mode not in get_args(SearchMode):
             raise SettingsError(
                 f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode
             )
-        if mode == "graph":
+        if mode in _IN_MEMORY:
             with self.index.lock:
                 self.index.refresh()
                 view = self.index.view(documents=documents, since=since, until=until)
-                matches = self._walk.find(query, view, k=k)
+                matches = self._walked(query, view, k, mode, cues) if len(view.rows) else []
             return self._evidence(matches)
         if since is not None or until is not None:
             raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
         return self._listed(query, k, mode, documents)
+
+    def _walked(self, query: str, view: View, k: int, mode: SearchMode, cues: Cues) -> list[Found]:
+        """The k best segments of a view that has some, over the graph that is in memory."""
+        if mode == "hipporag":
+            return self._hippo.by_names(query, view, k=k, names=cues.names)
+        if mode == "hipporag2":
+            return self._hippo.by_facts(query, view, k=k, relations=cues.relations)
+        return self._walk.find(query, view, k=k)
+
+    def nearest_relations(self, query: str, *, documents: Sequence[str] | None = None) -> list[Relation]:
+        """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
+
+        Raises:
+            SearchMemoryExceeded: the namespace is too large for a graph search.
+        """
+        with self.index.lock:
+            self.index.refresh()
+            view = self.index.view(documents=documents)
+            return self._hippo.facts(query, view) if len(view.rows) else []
 
     def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.

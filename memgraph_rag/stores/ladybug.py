@@ -28,7 +28,17 @@ from memgraph_rag.stores import (
 )
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.segment_words import SegmentWords
-from memgraph_rag.types import DocumentGraph, Hit, IndexedSegment, Matrix, Neighbour, Similar, Vector
+from memgraph_rag.types import (
+    DocumentGraph,
+    Hit,
+    IndexedName,
+    IndexedRelation,
+    IndexedSegment,
+    Matrix,
+    Neighbour,
+    Similar,
+    Vector,
+)
 
 __all__ = ["LadybugStore"]
 
@@ -157,6 +167,25 @@ class LadybugStore(graph_writes.WrittenGraph):
             for row, vector in zip(listed, vectors, strict=True)
         )
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
+
+    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
+        """The relations of the documents that a write later than version ``since`` stored, by id."""
+        decoded = map(relation_rows.decode_indexed, self._embedded("read/list_indexed_relations", since=since))
+        return sorted(decoded, key=lambda item: item.relation.id)
+
+    def indexed_names(self, *, since: int) -> list[IndexedName]:
+        """The entities that these documents mention and that have an embedding, by id."""
+        decoded = map(relation_rows.decode_name, self._embedded("read/list_indexed_names", since=since))
+        return sorted(decoded, key=lambda name: name.id)
+
+    def _embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """The rows of a statement, the embedding of each as an array."""
+        with self._file.lock:
+            self._require_open()
+            table = self._table(name, **parameters)
+        vectors = _matrix(table["embedding"]) if table.num_rows else ()
+        listed = table.drop_columns("embedding").to_pylist()
+        return [row | {"embedding": vector} for row, vector in zip(listed, vectors, strict=True)]
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 

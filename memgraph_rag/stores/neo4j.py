@@ -30,7 +30,17 @@ from memgraph_rag.stores import (
     schema,
 )
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
-from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedSegment, Neighbour, Similar, Vector
+from memgraph_rag.types import (
+    DocumentGraph,
+    Flaws,
+    Hit,
+    IndexedName,
+    IndexedRelation,
+    IndexedSegment,
+    Neighbour,
+    Similar,
+    Vector,
+)
 
 __all__ = ["Neo4jStore"]
 
@@ -134,12 +144,25 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored."""
-        self._require_open()
-        statement = queries.statement("read/list_indexed_segments", self._dialect)
-        segments = self._connection.stream(
-            statement.name, statement.text, statement.bind(self._bound, {"since": since}), self._indexed
-        )
+        segments = self._written_since("read/list_indexed_segments", since, self._indexed)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
+
+    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
+        """The relations of the documents that a write later than version ``since`` stored, by id."""
+        relations = self._written_since("read/list_indexed_relations", since, relation_rows.decode_indexed)
+        return sorted(relations, key=lambda item: item.relation.id)
+
+    def indexed_names(self, *, since: int) -> list[IndexedName]:
+        """The entities that these documents mention and that have an embedding, by id."""
+        names = self._written_since("read/list_indexed_names", since, relation_rows.decode_name)
+        return sorted(names, key=lambda name: name.id)
+
+    def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
+        """The rows of a statement over what was written after a version, each decoded as it arrives."""
+        self._require_open()
+        statement = queries.statement(name, self._dialect)
+        bound = statement.bind(self._bound, {"since": since})
+        return self._connection.stream(statement.name, statement.text, bound, decode)
 
     def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:
         """An embedding that is missing is 0, so that words still find the segment."""

@@ -12,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from memgraph_rag.stores.rows import Columns, Row
-from memgraph_rag.types import DocumentGraph, Matrix, Neighbour, Relation, Similar, Vector
+from memgraph_rag.types import DocumentGraph, IndexedName, IndexedRelation, Matrix, Neighbour, Relation, Similar, Vector
 
 __all__ = [
+    "decode_indexed",
+    "decode_name",
     "decode_neighbours",
     "decode_relation",
     "decode_similar",
@@ -69,6 +71,18 @@ def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentG
 def decode_relation(row: Row) -> Relation:
     """A relation."""
     return Relation(**row)
+
+
+def decode_indexed(row: Row) -> IndexedRelation:
+    """A relation for an index in memory; its embedding becomes an array at once."""
+    relation = {name: value for name, value in row.items() if name not in ("document_id", "embedding")}
+    return IndexedRelation(Relation(**relation), row["document_id"], np.asarray(row["embedding"], np.float32))
+
+
+def decode_name(row: Row) -> IndexedName:
+    """The end of a relation for an index in memory, likewise."""
+    similar = tuple(sorted(zip(row["others"], row["scores"], strict=True)))
+    return IndexedName(row["id"], np.asarray(row["embedding"], np.float32), similar)
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:

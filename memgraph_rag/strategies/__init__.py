@@ -15,6 +15,7 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.decom import Decom
 from memgraph_rag.strategies.full_context import FullContext
+from memgraph_rag.strategies.hipporag import HippoRag, HippoRag2
 from memgraph_rag.strategies.llmlingua import LLMLingua
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.longrefiner import LongRefiner
@@ -50,6 +51,7 @@ _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
         "qrmem_without_reflection": {"reflects": False},
         "qrmem_without_navigation": {"rounds": 0},
     },
+    HippoRag2: {"hipporag2_without_filter": {"filters": False}},
     LongRefiner: {
         "longrefiner_without_structure": {"with_structure": False},
         "longrefiner_without_query_analysis": {"with_query_analysis": False},
@@ -81,6 +83,8 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,
     "longrefiner": LongRefiner,
+    "hipporag": HippoRag,
+    "hipporag2": HippoRag2,
     "sprag": Sprag,
     "sprag_precision": partial(Sprag, "precision", name="sprag_precision"),
     "sprag_find_all": partial(Sprag, "find_all", name="sprag_find_all"),

@@ -23,6 +23,7 @@ from memgraph_rag.types.answers import (
     WarningKind,
 )
 from memgraph_rag.types.arrays import Matrix, Vector
+from memgraph_rag.types.cues import Cues
 from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
 from memgraph_rag.types.facts import Rival, Standing
@@ -33,6 +34,8 @@ from memgraph_rag.types.graph import (
     Annotation,
     DocumentGraph,
     Entity,
+    IndexedName,
+    IndexedRelation,
     IndexedSegment,
     InformationPoint,
     Mention,
@@ -79,6 +82,7 @@ __all__ = [
     "Carrier",
     "Change",
     "Citation",
+    "Cues",
     "Damage",
     "Document",
     "DocumentGraph",
@@ -92,6 +96,8 @@ __all__ = [
     "Generation",
     "Heading",
     "Hit",
+    "IndexedName",
+    "IndexedRelation",
     "IndexedSegment",
     "InformationPoint",
     "LayerRows",

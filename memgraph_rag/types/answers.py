@@ -187,8 +187,8 @@ class Step:
         p_yes: probability that what was read so far answers the question, asked after this node; None where the
             strategy did not ask here.
         stop: set on the step with which the strategy itself decided to end.
-        sources: what each source of the score gave ("entry", "attention", "similarity", "relation", "reranker",
-            "outline"), weighted; where there are any, they sum to ``score``.
+        sources: what each source of the score gave ("entry", "attention", "similarity", "relation", "names",
+            "reranker", "outline"), weighted; where there are any, they sum to ``score``.
         via: the relation's description by which the node was found, or the titles of the sections that it stands under.
         reason: what the model said was missing, or to be searched for next, after this node, where it was asked; or
             what is looked for at all.

@@ -19,6 +19,8 @@ __all__ = [
     "Annotation",
     "DocumentGraph",
     "Entity",
+    "IndexedName",
+    "IndexedRelation",
     "IndexedSegment",
     "InformationPoint",
     "Mention",
@@ -225,6 +227,27 @@ class IndexedSegment:
     entities: tuple[str, ...]
     titles: tuple[str, ...]
     echo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRelation:
+    """A relation as a search holds it in memory; ``embedding`` is its description's."""
+
+    relation: Relation
+    document_id: str
+    embedding: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedName:
+    """An entity that relations join, as a search holds it in memory.
+
+    ``embedding`` is that of its normalised name; ``similar`` are its near-synonyms, by id, with the cosines.
+    """
+
+    id: str
+    embedding: Vector
+    similar: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

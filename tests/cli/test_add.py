@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -188,3 +189,15 @@ def test_a_layer_is_built_and_taken_away_again(cli, fox) -> None:
     assert "unchanged" in cli("remove-layer", "context", "fox").stdout
     assert cli("remove-layer", "entities", status=1).stderr.startswith("SettingsError: ")
     assert cli("remove-layer", "context", "nowhere", status=1).stderr.startswith("DocumentNotFound: ")
+
+
+def test_triples_of_a_file_are_stored_as_relations(cli, write, tmp_path) -> None:
+    text, triples = "Ann met Bob in Leeds.", [["Ann", "met", "Bob"]]
+    path = write("openie.json", json.dumps({"docs": [{"passage": text, "extracted_triples": triples}]}))
+    assert "1 RELATES_TO" in cli("add", write("a.txt", text), "--openie", path).stdout
+    assert "0 RELATES_TO" not in cli("add", write("b.txt", f"{text}\n"), "--layers", "entities").stdout
+    assert cli.json("deepen", "--openie", path)["receipts"][0]["counts"]["RELATES_TO"] == 1
+    best = cli.json("search", "Whom did Ann meet?", "--mode", "hipporag")[0]
+    assert "relations" in best["why"]
+    error = cli("add", write("c.txt", FOX), "--openie", tmp_path / "none.json", status=1).stderr
+    assert error.startswith("DocumentError: Expected an OpenIE file")

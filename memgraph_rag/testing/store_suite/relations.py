@@ -335,3 +335,51 @@ def test_an_entity_in_very_many_segments(store: GraphStore) -> None:
     assert {neighbour.relation.id for neighbour in neighbours} == set(
         relation_ids(store.expand(everybody + few, vector=vector, k=20))
     )
+
+
+def test_an_index_reads_the_relations_that_were_written_since(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    first, second = related(store.namespace), related(store.namespace, "b", ("Bob wrote to Zoe.", "Nobody came."))
+    other.write(related(other.namespace))
+    store.write(first)
+    version = store.version()
+    store.write(second)
+
+    everything = store.indexed_relations(since=-1)
+
+    by_id = {
+        relation.id: (relation, graph.document.id, row)
+        for graph in (first, second)
+        for relation, row in zip(graph.relations, graph.relation_embeddings, strict=True)
+    }
+    assert [item.relation.id for item in everything] == sorted(by_id)
+    for item in everything:
+        relation, document_id, row = by_id[item.relation.id]
+        assert (item.relation, item.document_id) == (relation, document_id)
+        np.testing.assert_allclose(item.embedding, row, atol=1e-6)
+    assert [item.relation for item in store.indexed_relations(since=version)] == list(second.relations)
+    assert store.indexed_relations(since=store.version()) == []
+    store.forget(first.document.id)
+    assert [item.relation for item in store.indexed_relations(since=-1)] == list(second.relations)
+
+
+def test_an_index_reads_the_names_that_relations_join(store: GraphStore) -> None:
+    assert store.indexed_names(since=-1) == store.indexed_relations(since=-1) == []
+    vectors = {"darcy": unit(1, 0, 0, 0), "mr. darcy": unit(1, 0.1, 0, 0), "eve": unit(0, 0, 1, 0)}
+    graph = make_graph(store.namespace, "a", ("Darcy met Eve.", "Mister met Eve."))
+    graph = make_relations(store.namespace, graph, names={"Mister": "mr. darcy"}, vectors=vectors)
+    store.write(make_graph(store.namespace, "b", ("Alice met Bob.",)))
+    version = store.version()
+    store.write(graph)
+
+    names = {name.id: name for name in store.indexed_names(since=-1)}
+
+    darcy, eve, mister = ids(store, "darcy", "eve", "mr. darcy")
+    assert list(names) == sorted({darcy, eve, mister})
+    assert [[other for other, _ in names[name].similar] for name in (darcy, mister, eve)] == [[mister], [darcy], []]
+    (pair,) = store.similar([darcy])
+    assert names[darcy].similar[0][1] == pytest.approx(pair.score, abs=1e-6)
+    for name, row in zip(graph.ends, graph.end_embeddings, strict=True):
+        np.testing.assert_allclose(names[name].embedding, row, atol=1e-6)
+    assert [name.id for name in store.indexed_names(since=version)] == sorted(names)
+    assert store.indexed_names(since=store.version()) == []
