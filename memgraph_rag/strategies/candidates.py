@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from memgraph_rag.contracts import GraphReader
-from memgraph_rag.types import Hit, Node, Vector
+from memgraph_rag.strategies.library_frontier import LibraryFrontier
+from memgraph_rag.types import Node, Vector
 
 __all__ = ["Candidates", "Weights"]
 
@@ -52,6 +53,7 @@ class Candidates:
     Args:
         weights: of the sources.
         documents: ids of those that may be read; None is all.
+        library: where there is one, its tops are candidates, and what lies below each overview that is read.
         falls_with_distance: whether attention does: it is multiplied by the node's place then, as in PECAN.
     """
 
@@ -61,11 +63,13 @@ class Candidates:
         weights: Weights,
         documents: Sequence[str] | None,
         *,
+        library: LibraryFrontier | None = None,
         falls_with_distance: bool = False,
     ) -> None:
         self._graph = graph
         self._weights = weights
         self._documents = documents
+        self._library = library
         self._falls_with_distance = falls_with_distance
         self._entry: dict[str, float] = {}
         self._similarity: dict[str, float] = {}
@@ -97,13 +101,17 @@ class Candidates:
         documents = dict.fromkeys(node.document_id for node in nodes)
         self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
         self._wanted = wanted
-        if self._weights.similarity and self._scope:
-            self._compare(self._graph.similarities(wanted, documents=self._scope))
+        self._compare(wanted)
 
-    def _compare(self, hits: Sequence[Hit]) -> None:
-        """Take these cosines in place of those that were known; what is not among them is far."""
+    def _compare(self, wanted: Vector) -> None:
+        """Take the cosines to this vector in place of those that were known; what has none is far."""
+        if not self._weights.similarity:
+            return
+        hits = self._graph.similarities(wanted, documents=self._scope) if self._scope else []
+        if self._library:
+            hits += self._library.hits(wanted)
         self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
-        self._points = {hit.node_id for hit in hits if hit.kind == "point"}
+        self._points = {hit.node_id for hit in hits if hit.kind != "segment"}
         self._nearest = max(self._similarity.values(), default=0.0)
         self._unread |= dict.fromkeys(self._similarity.keys() - self._read - self._unread.keys())
 
@@ -118,6 +126,8 @@ class Candidates:
             place = len(self._read) + 1 if self._falls_with_distance else 1  # the question is 1
             given[node.id] = max(attended, 0.0) * place
         self._largest = max([self._largest, *given.values()])
+        if self._library and self._library.descend(nodes) and self._wanted is not None:
+            self._compare(self._wanted)
         self._pass_down({node.id: given[node.id] for node in nodes if node.level})
         self._pass_over({node.id: given[node.id] for node in nodes if not node.level})
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.strategies.token_budget import cost
-from memgraph_rag.types import Node, Segment, as_line
+from memgraph_rag.types import Node, Overview, Segment, as_line
 
 __all__ = ["NodeLines"]
 
@@ -72,6 +72,8 @@ class NodeLines:
         """What is said before a node's text; empty where that says it itself, or the node before it did."""
         if isinstance(node, Segment) and node.speaker:
             name, heading = node.speaker, ", ".join(filter(None, [node.speaker, day_of(node.time)]))
+        elif isinstance(node, Overview):
+            name = heading = node.title
         elif before is None or before.document_id != node.document_id:
             name = heading = self._titles[node.document_id]
         else:

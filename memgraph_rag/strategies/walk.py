@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from memgraph_rag.contracts import ReadingContext, ReadingSession
 from memgraph_rag.strategies.candidates import Candidates, Weights
+from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
@@ -84,6 +85,7 @@ class Walk:
             context.graph,
             _trusted(self._weights, context.session),
             context.documents,
+            library=LibraryFrontier(context),
             falls_with_distance=context.session.attends and context.session.calibration is None,
         )
 

@@ -39,7 +39,7 @@ class Hit:
 
     node_id: str
     score: float
-    kind: Literal["segment", "point"] = "segment"
+    kind: Literal["segment", "point", "overview"] = "segment"
 
 
 @dataclass(frozen=True, slots=True)

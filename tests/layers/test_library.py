@@ -1,0 +1,361 @@
+"""The library over a hand-made graph whose vectors are given: its shape, its texts, and what a change costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag.layers.balanced_groups import balanced_groups
+from memgraph_rag.layers.extracts import first_sentence
+from memgraph_rag.layers.library import LibraryLayer
+from memgraph_rag.layers.library_tree import Bounds
+from memgraph_rag.testing import FakeEmbedder, FakeModels
+from memgraph_rag.types import (
+    DocumentRecord,
+    IndexedSegment,
+    InformationPoint,
+    Matrix,
+    Node,
+    Overview,
+    OverviewRows,
+    Segment,
+    Summarizes,
+    make_id,
+)
+
+BOUNDS = Bounds(least=2, filled=4, most=6)
+DIMENSION = 8
+
+
+class Shelves:
+    """What the layer reads of a memory. Each document is one text, or a list of them; a key is its title, too."""
+
+    def __init__(self, vectors: Matrix, *, namespace: str = "tests", segments: int = 1) -> None:
+        self.namespace = namespace
+        self.vectors = dict[str, Matrix]()
+        self.contents = dict[str, str]()
+        self.echoes = set[str]()
+        self.points = dict[str, InformationPoint]()
+        self.library = dict[str, tuple[Overview, list[Summarizes]]]()
+        self.scans = 0
+        for number, vector in enumerate(vectors):
+            self.put(f"document {number:04}", np.tile(vector, (segments, 1)))
+
+    def put(self, key: str, vectors: Matrix, content: str = "") -> None:
+        """Add a document, or replace it: what rests on it goes."""
+        document_id = make_id(self.namespace, "document", key)
+        self.vectors[key], self.contents[key] = vectors.astype(np.float32), content or f"This is what {key} says."
+        self.library = {
+            name: kept for name, kept in self.library.items() if document_id not in kept[0].documents
+        }
+
+    def forget(self, key: str) -> None:
+        self.put(key, self.vectors[key])
+        del self.vectors[key]
+
+    def documents(self) -> list[DocumentRecord]:
+        return [
+            DocumentRecord(make_id(self.namespace, "document", key), key, key, "", self.contents[key], "", 0, 1, (), "", {})
+            for key in sorted(self.vectors)
+        ]
+
+    def document_ids(self) -> list[str]:
+        return sorted(record.id for record in self.documents())
+
+    def segments(self) -> list[tuple[Segment, np.ndarray]]:
+        return [
+            (Segment(make_id(record.id, "s", place), record.id, place, text, 0, len(text), 9, echo=record.key in self.echoes), vector)
+            for record in self.documents()
+            for place, vector in enumerate(self.vectors[record.key])
+            for text in [f"{self.contents[record.key]} And more, part {place}."]
+        ]
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        self.scans += 1
+        return [
+            IndexedSegment(one.id, one.document_id, one.index, "", one.text, "", "", vector, (), (), one.echo)
+            for one, vector in sorted(self.segments(), key=lambda pair: pair[0].document_id)
+        ]
+
+    def top_nodes(self, document_ids: Sequence[str]) -> list[Node]:
+        nodes: list[Node] = [self.points.get(one.document_id, one) for one, _ in self.segments() if not one.echo]
+        by_id = {node.id: node for node in nodes}
+        return sorted((node for node in by_id.values() if node.document_id in document_ids), key=lambda node: node.index)
+
+    def overviews(self, layer: str) -> list[Overview]:
+        assert layer == "library"
+        kept = [overview for overview, _ in self.library.values()]
+        return sorted(kept, key=lambda overview: (-overview.level, overview.key))
+
+    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
+        return [edge for node_id in node_ids for edge in self.library[node_id][1]]
+
+    def store(self, rows: OverviewRows) -> None:
+        for name in rows.removed:
+            del self.library[name]
+        for overview in rows.overviews:
+            assert overview.id not in self.library
+            self.library[overview.id] = overview, [edge for edge in rows.summarizes if edge.source_id == overview.id]
+
+
+def deepen(shelves: Shelves, layer: LibraryLayer | None = None, *, most: int | None = None) -> int:
+    """Store what the layer gives, as far as ``most`` transactions; how many overviews it wrote."""
+    written = 0
+    for number, rows in enumerate((layer or LibraryLayer(bounds=BOUNDS)).build(shelves, models=FakeModels(embedder=FakeEmbedder(DIMENSION)))):
+        if number == most:
+            break
+        shelves.store(rows)
+        written += len(rows.overviews)
+    return written
+
+
+def random_vectors(count: int, *, topics: int = 5, seed: int = 0) -> Matrix:
+    """Rows of length 1 around some topics."""
+    generator = np.random.default_rng(seed)
+    centres = generator.normal(size=(topics, DIMENSION))
+    rows = centres[generator.integers(topics, size=count)] + 0.5 * generator.normal(size=(count, DIMENSION))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def check_shape(shelves: Shelves, bounds: Bounds = BOUNDS) -> None:
+    """What holds of every library of two documents or more."""
+    by_level: dict[int, list[Overview]] = {}
+    for overview in shelves.overviews("library"):
+        by_level.setdefault(overview.level, []).append(overview)
+    readable = sorted(record.id for record in shelves.documents() if record.key not in shelves.echoes)
+    assert sorted(by_level) == list(range(1, len(by_level) + 1))
+    for overviews in by_level.values():
+        assert sorted(name for overview in overviews for name in overview.documents) == readable, "each under one"
+    sizes = [len(readable), *(len(by_level[level]) for level in sorted(by_level))]
+    assert sizes[-1] == 1
+    assert all(higher <= lower / 2 for lower, higher in zip(sizes, sizes[1:], strict=False))
+    for overview, edges in shelves.library.values():
+        assert sum(edge.weight for edge in edges) == pytest.approx(1)
+        assert overview.text
+        assert overview.tokens == sum(FakeEmbedder(DIMENSION).count_tokens([overview.text]))
+        if overview.level > 1:
+            below = [shelves.library[edge.target_id][0] for edge in edges]
+            assert {lower.level for lower in below} == {overview.level - 1}
+            assert sorted(name for lower in below for name in lower.documents) == list(overview.documents)
+        members = len(overview.documents) if overview.level == 1 else len(edges)
+        assert 2 <= members <= bounds.most
+
+
+# ── the shape ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=25, deadline=None)
+@given(count=st.integers(2, 70), topics=st.integers(1, 9), seed=st.integers(0, 99), segments=st.integers(1, 3))
+def test_each_document_lies_under_one_root(count: int, topics: int, seed: int, segments: int) -> None:
+    shelves = Shelves(random_vectors(count, topics=topics, seed=seed), segments=segments)
+
+    assert deepen(shelves) == len(shelves.library)
+    check_shape(shelves)
+    assert deepen(shelves) == 0, "nothing lacks"
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    count=st.integers(2, 40),
+    seed=st.integers(0, 99),
+    steps=st.lists(st.tuples(st.sampled_from(["add", "change", "forget", "kill"]), st.integers(0, 999)), max_size=8),
+)
+def test_library_holds_after_any_changes(count: int, seed: int, steps: list[tuple[str, int]]) -> None:
+    shelves = Shelves(random_vectors(count, seed=seed))
+    vectors = random_vectors(1000, seed=seed + 1)
+    deepen(shelves, most=1)
+    for step, number in steps:
+        key = sorted(shelves.vectors)[number % len(shelves.vectors)]
+        if step == "add":
+            shelves.put(f"new {number}", vectors[[number]])
+        elif step == "change":
+            shelves.put(key, vectors[[number]], f"Now it says {number}.")
+        elif step == "forget" and len(shelves.vectors) > 2:
+            shelves.forget(key)
+        deepen(shelves, most=1 if step == "kill" else None)
+    deepen(shelves)
+
+    check_shape(shelves)
+    assert deepen(shelves) == 0
+
+
+def test_of_fewer_than_two_documents_there_is_none() -> None:
+    for count in (0, 1):
+        shelves = Shelves(random_vectors(count))
+        assert deepen(shelves) == 0
+        assert not shelves.scans
+
+
+def test_two_documents_lie_under_one_overview() -> None:
+    shelves = Shelves(random_vectors(2))
+
+    assert deepen(shelves) == 1
+    check_shape(shelves)
+    (root,) = shelves.overviews("library")
+    assert root.level == 1
+    assert root.title == "document 0000; document 0001"
+    assert sorted(root.text.splitlines()) == [
+        "document 0000: This is what document 0000 says.",
+        "document 0001: This is what document 0001 says.",
+    ]
+
+
+def test_many_equal_documents_are_divided() -> None:
+    shelves = Shelves(np.tile(random_vectors(1), (3000, 1)))
+
+    assert deepen(shelves, LibraryLayer()) == len(shelves.library)
+    check_shape(shelves, Bounds())
+    assert Counter(overview.level for overview in shelves.overviews("library")) == {1: 250, 2: 21, 3: 2, 4: 1}
+
+
+def test_documents_of_a_topic_lie_together() -> None:
+    topics = np.repeat(np.eye(4, DIMENSION, dtype=np.float32), 4, axis=0)
+    shelves = Shelves(topics[np.random.default_rng(1).permutation(16)])
+    topic_of = {record.id: int(shelves.vectors[record.key][0].argmax()) for record in shelves.documents()}
+
+    deepen(shelves)
+
+    low = [overview for overview in shelves.overviews("library") if overview.level == 1]
+    assert [len({topic_of[name] for name in overview.documents}) for overview in low] == [1] * 4
+
+
+def test_a_long_document_is_tied_by_its_most_central_nodes() -> None:
+    shelves = Shelves(random_vectors(2))
+    shelves.put("long", random_vectors(300, seed=3))
+
+    deepen(shelves)
+
+    ((overview, edges),) = shelves.library.values()
+    assert len(overview.documents) == 3
+    assert len(edges) == 2 + 8
+    assert sum(edge.weight for edge in edges) == pytest.approx(1)
+
+
+def test_tops_of_documents_are_summarized_where_they_have_points() -> None:
+    shelves = Shelves(random_vectors(2))
+    first, second = shelves.documents()
+    shelves.points[first.id] = InformationPoint("p", first.id, 1, 0, "Ann found a fox in the barn.", 8)
+
+    deepen(shelves)
+
+    ((overview, edges),) = shelves.library.values()
+    assert {edge.target_id for edge in edges} == {"p", make_id(second.id, "s", 0)}
+    assert f"{first.title}: Ann found a fox in the barn." in overview.text
+
+
+def test_echoes_are_left_out() -> None:
+    shelves = Shelves(random_vectors(5))
+    shelves.echoes = {"document 0003"}
+
+    deepen(shelves)
+
+    check_shape(shelves)
+    assert "0003" not in "".join(overview.text + overview.title for overview in shelves.overviews("library"))
+    assert deepen(shelves) == 0
+
+
+def test_a_document_without_a_word_is_called_by_its_key() -> None:
+    shelves = Shelves(random_vectors(2))
+    for key in list(shelves.vectors):
+        shelves.put(key, shelves.vectors[key], "- - -")
+    shelves.documents = lambda: [replace(record, title="") for record in Shelves.documents(shelves)]
+    shelves.segments = lambda: [(replace(one, text=" \n"), vector) for one, vector in Shelves.segments(shelves)]
+
+    deepen(shelves)
+
+    check_shape(shelves)
+    assert [overview.text for overview in shelves.overviews("library")] == ["document 0000"]
+
+
+# ── the same everywhere, and as little as is needed ──────────────────────────────────────────────────────────
+
+
+def test_same_documents_give_the_same_library_in_each_namespace() -> None:
+    libraries = []
+    for namespace in ("one", "another"):
+        shelves = Shelves(random_vectors(60), namespace=namespace)
+        deepen(shelves)
+        libraries.append([(o.key, o.level, o.title, o.text, o.tokens) for o in shelves.overviews("library")])
+    assert libraries[0] == libraries[1]
+
+
+@pytest.mark.parametrize("change", ["replaced", "forgotten", "added"])
+def test_one_document_of_a_thousand_costs_little(change: str) -> None:
+    bounds = Bounds()
+    written = []
+    shelves = Shelves(random_vectors(1000, topics=30))
+    total = deepen(shelves, LibraryLayer())
+    for number in range(0, 1000, 200):
+        key = f"document {number:04}"
+        if change == "forgotten":
+            shelves.forget(key)
+        else:
+            shelves.put(key if change == "replaced" else f"new {number}", random_vectors(1, seed=number), "New.")
+        written.append(deepen(shelves, LibraryLayer()))
+    check_shape(shelves, bounds)
+    assert total > 85
+    assert max(written) <= 20, "two ways up to the root, and what some neighbours join"
+
+
+def test_an_interrupted_build_goes_on_from_there() -> None:
+    whole, killed = Shelves(random_vectors(600)), Shelves(random_vectors(600))
+    total = deepen(whole, LibraryLayer(bounds=Bounds(2, 4, 6)))
+    before = deepen(killed, most=2)
+    kept = set(killed.library)
+
+    after = deepen(killed)
+
+    assert before == len(kept) == 64
+    assert kept <= killed.library.keys(), "nothing is built twice"
+    assert after <= total - before + 2
+    check_shape(killed)
+
+
+def test_new_documents_join_what_is_near() -> None:
+    topics = np.repeat(np.eye(3, DIMENSION, dtype=np.float32), 4, axis=0)
+    shelves = Shelves(topics)
+    deepen(shelves)
+    low = {overview.id for overview in shelves.overviews("library") if overview.level == 1}
+
+    shelves.put("new", topics[[0]])
+    written = deepen(shelves)
+
+    new = next(overview for overview in shelves.overviews("library") if overview.level == 1 and overview.id not in low)
+    assert len(new.documents) == 5
+    assert written == 2, "its group and the root"
+    assert len(low & shelves.library.keys()) == 2
+
+
+# ── groups and sentences ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=40, deadline=None)
+@given(count=st.integers(0, 60), most=st.integers(1, 12), topics=st.integers(1, 5), seed=st.integers(0, 50))
+def test_groups_are_of_nearly_equal_sizes(count: int, most: int, topics: int, seed: int) -> None:
+    groups = balanced_groups(random_vectors(count, topics=topics, seed=seed), most=most)
+
+    assert sorted(place for group in groups for place in group) == list(range(count))
+    assert len(groups) == -(-count // most)
+    sizes = [len(group) for group in groups]
+    assert not sizes or (max(sizes) <= most and max(sizes) - min(sizes) <= 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tom ran home through the snow. It rained.", "Tom ran home through the snow."),
+        ("She plays for D.C. United of the league. It rained.", "She plays for D.C. United of the league."),
+        ("Hm. Well. I baked bread in the old kitchen. Good.", "Hm. Well. I baked bread in the old kitchen."),
+        ("\n\n", ""),
+        ("word " * 80, ("word " * 31).strip() + "…"),
+        ("x" * 300, "x" * 159 + "…"),
+    ],
+)  # fmt: skip
+def test_first_sentence_of_a_text(text: str, expected: str) -> None:
+    assert first_sentence(text) == expected
