@@ -27,6 +27,7 @@ from memgraph_rag.types import (
     Matrix,
     Neighbour,
     Node,
+    Overview,
     PointLayer,
     Relation,
     Segment,
@@ -109,7 +110,7 @@ class HandMadeGraph:
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         self.calls["documents"] += 1
-        held = sorted({node.document_id for node in self._nodes.values()})
+        held = sorted({node.document_id for node in self._nodes.values()} - {""})
         return [
             DocumentRecord(held_id, f"{held_id}.txt", self._titles.get(held_id, ""), "", "", "", 0, 0, (), "", {})
             for held_id in held
@@ -139,11 +140,18 @@ class HandMadeGraph:
             top += sorted((node for node in own if node.level == highest), key=lambda node: node.index)
         return top
 
-    def _of_layer(self, layer: PointLayer) -> list[Node]:
-        return [node for node in self._nodes.values() if isinstance(node, Segment) or node.layer == layer]
+    def _of_layer(self, layer: PointLayer) -> list[Segment | InformationPoint]:
+        nodes = [node for node in self._nodes.values() if not isinstance(node, Overview)]
+        return [node for node in nodes if isinstance(node, Segment) or node.layer == layer]
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         return [edge for edge in self._edges if edge.source_id in node_ids]
+
+    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        self.calls["overviews"] += 1
+        nodes = [node for node in self._nodes.values() if isinstance(node, Overview) and layer in (None, node.layer)]
+        inside = [node for node in nodes if documents is None or set(documents).issuperset(node.documents)]
+        return sorted(inside, key=lambda node: (-node.level, node.layer, node.key))
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         hits = self.similarities(vector, documents=documents or [record.id for record in self.documents()])

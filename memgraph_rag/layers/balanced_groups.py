@@ -1,7 +1,7 @@
 """Similar things in groups of nearly equal sizes, by their vectors.
 
-It knows vectors only. Invariants: each row is in exactly one group; no group is larger than was asked for, and the sizes
-differ by a few rows at most; equal rows in equal order give equal groups.
+It knows vectors only. Invariants: each row is in exactly one group; no group is larger than was asked for, and the
+sizes differ by a few rows at most; equal rows in equal order give equal groups.
 
 Balanced bisecting k-means: a set is cut across the line between the means of its two halves until both stay as they
 are, at the place that makes the pieces equal; then each half again. Principal direction as the first cut, as in
@@ -82,4 +82,3 @@ def _principal_direction(rows: np.ndarray) -> np.ndarray:
             break
         direction = following / length
     return -direction if centred[0] @ direction > 0 else direction
-

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class LibraryLayer:
     """
 
     name = "library"
+    spans_documents: Literal[True] = True
     needs_language = False
     requires: Sequence[str] = ()
 
@@ -81,9 +83,7 @@ def _below(overviews: Sequence[Overview], graph: MemoryGraph) -> dict[str, tuple
     return below | {name: tuple(targets) for name, targets in listed.items()}
 
 
-def _is_whole(
-    overviews: Sequence[Overview], below: Mapping[str, Sequence[str]], document_ids: Sequence[str]
-) -> bool:
+def _is_whole(overviews: Sequence[Overview], below: Mapping[str, Sequence[str]], document_ids: Sequence[str]) -> bool:
     """Whether all documents lie under one overview; of fewer than two there is none."""
     if len(document_ids) < 2:
         return True
@@ -134,9 +134,7 @@ class _Writing:
         for group, names, centre, content in zip(groups, documents, centres, contents, strict=True):
             if not content.cosines:  # all of it was forgotten meanwhile
                 continue
-            chosen = central_lines(
-                content.lines, centre, tokens=self.tokens, count_tokens=self.embedder.count_tokens
-            )
+            chosen = central_lines(content.lines, centre, tokens=self.tokens, count_tokens=self.embedder.count_tokens)
             overview = self._overview(group, names, centre, chosen, level)
             overviews.append(overview)
             edges += [Summarizes(overview.id, target, weight) for target, weight in content.weights(chosen).items()]
@@ -163,7 +161,6 @@ class _Writing:
         vectors = self.shelf.vectors(nodes, self.embedder)
         for node in nodes:
             nodes_of[node.document_id].append(node)
-        contents: list[_Content] = []
         return [
             self._at_tops([nodes_of[member.id] for member in group], vectors, centre)
             for group, centre in zip(groups, centres, strict=True)

@@ -90,7 +90,7 @@ class Shelf:
         return title
 
     def vectors(self, nodes: Sequence[Node], embedder: Embedder) -> dict[str, Vector]:
-        """The vectors of nodes of documents: of segments the stored ones; of points, which a scan does not give, new."""
+        """The vectors of nodes of documents: stored ones of segments; of points, which no scan gives, new ones."""
         others = [node for node in nodes if node.id not in self.segments]
         rows = embedder.embed([node.text for node in others]) if others else []
         new = {node.id: row for node, row in zip(others, rows, strict=True)}

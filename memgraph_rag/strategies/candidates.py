@@ -77,7 +77,7 @@ class Candidates:
         self._behind = 1.0  # what the place behind the last of a search is worth
         self._passed_down: dict[str, float] = {}
         self._passed_over: dict[str, float] = {}
-        self._via: dict[str, str] = {}
+        self._via = dict.fromkeys((top.id for top in library.tops), library.note) if library else {}
         self._largest = 0.0  # attention that a read node got
         self._nearest = 0.0  # cosine
         self._wanted: Vector | None = None
@@ -109,7 +109,8 @@ class Candidates:
             return
         hits = self._graph.similarities(wanted, documents=self._scope) if self._scope else []
         if self._library:
-            hits += self._library.hits(wanted)
+            self._library.look_for(wanted)
+            hits += self._library.hits()
         self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
         self._points = {hit.node_id for hit in hits if hit.kind != "segment"}
         self._nearest = max(self._similarity.values(), default=0.0)

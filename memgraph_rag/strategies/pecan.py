@@ -16,12 +16,13 @@ from typing import Literal
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
 from memgraph_rag.strategies.attention import require_attention
+from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import fitting, start_set
-from memgraph_rag.types import Budget, InformationPoint, Node, Step, StopReason
+from memgraph_rag.types import Budget, Hit, Node, Overview, Step, StopReason
 
 __all__ = ["Pecan"]
 
@@ -83,24 +84,16 @@ class Pecan:
         require_attention(context.session, self.name)
         if not self._calibrated:
             context.session.ignore_calibration()
-        signals = self._signals(context.session)
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
-        scope = documents_to_walk(question, context)
-        similarity = {
-            hit.node_id: hit.score
-            for hit in context.graph.similarities(context.embedder.embed([question])[0], documents=scope)
-        }
-        top = context.graph.top_nodes(scope)
-        below = SummaryTree(context.graph, top) if self._shape == "tree" else context.graph
-        walk = _Walk(similarity, signals, self._similarity_weight, context.graph, below)
+        top, walk = self._enter(question, context)
         count = self._fixed_count(context.budget)
-        start = _start_set(top, similarity, context, self._start_tokens, nodes=_share(count, top))
+        start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_share(count, top))
         if not start:
             return
         lines = NodeLines(context)
         attention = context.session.append(lines.of(start)).tolist()
         p_yes = context.session.probability_of_yes()
-        steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
+        steps = [Step(node, 0.0, attended, via=walk.via(node)) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
         reflection.hear(p_yes)
         walk.read(start, attention)
@@ -123,6 +116,24 @@ class Pecan:
                 steps.append(Step(node, score, attended, p_yes, sources=walk.sources(node.id)))
                 walk.read([node], [attended])
                 reflection.hear(p_yes)
+
+    def _enter(self, question: str, context: ReadingContext) -> tuple[list[Node], _Walk]:
+        """The nodes that reading may start with, and the walk before any is read.
+
+        From the tops of a library the documents that lie in it are reached, so that none of their nodes is read without
+        being chosen; those that a search finds can be chosen from the beginning.
+        """
+        graph, vector = context.graph, context.embedder.embed([question])[0]
+        scope = documents_to_walk(question, context)
+        hits = graph.similarities(vector, documents=scope)
+        signals = self._signals(context.session)
+        library = LibraryFrontier(context, vector) if self._shape == "graph" else None
+        if library:
+            top = [*library.tops, *graph.top_nodes(library.lacking(scope))]
+            return top, _Walk(hits, signals, self._similarity_weight, graph, graph, library)
+        top = graph.top_nodes(scope)
+        below = SummaryTree(graph, top) if self._shape == "tree" else graph
+        return top, _Walk(hits, signals, self._similarity_weight, graph, below)
 
     def _signals(self, session: ReadingSession) -> _Signals:
         """What was given, else what the session's calibration says, else the paper's."""
@@ -150,23 +161,46 @@ class _Signals:
 
 
 class _Walk:
-    """The scores of all nodes that can still be read (steps 3 to 5)."""
+    """The scores of all nodes that can still be read (steps 3 to 5).
+
+    Each source is taken relative to its sum over these nodes, as in the paper. Over a library, where what an overview
+    passes down goes to few nodes and the cosines to many, relative to its largest: else z alone would decide.
+
+    Args:
+        hits: the cosines of the nodes that can be read from the beginning.
+        library: whose overviews can be read, too, and what lies below them.
+    """
 
     def __init__(
         self,
-        similarity: dict[str, float],
+        hits: Sequence[Hit],
         signals: _Signals,
         similarity_weight: float,
         graph: GraphReader,
         below: GraphReader | SummaryTree,
+        library: LibraryFrontier | None = None,
     ) -> None:
-        self._similarity = {node_id: max(cosine, 0.0) for node_id, cosine in similarity.items()}
+        self.cosines: dict[str, float] = {}
+        self._similarity: dict[str, float] = {}
         self._signals = signals
         self._similarity_weight = similarity_weight
         self._graph = graph
         self._below = below
+        self._library = library
+        self._largest = 0.0  # attention that a read node carries
         self._z: dict[str, float] = {}
         self.count = 0
+        self._let_in([*hits, *library.hits()] if library else hits)
+
+    def _let_in(self, hits: Sequence[Hit]) -> None:
+        """What was not known becomes a candidate."""
+        new = {hit.node_id: hit.score for hit in hits if hit.node_id not in self.cosines}
+        self.cosines |= new
+        self._similarity |= {node_id: max(cosine, 0.0) for node_id, cosine in new.items()}
+
+    def via(self, node: Node) -> str:
+        """How a node of the start was found: by the library, or empty."""
+        return self._library.note if self._library and isinstance(node, Overview) else ""
 
     def read(self, nodes: Sequence[Node], attention: Sequence[float]) -> None:
         """Nodes are read: they are no candidates any more, and raise what they summarise: z += r E (step 3)."""
@@ -177,6 +211,9 @@ class _Walk:
             self.count += 1
             factor = self.count + 1 if self._signals.is_linear else 1  # the question is 1, the first node 2
             carried[node.id] = attended * factor
+        self._largest = max([self._largest, *carried.values()])
+        if self._library and self._library.descend(nodes):
+            self._let_in(self._library.hits())
         for edge in self._below.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
                 raised = carried[edge.source_id] * edge.weight
@@ -211,6 +248,9 @@ class _Walk:
 
     def _shares(self) -> tuple[float, float]:
         """What 1 of z and 1 of the similarity counts."""
+        if self._library:
+            nearest = max(self._similarity.values(), default=0.0)
+            return self._signals.attention_weight / (self._largest or 1.0), self._similarity_weight / (nearest or 1.0)
         z_sum = sum(self._z.values()) or 1.0
         similarity_sum = sum(self._similarity.values()) or 1.0
         return self._signals.attention_weight / z_sum, self._similarity_weight / similarity_sum
@@ -233,7 +273,7 @@ def _share(count: int | None, top: Sequence[Node]) -> int | None:
     """How many nodes of a fixed count the start set has: one level's share (PECAN, section 4.2)."""
     if count is None:
         return None
-    levels = 1 + max((node.level for node in top if isinstance(node, InformationPoint)), default=0)
+    levels = 1 + max((node.level for node in top), default=0)
     return max(1, count // levels)
 
 

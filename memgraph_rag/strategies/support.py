@@ -1,7 +1,8 @@
 """From what was read to the segments that it rests on.
 
 It knows the graph by its contract only. Invariant: a segment's weight is the sum, over all paths from a read node
-down to it, of the node's own weight times the edge weights on the path.
+down to it, of the node's own weight times the edge weights on the path. Of more than 512 nodes that are reached at once
+only the heaviest are followed.
 
 The papers cite nothing; see "Citations" in ``docs/decisions``.
 """
@@ -9,11 +10,14 @@ The papers cite nothing; see "Citations" in ``docs/decisions``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import nsmallest
 
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import Segment, Step
 
 __all__ = ["segments_under"]
+
+_FOLLOWED = 512  # nodes of a level; under the root of a library lies the whole memory
 
 
 def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
@@ -36,7 +40,8 @@ def _carried_down(trace: Sequence[Step], own: Mapping[str, float], graph: GraphR
         below: dict[str, float] = {}
         for edge in graph.successors(sorted(frontier)):
             below[edge.target_id] = below.get(edge.target_id, 0.0) + frontier[edge.source_id] * edge.weight
-        nodes = {node.id: node for node in graph.nodes(sorted(below))}
+        followed = nsmallest(_FOLLOWED, below, key=lambda node_id: (-below[node_id], node_id))
+        nodes = {node.id: node for node in graph.nodes(sorted(followed))}
         for node_id, node in nodes.items():
             if node.level == 0:
                 weights[node_id] = weights.get(node_id, 0.0) + below[node_id]

@@ -21,7 +21,7 @@ from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
-from memgraph_rag.types import Budget, Node, Step, StopReason
+from memgraph_rag.types import Budget, Node, Step, StopReason, Vector
 
 __all__ = ["Walk"]
 
@@ -81,19 +81,21 @@ class Walk:
             most_reasons=self._reasons,
             request=NEXT_SEARCH,
         )
+        wanted = context.embedder.embed([question])[0]
+        library = LibraryFrontier(context, wanted)
         candidates = Candidates(
             context.graph,
             _trusted(self._weights, context.session),
             context.documents,
-            library=LibraryFrontier(context),
+            library=library,
             falls_with_distance=context.session.attends and context.session.calibration is None,
         )
 
-        def enter(query: str) -> None:
+        def enter(query: str, wanted: Vector) -> None:
             evidence_list = context.search.find(query, k=_ENTRY, documents=context.documents)
-            candidates.enter([evidence.segment for evidence in evidence_list], context.embedder.embed([query])[0])
+            candidates.enter([evidence.segment for evidence in evidence_list], wanted)
 
-        enter(question)
+        enter(question, wanted)
         lines = NodeLines(context)
         start = self._start(candidates, context.session, context.budget)
         if not start:
@@ -101,6 +103,8 @@ class Walk:
         first = start[: self._first_nodes]
         read = lines.of(first)
         steps = _taken(first, read, candidates, context.session)
+        if library.is_stale:
+            steps[0] = replace(steps[0], via=steps[0].via or library.note)
         segments_left = self._most_segments - sum(not node.level for node in first)
         tokens_left = self._more_tokens + sum(map(cost, start[self._first_nodes :]))
         while True:
@@ -113,7 +117,8 @@ class Walk:
             if limit is None and not is_spent(context.budget, candidates.read_so_far, context.session):
                 reason = _next_search(p_yes, reflection)
             if reason:
-                enter(f"{question} {reason}")
+                query = f"{question} {reason}"
+                enter(query, context.embedder.embed([query])[0])
             best = candidates.best()
             stop = _stop(reflection, best, limit, context.session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
