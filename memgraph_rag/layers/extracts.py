@@ -66,7 +66,7 @@ def central_lines(
 ) -> list[Line]:
     """The lines whose sources are nearest to the centre and unlike each other, the best first.
 
-    Lines of the same text count as one, the first.
+    Lines of the same text count as one, the first; empty ones do not count.
 
     Args:
         tokens: most of the lines together.
@@ -92,8 +92,9 @@ def central_lines(
 
 
 def _first_of_each(lines: Sequence[Line]) -> list[Line]:
-    """Lines of different texts, in order."""
+    """Lines of different texts, in order; without those that say nothing."""
     first: dict[str, Line] = {}
     for line in lines:
-        first.setdefault(line.text, line)
+        if line.text:
+            first.setdefault(line.text, line)
     return list(first.values())

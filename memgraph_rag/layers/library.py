@@ -28,6 +28,7 @@ from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Vector,
 __all__ = ["LibraryLayer"]
 
 _AT_ONCE = 32  # overviews of one transaction
+_LEAST_COSINE = 0.01  # as which a smaller one counts
 
 
 class LibraryLayer:
@@ -55,41 +56,28 @@ class LibraryLayer:
         Where nothing lacks, only ids and overviews are listed; else the embeddings of all segments are read once.
         """
         overviews = graph.overviews(self.name)
-        below = _below(overviews, graph)
-        if _is_whole(overviews, below, graph.document_ids()):
+        if _is_whole(overviews, graph.document_ids()):
             return
         shelf = Shelf.of(graph)
-        tree = shelf.tree(overviews, below)
+        tree = shelf.tree(overviews)
+        torn = [overview.id for overview in overviews if overview.id not in tree.below]
         texts = {overview.id: overview.text for overview in overviews}
         writing = _Writing(graph, models.embedder, shelf, tree, texts, self._tokens, self._nodes_of_document)
         level = 0
         while len(tree.levels[level]) > 1:
             formed, dissolved = regroup(tree.orphans(level), tree.groups(level), self._bounds)
             level += 1
-            removed = tuple(tree.remove(level, dissolved))
+            removed = (*torn, *tree.remove(level, dissolved))
             for first in range(0, len(formed), _AT_ONCE):
                 if progress is not None:
                     progress(f"library, level {level}", first, len(formed))
                 yield writing.rows(formed[first : first + _AT_ONCE], level, removed=removed)
-                removed = ()
+                removed, torn = (), []
 
 
-def _below(overviews: Sequence[Overview], graph: MemoryGraph) -> dict[str, tuple[str, ...]]:
-    """Of each overview above level 1 the ids of those below it."""
-    below = {overview.id: () for overview in overviews if overview.level > 1}
-    listed = defaultdict[str, list[str]](list)
-    for edge in graph.successors(list(below)):
-        listed[edge.source_id].append(edge.target_id)
-    return below | {name: tuple(targets) for name, targets in listed.items()}
-
-
-def _is_whole(overviews: Sequence[Overview], below: Mapping[str, Sequence[str]], document_ids: Sequence[str]) -> bool:
-    """Whether all documents lie under one overview; of fewer than two there is none."""
-    if len(document_ids) < 2:
-        return True
-    covered = {name for overview in overviews if overview.level == 1 for name in overview.documents}
-    tops = {overview.id for overview in overviews}.difference(*below.values())
-    return len(tops) == 1 and covered.issuperset(document_ids)
+def _is_whole(overviews: Sequence[Overview], document_ids: Sequence[str]) -> bool:
+    """Whether all documents lie under one overview, the first; of fewer than two documents there is none."""
+    return len(document_ids) < 2 or (bool(overviews) and set(overviews[0].documents).issuperset(document_ids))
 
 
 @dataclass(slots=True)
@@ -100,12 +88,12 @@ class _Content:
     lines: list[Line] = field(default_factory=list[Line])
 
     def weights(self, chosen: Sequence[Line]) -> dict[str, float]:
-        """By node id, in all 1: half by how many of the lines are a node's, half by its cosine."""
-        near = np.maximum(np.array(list(self.cosines.values())), 0.0)
-        near = near if near.any() else np.ones(len(near))
+        """By node id, in all 1: half by how many of the lines are a node's, half by its cosine; all above 0."""
+        near = np.maximum(np.array(list(self.cosines.values())), _LEAST_COSINE)
         of_lines = np.array([sum(line.source_id == name for line in chosen) for name in self.cosines], np.float64)
-        shares = near / near.sum() + (of_lines / of_lines.sum() if chosen else near / near.sum())
-        return {name: share / 2 for name, share in zip(self.cosines, shares.tolist(), strict=True) if share > 0}
+        of_lines = of_lines if chosen else near
+        shares = (near / near.sum() + of_lines / of_lines.sum()) / 2
+        return dict(zip(self.cosines, shares.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,22 +52,18 @@ class Shelf:
             {segment.id: segment.embedding for own in segments.values() for segment in own},
         )
 
-    def tree(self, overviews: Iterable[Overview], below: dict[str, tuple[str, ...]]) -> LibraryTree:
-        """The library that is there.
-
-        Args:
-            below: of each overview above level 1 the ids of the overviews below it.
-        """
+    def tree(self, overviews: Iterable[Overview]) -> LibraryTree:
+        """The library that is there, without overviews of which something was forgotten since they were listed."""
         tree = LibraryTree()
         for member in self.documents.values():
             tree.put(0, member)
-        torn: set[str] = set()  # something was forgotten since they were listed
+        above = {name: name for name in self.documents}  # of each document the highest that is known to lie over it
         for overview in sorted(overviews, key=lambda overview: overview.level):
-            lower = overview.documents if overview.level == 1 else below[overview.id]
-            if torn.isdisjoint(lower) and self.documents.keys() >= set(overview.documents):
-                tree.put(overview.level, self.member(overview), lower)
-            else:
-                torn.add(overview.id)
+            lower = {above.get(name) for name in overview.documents}
+            below = [name for name in lower if name in tree.levels[overview.level - 1]]
+            if len(below) == len(lower):
+                tree.put(overview.level, self.member(overview), below)
+                above |= dict.fromkeys(overview.documents, overview.id)
         return tree
 
     def member(self, overview: Overview) -> Member:
@@ -99,7 +95,7 @@ class Shelf:
     def line(self, node: Node, vector: Vector) -> Line:
         """How a segment or point begins, under the title of its document."""
         title, text = self.titles[node.document_id], first_sentence(node.text)
-        return Line(node.id, text if not title or text.startswith(title) else f"{title}: {text}", vector)
+        return Line(node.id, text if text.startswith(title) else ": ".join(filter(None, [title, text])), vector)
 
 
 def cosine(vector: Vector, other: Vector) -> float:

@@ -100,9 +100,6 @@ class Shelves:
         kept = [overview for overview, _ in self.library.values()]
         return sorted(kept, key=lambda overview: (-overview.level, overview.key))
 
-    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        return [edge for node_id in node_ids for edge in self.library[node_id][1]]
-
     def store(self, rows: OverviewRows) -> None:
         for name in rows.removed:
             del self.library[name]
