@@ -41,12 +41,27 @@ from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.walk import Walk
-from memgraph_rag.types import Document, Evidence, Overview, Receipt, Usage, Vector
+from memgraph_rag.types import Document, Evidence, Matrix, Overview, Receipt, Usage, Vector
 
 BUDGETS = (256, 512, 1024, 2048)
 _WINDOW = 8192
 _REPLACED = 10
 _LINE_TOKENS = 4
+
+
+class KeptVectors:
+    """An embedder that embeds a text once: most ways of reading read the same."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._kept: dict[str, Vector] = {}
+        self.name, self.dimension, self.count_tokens = embedder.name, embedder.dimension, embedder.count_tokens
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """As the embedder does."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        self._kept |= zip(new, self._embedder.embed(new) if new else [], strict=True)
+        return np.stack([self._kept[text] for text in texts])
 
 
 class CosineSession:
@@ -147,7 +162,8 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             with Memory(store, layers=("entities",), **given) as memory:
                 print(f"{header(memory)}\n{len(documents)} documents, {len(questions)} questions\n")
                 list(added(memory, documents))
-                rows = [_build(memory), *(_coverage(memory, questions, way) for way in WAYS)]
+                embedder = KeptVectors(memory._models.embedder)
+                rows = [_build(memory), *(_coverage(memory, questions, way, embedder) for way in WAYS)]
                 rows.append(_replace(memory, documents))
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -213,10 +229,10 @@ def _deepen(memory: Memory) -> int:
     return receipt.counts.get("Overview", 0)
 
 
-def _coverage(memory: Memory, questions: Sequence[Question], way: Way) -> Mapping[str, Any]:
+def _coverage(memory: Memory, questions: Sequence[Question], way: Way, embedder: Embedder) -> Mapping[str, Any]:
     """Tokens of the first pass, and the share of the evidence that is read within each budget; printed as a row."""
     keys = {record.id: record.key for record in memory._store.documents()}
-    passes = [_read_by(memory, question, way, keys) for question in questions]
+    passes = [_read_by(memory, question, way, keys, embedder) for question in questions]
     first = float(np.mean([tokens for tokens, _ in passes]))
     shares = {
         budget: 100 * np.array([
@@ -233,15 +249,17 @@ def _coverage(memory: Memory, questions: Sequence[Question], way: Way) -> Mappin
     }
 
 
-def _read_by(memory: Memory, question: Question, way: Way, keys: Mapping[str, str]) -> tuple[int, dict[str, int]]:
+def _read_by(
+    memory: Memory, question: Question, way: Way, keys: Mapping[str, str], embedder: Embedder
+) -> tuple[int, dict[str, int]]:
     """Tokens of the first pass, and by document the tokens that were read until a segment of it was."""
-    session = CosineSession(question.text, memory._models.embedder)
+    session = CosineSession(question.text, embedder)
     graph, search = memory._store, memory._search
     context = ReadingContext(
         graph=graph if way.has_library else cast("GraphReader", Without(graph)),
         search=search if way.has_search else cast("Search", Without(search)),
         session=cast("ReadingSession", session),
-        embedder=memory._models.embedder,
+        embedder=embedder,
     )
     first, read = 0, dict[str, int]()
     for steps in way.strategy().read(question.text, context):

@@ -45,6 +45,7 @@ def filled(neo4j_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
         memory.add(MET, key="met", title="Ann and Tom")
         memory.add(FOX, key="fox")
         memory.ask("Who gave Ann a wooden box?", strategy="pecan", keep_trace=True)
+        list(memory.deepen(layers=["library"]))
         yield neo4j_server, namespace
         for record in memory.documents():
             memory.forget(record.id)
@@ -83,7 +84,7 @@ def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: An
 
 
 def test_the_guide_tells_of_each() -> None:
-    assert len(QUERIES) == 13
+    assert len(QUERIES) == 14
     for query in QUERIES:
         assert f"browser/{query.name}" in GUIDE
         assert "LIMIT" in query.read_text("utf-8")
