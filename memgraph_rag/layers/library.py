@@ -12,7 +12,7 @@ What is grouped anew after a change is decided in ``library_tree``.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -76,8 +76,14 @@ class LibraryLayer:
 
 
 def _is_whole(overviews: Sequence[Overview], document_ids: Sequence[str]) -> bool:
-    """Whether all documents lie under one overview, the first; of fewer than two documents there is none."""
-    return len(document_ids) < 2 or (bool(overviews) and set(overviews[0].documents).issuperset(document_ids))
+    """Whether all documents lie under the first overview, and each under one of each level; one needs none."""
+    if len(document_ids) < 2 or not overviews:
+        return len(document_ids) < 2
+    root = overviews[0]
+    covered = Counter[int]()
+    for overview in overviews:
+        covered[overview.level] += len(overview.documents)
+    return set(root.documents).issuperset(document_ids) and set(covered.values()) == {len(root.documents)}
 
 
 @dataclass(slots=True)

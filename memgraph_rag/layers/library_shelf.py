@@ -53,17 +53,23 @@ class Shelf:
         )
 
     def tree(self, overviews: Iterable[Overview]) -> LibraryTree:
-        """The library that is there, without overviews of which something was forgotten since they were listed."""
+        """The library that is there, as far as it is one.
+
+        Left out is an overview with a document that was forgotten since it was listed, or that lies under another one
+        of that level, as where two processes built at once; and what lies over such an overview.
+        """
         tree = LibraryTree()
         for member in self.documents.values():
             tree.put(0, member)
-        above = {name: name for name in self.documents}  # of each document the highest that is known to lie over it
+        above = {name: name for name in self.documents}  # of each document what is known to lie over it, the highest
+        torn: set[str] = set()
         for overview in sorted(overviews, key=lambda overview: overview.level):
-            lower = {above.get(name) for name in overview.documents}
-            below = [name for name in lower if name in tree.levels[overview.level - 1]]
-            if len(below) == len(lower):
+            below = {above.get(name, "") for name in overview.documents}
+            if torn.isdisjoint(overview.documents) and below <= tree.levels[overview.level - 1].keys():
                 tree.put(overview.level, self.member(overview), below)
                 above |= dict.fromkeys(overview.documents, overview.id)
+            else:
+                torn.update(overview.documents)
         return tree
 
     def member(self, overview: Overview) -> Member:

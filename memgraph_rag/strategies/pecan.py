@@ -5,6 +5,7 @@ and the score of an unread node depends only on what was read before.
 
 Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; what the paper leaves open is decided in
 ``docs/decisions/walk.md``. The defaults are the paper's; what must differ is the size of the model and of its batches.
+Where the memory has a library, it starts at the root of that, which is ours (``docs/decisions/library.md``).
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Pecan:
         self._ahead = ahead
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Read all top-level nodes, then node after node; see ``Strategy.read``.
+        """Read all top-level nodes, or the root of a library, then node after node; see ``Strategy.read``.
 
         Raises:
             StrategyError: the session tells no attention.

@@ -320,6 +320,20 @@ def test_an_interrupted_build_goes_on_from_there() -> None:
     check_shape(killed)
 
 
+def test_what_two_processes_built_at_once_is_put_right() -> None:
+    shelves, other = Shelves(random_vectors(40)), Shelves(random_vectors(41))
+    deepen(shelves)
+    deepen(other)
+    shelves.library |= other.library  # some rest on one document more
+    shelves.put("document 0040", other.vectors["document 0040"])
+    assert len([overview for overview in shelves.overviews("library") if overview.level == 1]) > 10
+
+    assert deepen(shelves) > 0
+
+    check_shape(shelves)
+    assert deepen(shelves) == 0
+
+
 def test_new_documents_join_what_is_near() -> None:
     topics = np.repeat(np.eye(3, DIMENSION, dtype=np.float32), 4, axis=0)
     shelves = Shelves(topics)
