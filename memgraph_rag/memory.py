@@ -35,10 +35,11 @@ from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Scope
 from memgraph_rag.operations.sources import Request
+from memgraph_rag.operations.strategy_choice import strategy_for
 from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
 from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import DEFAULT, find_strategy
+from memgraph_rag.strategies import find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
@@ -65,7 +66,8 @@ class Memory(MaintainedMemory):
         embedder: likewise.
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.
-        strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own.
+        strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own; by
+            default the walk, and ``overviews`` for questions about a whole, where there are some.
         layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects; entities by default,
             which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again,
             ``"clusters"`` less, and the extra ``clusters``. Layers of the memory (``MEMORY_LAYERS``) are built by
@@ -93,7 +95,7 @@ class Memory(MaintainedMemory):
         reader: str | Path | AttentiveModel | None = None,
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
-        strategy: str | Strategy = DEFAULT,
+        strategy: str | Strategy | None = None,
         layers: Sequence[str | Layer | MemoryLayer] = DEFAULT_LAYERS,
         progress: Progress | None = None,
         **settings: Any,
@@ -104,7 +106,7 @@ class Memory(MaintainedMemory):
         self.settings = Settings.load(namespace=namespace, **names, **settings)
         of_documents, of_memory = split_layers(layers)
         self._layers, self._memory_layers = choose_layers(of_documents, self.settings), choose_memory_layers(of_memory)
-        self._strategy = find_strategy(strategy)
+        self._strategy = None if strategy is None else find_strategy(strategy)
         self._open(
             store=as_object(store), namespace=namespace, language=as_object(model), reader=as_object(reader),
             embedder=as_object(embedder), recognizer=as_object(recognizer), progress=progress,
@@ -175,7 +177,7 @@ class Memory(MaintainedMemory):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
         requests = (Request(source) for source in sources)
-        ingestion = self._ingestion(self._layers, max_tokens=max_tokens)
+        ingestion = self._ingestion(self._layers, self._models_within(max_tokens))
         return Outcomes("add_many", telemetry.each("add", ingestion.add(requests)))
 
     def folder(self, path: Path) -> Folder:
@@ -281,6 +283,7 @@ class Memory(MaintainedMemory):
         self._process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
+        chosen = chosen or strategy_for(question, self._store)
         if keep_trace:
             kept_questions.require_keepable(chosen)
         ids = self._scoped_ids(documents, user=user, session=session)

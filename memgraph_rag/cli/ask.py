@@ -28,10 +28,11 @@ def ask(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="How to read: walk (by default), pecan, pecan_calibrated, qrmem, qrmem_te, qrmem_ges, top_k, "
-            "top_k_graph, top_k_keywords, top_k_vector, raptor, raptor_traversal, raptor_top_x, longrefiner, sprag, "
-            "sprag_precision, sprag_find_all, hipporag, hipporag2, full_context, vanilla, sliding_window, summary, "
-            "decom, llmlingua, longllmlingua, memwalker."
+            help="How to read: walk (by default), overviews (by default for questions about a whole, where there are "
+            "some), pecan, pecan_calibrated, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
+            "top_k_vector, raptor, raptor_traversal, raptor_top_x, longrefiner, sprag, sprag_precision, "
+            "sprag_find_all, hipporag, hipporag2, full_context, vanilla, sliding_window, summary, decom, llmlingua, "
+            "longllmlingua, memwalker."
         ),
     ] = None,
     style: Annotated[

@@ -76,11 +76,6 @@ class Ingestion:
         self._planner = Planner(store, models, layers, count_tokens=count_tokens, segment_tokens=segment_tokens)
         self._builder = GraphBuilder(store, models, layers, progress=progress)
 
-    @property
-    def models(self) -> Models:
-        """What builds, within the limit of tokens where there is one."""
-        return self._models
-
     def add(self, requests: Iterable[Request]) -> Generator[Receipt | Failure, None, None]:
         """What became of each request, in order; the model work of a group of documents runs together.
 

@@ -104,10 +104,11 @@ class MaintainedMemory(OpenMemory):
         of_documents, of_memory = self._layers_to_deepen(layers, all_documents=documents is None)
         chosen = choose_layers(of_documents, self.settings, known=self._layers)
         ids = self._ids(documents)
-        ingestion = self._ingestion(chosen, max_tokens=max_tokens)
-        outcomes = chain(
-            ingestion.deepen(self._store.documents(ids)) if chosen else (),
-            build_memory_layers(self._store, of_memory, models=ingestion.models, progress=self._progress),
+        self._require_writable()
+        models = self._models_within(max_tokens)
+        outcomes = chain(  # without layers of documents no tokens are counted: no language model is looked for
+            self._ingestion(chosen, models).deepen(self._store.documents(ids)) if chosen else (),
+            build_memory_layers(self._store, of_memory, models=models, progress=self._progress),
         )
         return Outcomes("deepen", telemetry.each("deepen", outcomes))
 

@@ -21,6 +21,7 @@ from memgraph_rag.contracts import (
     Layer,
     LearningLayer,
     MemoryLayer,
+    Models,
     Progress,
 )
 from memgraph_rag.errors import StoreReadOnly
@@ -139,13 +140,18 @@ class OpenMemory:
             most_bytes=self.settings.search_memory_mib * 2**20,
         )
 
-    def _ingestion(self, layers: Sequence[Layer], *, max_tokens: int | None = None) -> Ingestion:
+    def _models_within(self, max_tokens: int | None) -> Models:
+        """The models, and no more than so many tokens of the language model."""
+        if max_tokens is None:
+            return self._models
+        check_count("max_tokens", max_tokens, most=MOST_TOKENS)
+        return LimitedModels(self._models, max_tokens)
+
+    def _ingestion(self, layers: Sequence[Layer], models: Models | None = None) -> Ingestion:
         self._require_writable()
-        if max_tokens is not None:
-            check_count("max_tokens", max_tokens, most=MOST_TOKENS)
         return Ingestion(
             self._store,
-            self._models if max_tokens is None else LimitedModels(self._models, max_tokens),
+            self._models if models is None else models,
             layers,
             count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,

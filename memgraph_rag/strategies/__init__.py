@@ -20,6 +20,7 @@ from memgraph_rag.strategies.llmlingua import LLMLingua
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua
 from memgraph_rag.strategies.longrefiner import LongRefiner
 from memgraph_rag.strategies.memwalker import MemWalker
+from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.raptor import Raptor, RaptorTraversal
@@ -62,6 +63,7 @@ _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "walk": Walk,
+    "overviews": Overviews,
     "pecan": Pecan,
     "pecan_calibrated": partial(Pecan, calibrated=True, start_tokens=START_TOKENS, name="pecan_calibrated"),
     "qrmem": Qrmem,

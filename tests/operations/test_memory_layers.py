@@ -203,3 +203,17 @@ def test_tidy_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:
 
         assert [receipt.key for receipt in memory.tidy().receipts] == ["pairs"]
         assert memory.tidy(max_seconds=1e-9).receipts == ()
+
+
+def test_a_question_about_the_whole_reads_overviews_where_there_are_any(memory: Memory) -> None:
+    question = "What do all these notes say?"
+    assert memory.ask(question).strategy == "walk"
+    list(memory.deepen(layers=["library"]))
+
+    answer = memory.ask(question)
+
+    assert answer.strategy == "overviews"
+    assert answer.trace[0].node.kind == "overview"
+    assert all(memory.text(cited.document_key)[cited.start : cited.end] == cited.quote for cited in answer.citations)
+    assert memory.ask("Who wrote note 3?").strategy == "walk"
+    assert memory.ask(question, strategy="top_k").strategy == "top_k"

@@ -1,0 +1,76 @@
+"""What a question about the whole reads: tops first, then the nearest overviews, and passages where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, ids, segment
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.overviews import Overviews
+from memgraph_rag.types import Matrix, Node, Overview, Step, Summarizes
+
+NEAR = {"one": 0.2, "two": 0.9, "three": 0.5, "community": 0.1}
+
+
+class Nearness:
+    """Embeds an overview so that its cosine to a question is the one in ``NEAR``."""
+
+    name = "nearness"
+    dimension = 2
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        cosines = np.array([NEAR.get(text, 1.0) for text in texts])
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+
+
+def overview(key: str, level: int, documents: str, *, layer: str = "library", tokens: int = 10) -> Overview:
+    return Overview(key, layer, key, level, "", key, tokens, tuple(documents))
+
+
+NODES: list[Node] = [
+    segment("s0", index=0),
+    segment("s1", index=1),
+    overview("root", 2, "abc"),
+    overview("one", 1, "a"),
+    overview("two", 1, "b"),
+    overview("three", 1, "c"),
+    overview("community", 1, "ab", layer="communities"),
+]
+EDGES = [Summarizes("root", name, 1 / 3) for name in ("one", "two", "three")]
+
+
+def read(strategy: Overviews, nodes: Sequence[Node] = NODES, documents: Sequence[str] | None = None) -> list[Step]:
+    context = ReadingContext(
+        graph=HandMadeGraph(nodes, EDGES),
+        search=HandMadeSearch([node for node in nodes if node.kind == "segment"]),
+        session=HandMadeSession(),
+        embedder=Nearness(),
+        documents=documents,
+    )
+    return [step for steps in strategy.read("Which themes are there?", context) for step in steps]
+
+
+def test_tops_come_first_then_the_nearest() -> None:
+    steps = read(Overviews())
+
+    assert ids(steps) == ["root", "community", "two", "three", "one"]
+    assert [step.score for step in steps[:2]] == [0.0, 0.0], "a top is read whatever it says"
+    assert [round(step.score, 3) for step in steps[2:]] == [0.9, 0.5, 0.2]
+
+
+def test_reading_ends_where_the_budget_does() -> None:
+    assert ids(read(Overviews(budget_tokens=50))) == ["root", "two", "three"], "of a third of it one top fits"
+
+
+def test_a_layer_is_chosen_by_name() -> None:
+    assert ids(read(Overviews(["communities"]))) == ["community"]
+
+
+def test_nothing_is_read_over_other_documents() -> None:
+    assert ids(read(Overviews(), documents=["a", "b"])) == ["community", "one", "two"], "three tops, the widest first"
+
+
+def test_without_overviews_it_is_the_walk() -> None:
+    assert ids(read(Overviews(), NODES[:2])) == ["s0", "s1"]
