@@ -116,7 +116,7 @@ class QuestionNotFound(QuestionError):
 
 
 class SearchMemoryExceeded(MemgraphRagError):
-    """The namespace is too large for what a graph search may hold in memory."""
+    """The namespace is too large for what a graph search, or the layer communities, may hold in memory."""
 
 
 class StoreError(MemgraphRagError):

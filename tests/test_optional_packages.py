@@ -14,6 +14,7 @@ from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
 from memgraph_rag.evaluation.plots import draw
 from memgraph_rag.evaluation.scores import rouge_l
 from memgraph_rag.layers.clusters import ClustersLayer
+from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.question_pool import require_rouge
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.mcp import require_sdk
@@ -45,6 +46,7 @@ USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = 
     ("rouge_score", "evaluation", SettingsError, lambda _: require_rouge()),
     ("umap", "clusters", SettingsError, lambda _: ClustersLayer()),
     ("sklearn", "clusters", SettingsError, lambda folder: Memory(folder / "m.lbug", layers=["clusters"], **FAKES)),
+    ("graspologic_native", "communities", SettingsError, lambda _: CommunitiesLayer()),
     ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
     ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
     ("mcp", "mcp", SettingsError, lambda _: require_sdk()),

@@ -13,7 +13,7 @@ from memgraph_rag.layers.surfaces import first_word, occurrences, words
 from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 
-__all__ = ["Ground", "Vocabulary", "can_name", "is_proper"]
+__all__ = ["Ground", "Vocabulary", "can_name", "is_proper", "share_borne_out"]
 
 _MOST_MENTIONS = 256  # of one segment
 _STEM = 5  # characters by which two forms of a word are known as one
@@ -65,7 +65,7 @@ class Ground:
         self._known = mentions
         self._entities = {mention.normal: mention.entity_id for mention in mentions}
         of_text = words(segment.text)
-        self._stems = {word[:_STEM] for word in of_text}
+        self._words = of_text
         for name in vocabulary.possible_in(of_text):
             self._look_for(name)
 
@@ -75,11 +75,7 @@ class Ground:
 
     def bears_out(self, description: str, names: Sequence[str]) -> float:
         """Of the words of a description that say something beside the names, the share that stands here too."""
-        of_names = {word for name in names for word in words(name)}
-        telling = [
-            word for word in words(description) - of_names - _FUNCTION_WORDS if len(word) > 2 or not word.isascii()
-        ]
-        return sum(word[:_STEM] in self._stems for word in telling) / len(telling) if telling else 1.0
+        return share_borne_out(description, names, self._words)
 
     def _look_for(self, name: str) -> None:
         """Note where a name stands, unless the recognizer has found it here."""
@@ -111,6 +107,18 @@ class Ground:
             self.found.append(mention)
         if not room:
             del self._entities[normal]
+
+
+def share_borne_out(description: str, names: Iterable[str], of_text: Iterable[str]) -> float:
+    """Of the words of a description that say something beside the names, the share that a text with these words holds.
+
+    >>> share_borne_out("Ann found a red fox.", ["Ann"], words("Ann finally found it: the fox!"))
+    0.6666666666666666
+    """
+    of_names = {word for name in names for word in words(name)}
+    telling = [word for word in words(description) - of_names - _FUNCTION_WORDS if len(word) > 2 or not word.isascii()]
+    stems = {word[:_STEM] for word in of_text}
+    return sum(word[:_STEM] in stems for word in telling) / len(telling) if telling else 1.0
 
 
 def can_name(text: str) -> bool:

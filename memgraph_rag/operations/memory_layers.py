@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
 from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
+from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.library import LibraryLayer
 from memgraph_rag.types import Action, Failure, OverviewRows, Receipt, Usage
 
@@ -26,7 +27,7 @@ __all__ = [
     "split_layers",
 ]
 
-_MAKERS: dict[str, Callable[[], MemoryLayer]] = {"library": LibraryLayer}
+_MAKERS: dict[str, Callable[[], MemoryLayer]] = {"library": LibraryLayer, "communities": CommunitiesLayer}
 
 MEMORY_LAYERS = tuple(_MAKERS)
 """The layers of the memory that this library brings, in the order in which they are built."""
