@@ -15,6 +15,9 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.decom import Decom
 from memgraph_rag.strategies.full_context import FullContext
+from memgraph_rag.strategies.graphrag_drift import GraphragDrift
+from memgraph_rag.strategies.graphrag_global import GraphragGlobal
+from memgraph_rag.strategies.graphrag_local import GraphragLocal
 from memgraph_rag.strategies.hipporag import HippoRag, HippoRag2
 from memgraph_rag.strategies.llmlingua import LLMLingua
 from memgraph_rag.strategies.longllmlingua import LongLLMLingua
@@ -87,6 +90,10 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "longrefiner": LongRefiner,
     "hipporag": HippoRag,
     "hipporag2": HippoRag2,
+    "graphrag_local": GraphragLocal,
+    "graphrag_global": GraphragGlobal,
+    "graphrag_global_dynamic": partial(GraphragGlobal, dynamic=True, name="graphrag_global_dynamic"),
+    "graphrag_drift": GraphragDrift,
     "sprag": Sprag,
     "sprag_precision": partial(Sprag, "precision", name="sprag_precision"),
     "sprag_find_all": partial(Sprag, "find_all", name="sprag_find_all"),

@@ -26,6 +26,7 @@ from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.outline_tree import OutlineTree, Passage, Scores
 from memgraph_rag.strategies.reflection import ask
+from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.types import Section, Step, StopReason, as_line
 
 __all__ = ["LongRefiner"]
@@ -106,13 +107,19 @@ class LongRefiner:
     def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
         """R_q, None where the model was not asked, and R_q × the global scores."""
         nothing, outlines = tree.global_scores(()), _listed(tree)
-        if not self._with_global_selection or not outlines or self._fits(tree, context) or not _may_ask(context):
+        if (
+            not self._with_global_selection
+            or not outlines
+            or self._fits(tree, context)
+            or not may_ask(context.budget, context.session)
+        ):
             return None, nothing
         level: float | None = None
         try:
             if self._with_query_analysis:
                 level = context.session.judge(_IS_GLOBAL)
-            chosen = {place for listed in outlines if _may_ask(context) for place in _picked(tree, listed, context)}
+            asked = (listed for listed in outlines if may_ask(context.budget, context.session))
+            chosen = {place for listed in asked for place in _picked(tree, listed, context)}
         except WindowExceeded:  # there is no room for requests: local scores alone count
             return level, nothing
         return level, (1.0 if level is None else level) * tree.global_scores(chosen)
@@ -128,12 +135,6 @@ class LongRefiner:
         room = min(self._most_tokens, context.session.tokens_left)
         most = context.budget.max_tokens
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
-
-
-def _may_ask(context: ReadingContext) -> bool:
-    """Whether half of the budget of tokens is left, for what will be read."""
-    most = context.budget.max_tokens
-    return most is None or context.session.usage.prompt_tokens <= most // 2
 
 
 def _of_passages(

@@ -57,7 +57,7 @@ class NodeLines:
         return lines
 
     def _learn_titles(self, nodes: Sequence[Node]) -> None:
-        unknown = sorted({node.document_id for node in nodes} - self._titles.keys())
+        unknown = sorted({node.document_id for node in nodes if node.document_id} - self._titles.keys())
         if unknown:
             self._titles |= dict.fromkeys(unknown, "")  # one may be forgotten meanwhile
             for record in self._graph.documents(unknown):
@@ -73,7 +73,7 @@ class NodeLines:
         if isinstance(node, Segment) and node.speaker:
             name, heading = node.speaker, ", ".join(filter(None, [node.speaker, day_of(node.time)]))
         elif isinstance(node, Overview):
-            name = heading = node.title
+            name = heading = as_line(node.title)[:_MOST_OF_A_TITLE]
         elif before is None or before.document_id != node.document_id:
             name = heading = self._titles[node.document_id]
         else:

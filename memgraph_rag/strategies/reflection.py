@@ -126,12 +126,13 @@ def ask(
     *,
     max_tokens: int = _REPLY_TOKENS,
     is_usable: Callable[[str], bool] = _says_something,
+    retries: int = _RETRIES,
 ) -> str:
-    """The first usable reply, on one line: greedy, then drawn at 0.7, at most four times; empty where none is.
+    """The first usable reply, on one line: greedy, then drawn at 0.7, so often at most; empty where none is.
 
     Source: QRMeM, appendix (retries).
     """
-    for attempt in range(_RETRIES + 1):
+    for attempt in range(retries + 1):
         reply = session.reply(request, max_tokens=max_tokens, temperature=_WARM if attempt else 0.0, seed=attempt)
         line = " ".join(reply.split())
         if is_usable(line):

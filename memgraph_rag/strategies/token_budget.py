@@ -12,7 +12,7 @@ from typing import TypeVar
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.types import Budget, Node
 
-__all__ = ["START_TOKENS", "cost", "fits", "fitting", "is_spent", "start_set"]
+__all__ = ["START_TOKENS", "cost", "fits", "fitting", "is_spent", "may_ask", "start_set"]
 
 START_TOKENS = 1024
 """Most tokens of a start set. The papers' figures give about 1K tokens for a text of 79K."""
@@ -61,3 +61,8 @@ def is_spent(budget: Budget, nodes: int, session: ReadingSession) -> bool:
     return (budget.max_nodes is not None and nodes >= budget.max_nodes) or (
         budget.max_tokens is not None and session.usage.prompt_tokens >= budget.max_tokens
     )
+
+
+def may_ask(budget: Budget, session: ReadingSession) -> bool:
+    """Whether half of the budget of tokens is left, for what will be read."""
+    return budget.max_tokens is None or session.usage.prompt_tokens <= budget.max_tokens // 2
