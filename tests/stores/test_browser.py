@@ -13,7 +13,7 @@ import pytest
 from memories import FOX, options
 from neo4j import READ_ACCESS, GraphDatabase, Query
 
-from memgraph_rag import Memory
+from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.html_page import COLOURS
 from memgraph_rag.layers.clusters import ClustersLayer
 
@@ -44,6 +44,7 @@ def filled(neo4j_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     ) as memory:
         memory.add(MET, key="met", title="Ann and Tom")
         memory.add(FOX, key="fox")
+        assert all(not isinstance(outcome, Failure) for outcome in memory.deepen(layers=["communities"]))
         memory.ask("Who gave Ann a wooden box?", strategy="pecan", keep_trace=True)
         list(memory.deepen(layers=["library"]))
         yield neo4j_server, namespace
@@ -84,7 +85,7 @@ def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: An
 
 
 def test_the_guide_tells_of_each() -> None:
-    assert len(QUERIES) == 14
+    assert len(QUERIES) == 15
     for query in QUERIES:
         assert f"browser/{query.name}" in GUIDE
         assert "LIMIT" in query.read_text("utf-8")
