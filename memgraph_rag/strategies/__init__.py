@@ -66,7 +66,6 @@ _ABLATIONS: dict[Callable[..., Strategy], dict[str, dict[str, Any]]] = {
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "walk": Walk,
-    "overviews": Overviews,
     "pecan": Pecan,
     "pecan_calibrated": partial(Pecan, calibrated=True, start_tokens=START_TOKENS, name="pecan_calibrated"),
     "qrmem": Qrmem,
@@ -88,6 +87,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "longllmlingua": LongLLMLingua,
     "memwalker": MemWalker,
     "longrefiner": LongRefiner,
+    "overviews": Overviews,
     "hipporag": HippoRag,
     "hipporag2": HippoRag2,
     "graphrag_local": GraphragLocal,
