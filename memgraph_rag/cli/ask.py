@@ -31,8 +31,9 @@ def ask(
             help="How to read: walk (by default), overviews (by default for questions about a whole, where there are "
             "some), pecan, pecan_calibrated, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
             "top_k_vector, raptor, raptor_traversal, raptor_top_x, longrefiner, sprag, sprag_precision, "
-            "sprag_find_all, hipporag, hipporag2, full_context, vanilla, sliding_window, summary, decom, llmlingua, "
-            "longllmlingua, memwalker."
+            "sprag_find_all, hipporag, hipporag2, graphrag_local, graphrag_global, graphrag_global_dynamic, "
+            "graphrag_drift, full_context, vanilla, sliding_window, summary, decom, llmlingua, longllmlingua, "
+            "memwalker."
         ),
     ] = None,
     style: Annotated[
