@@ -175,8 +175,8 @@ class MaintainedMemory(OpenMemory):
             SettingsError: other layers may rest on it, as on entities, points and relations.
         """
         self._require_writable()
-        if layer in layers_there(self._store):
-            return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, layer)))
+        if isinstance(layer, str) and (overviews := self._store.overviews(layer)):
+            return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, overviews)))
         layer_removal.check_removable(layer)
         records = self._store.documents(self._ids(documents))
         receipts = layer_removal.remove_layer(self._store, self.embedder, layer, records)
@@ -247,7 +247,7 @@ class MaintainedMemory(OpenMemory):
 
         ``documents_without``: of each layer of the memory that is there, how many documents it does not cover (yet).
         """
-        lacking = {layer: len(documents_without(self._store, layer)) for layer in layers_there(self._store)}
+        lacking = documents_without(self._store)
         return {
             "counts": dict(self._store.statistics()),
             "schema": dict(self._store.schema),

@@ -6,16 +6,15 @@ that is interrupted leaves what was stored, and the next one goes on from there.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TypeGuard
 
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
 from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
 from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.library import LibraryLayer
-from memgraph_rag.types import Action, Failure, OverviewRows, Receipt, Usage
+from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Usage
 
 __all__ = [
     "MEMORY_LAYERS",
@@ -138,22 +137,21 @@ def _parts(
         yield rows
 
 
-def remove_overviews(store: GraphStore, layer: str) -> Iterator[Receipt]:
-    """Take all overviews of a layer away, in one transaction."""
-    ids = tuple(overview.id for overview in store.overviews(layer))
-    if ids:
-        store.write_overviews(OverviewRows(removed=ids), as_of=0)
-    yield Receipt("", layer, Action.DEEPENED if ids else Action.UNCHANGED, {})
+def remove_overviews(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[Receipt]:
+    """Take these overviews, all of one layer, away in one transaction."""
+    store.write_overviews(OverviewRows(removed=tuple(overview.id for overview in overviews)), as_of=0)
+    yield Receipt("", overviews[0].layer, Action.DEEPENED, {})
 
 
 def layers_there(store: GraphStore) -> list[str]:
     """The names of the layers of the memory of which there are overviews, sorted."""
-    if not store.statistics().get("Overview"):
-        return []
     return sorted({overview.layer for overview in store.overviews()})
 
 
-def documents_without(store: GraphStore, layer: str) -> list[str]:
-    """The ids of the documents on which no overview of a layer rests, sorted."""
-    covered = set(chain.from_iterable(overview.documents for overview in store.overviews(layer)))
-    return [document_id for document_id in store.document_ids() if document_id not in covered]
+def documents_without(store: GraphStore) -> dict[str, int]:
+    """Of each layer of the memory that is there, how many documents no overview of it rests on; by name."""
+    covered: defaultdict[str, set[str]] = defaultdict(set)
+    for overview in store.overviews():
+        covered[overview.layer].update(overview.documents)
+    ids = set(store.document_ids()) if covered else set[str]()
+    return {layer: len(ids - covered[layer]) for layer in sorted(covered)}

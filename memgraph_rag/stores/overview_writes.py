@@ -81,13 +81,14 @@ def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int)
     documents = {row["id"] for row in unchanged}
     there = _ids_there(run, rows)
     new = _holding(rows, documents, there)
-    edges = [edge for edge in rows.summarizes if edge.source_id in {item.id for item in new}]
+    new_ids = {item.id for item in new}
+    edges = [edge for edge in rows.summarizes if edge.source_id in new_ids]
     create("write/create_overviews", overview_rows.overview_columns(new, edges))
     create("write/link_overviews_to_documents", overview_rows.target_columns((item.id, item.documents) for item in new))
     create("write/link_members", overview_rows.target_columns((item.id, item.entities) for item in new))
     for link in _LINKS:  # an id is that of one kind of node: each finds its own
         create(link, link_columns(edges))
-    return sorted({item.id for item in rows.overviews} & (there | {item.id for item in new}))
+    return sorted({item.id for item in rows.overviews} & (there | new_ids))
 
 
 def _ids_there(run: Run, rows: OverviewRows) -> set[str]:
