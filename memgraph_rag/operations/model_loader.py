@@ -154,6 +154,8 @@ class FoundModels:
         wanted = settings.reader if self._is_elsewhere else settings.model
         if self._is_elsewhere and (self._reader is not None or wanted == "none"):
             return None
+        if wanted == "auto" and hasattr(self._given, "read_written"):  # a model that attends needs no eye
+            return None
         from memgraph_rag.models.catalogue import find_language_model, find_reader
 
         find = find_reader if self._is_elsewhere else find_language_model

@@ -106,6 +106,13 @@ def test_memory_with_a_reader_reads_by_attention(tmp_path: Path) -> None:
         assert max(step.attention for step in answer.trace) > 0
 
 
+def test_auto_reader_does_not_join_a_model_that_attends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_READER", "auto")
+    with open_memory(tmp_path / "notes.lbug", model=FakeLanguageModel(name="both")) as memory:
+        memory.add(STORY)
+        assert memory.documents()[0].model == "both"
+
+
 def test_memory_without_a_reader_says_what_it_goes_by(tmp_path: Path) -> None:
     with open_memory(tmp_path / "notes.lbug", model=pen()) as memory:
         receipt = memory.add(STORY)
