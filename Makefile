@@ -33,7 +33,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-updates
+.PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-updates bench-whole
 .PHONY: scorecard scorecard-full bench-systems clean distclean
 
 help: ## This list
@@ -100,6 +100,11 @@ bench-runs: $(VENV)/.has-demo ## Do runs of neighbouring segments cover more tha
 bench-library: $(VENV)/.has-demo ## What a library over 2,000 articles costs, and how much of the evidence is read from its root
 	@$(BIN)/python benchmarks/library.py $(addprefix $(SETS)/,hotpotqa musique) \
 	  --json benchmarks/results$(call apart,$(SETS)/musique)/library.json
+
+bench-whole: $(VENV)/.has-demo ## How much of what a whole says is read for a question about it, at equal tokens
+	@$(BIN)/python benchmarks/whole_questions.py --corpus $(addprefix $(SETS)/,hotpotqa musique) \
+	  --texts $(addprefix $(SETS)/,qmsum squality) --threshold-from $(SETS)/qmsum \
+	  --json benchmarks/results$(call apart,$(SETS)/musique)/whole_questions.json
 
 bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of two sizes
 	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
