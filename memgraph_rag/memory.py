@@ -232,6 +232,7 @@ class Memory(MaintainedMemory):
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
+        at: str | date | None = None,
         keep_trace: bool = False,
     ) -> Answer:
         """Read the memory for a question and answer it, citing exact spans.
@@ -243,6 +244,7 @@ class Memory(MaintainedMemory):
             documents: keys, ids or paths of files of the documents to read; all by default.
             user: only what this user said, or was added with it as metadata; so with ``session``.
             max_seconds: reading ends with the step that reaches it; so with ``max_tokens`` read and ``max_nodes``.
+            at: as of that moment, or the end of that day (see ``search``): nothing that was said later is read.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
                 Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
                 goes with the first such document that is forgotten.
@@ -252,12 +254,12 @@ class Memory(MaintainedMemory):
             DocumentNotFound: a document is not in this memory, or, with ``keep_trace``, was replaced or forgotten
                 while it was read.
             StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
-            SettingsError: a budget or style that is none.
+            SettingsError: a budget, style or time that is none; or ``keep_trace`` with ``at``.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
             question, strategy=strategy, style=style, documents=documents, user=user, session=session,
-            max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes, keep_trace=keep_trace,
+            max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes, at=at, keep_trace=keep_trace,
         )  # fmt: skip
         assert isinstance(answer, Answer)
         return answer
@@ -274,6 +276,7 @@ class Memory(MaintainedMemory):
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
+        at: str | date | None = None,
         keep_trace: bool = False,
     ) -> Iterator[Step | str | Answer]:
         """The same as it happens: steps, then pieces of the answer's text, then the ``Answer``.
@@ -285,12 +288,14 @@ class Memory(MaintainedMemory):
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         chosen = chosen or strategy_for(question, self._store)
         if keep_trace:
-            kept_questions.require_keepable(chosen)
+            kept_questions.require_keepable(chosen, at=at)
         ids = self._scoped_ids(documents, user=user, session=session)
         budget = validation.checked_budget(
             self.settings, max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes
         )
-        items = self._reading.run(question, chosen, budget, ids, validation.checked_style(style))
+        style, end = validation.checked_style(style), validation.checked_end(None, at)
+        as_of = None if end is None else self._search.as_of(end)
+        items = self._reading.run(question, chosen, budget, ids, style, as_of=as_of)
         return telemetry.over(
             "ask",
             kept_questions.keep_answers(items, self._store, self.namespace) if keep_trace else items,
@@ -328,9 +333,9 @@ class Memory(MaintainedMemory):
             user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
             since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
                 other documents with the time or date in their metadata, else with the time of adding. Without a zone it
-                is UTC. Not in modes "hybrid", "keywords" and "vector", as is ``until``.
+                is UTC.
             until: only what is older.
-            at: what held then: only what was said until this moment, or until the end of this day; in mode "graph".
+            at: what held then: only what was said until this moment, or until the end of this day.
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
                 1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
             runs: in mode "segments" how runs are chosen: "balanced", "precision", "find_all", or ``RunParameters``.

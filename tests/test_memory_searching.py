@@ -79,6 +79,9 @@ def test_metadata_and_times_limit_a_search(memory: Memory) -> None:
         ({"documents": ["river"], "where": {"year": 1900}}, set()),
     ):
         assert {evidence.document_key for evidence in memory.search("what happened", k=50, **limits)} == expected
+    for mode in ("hybrid", "keywords", "vector", "hipporag2"):
+        evidence_list = memory.search("The river rose above the bridge and the fox", k=3, mode=mode, until="1950-01-01")
+        assert [evidence.document_key for evidence in evidence_list] == ["fox"] * 3, mode
     for wrong in ({"since": "last week"}, {"until": 5}, {"where": ["year"]}, {"since": "1950", "mode": "vector"}):
         with pytest.raises(SettingsError):
             memory.search("what happened", **wrong)

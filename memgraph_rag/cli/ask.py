@@ -45,6 +45,9 @@ def ask(
     max_seconds: Annotated[float | None, typer.Option(help="Stop reading after so many seconds.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,
+    at: Annotated[
+        str | None, typer.Option(help="As of this day or moment (2024-05-01): nothing that was said later is read.")
+    ] = None,
     trace: Annotated[bool, typer.Option(help="Show the walk, on standard error.")] = True,
     keep_trace: Annotated[
         bool, typer.Option("--keep-trace", help="Store the question, its answer and the walk; 'show' draws them.")
@@ -64,6 +67,7 @@ def ask(
             max_seconds=max_seconds,
             max_tokens=max_tokens,
             max_nodes=max_nodes,
+            at=at,
             keep_trace=keep_trace,
         )
         items = bars.between(items, "reading", until=lambda item: isinstance(item, str))

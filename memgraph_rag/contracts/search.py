@@ -40,18 +40,26 @@ class Search(Protocol):
         """
         ...
 
-    def nearest_relations(self, query: str, *, documents: Sequence[str] | None = None) -> list[Relation]:
-        """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five."""
+    def nearest_relations(
+        self, query: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+    ) -> list[Relation]:
+        """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
+
+        Documents and time are as for ``find``.
+        """
         ...
 
     def named_in(self, question: str) -> list[str]:
         """The ids of the entities of this memory that a question names, in the order in which it names them."""
         ...
 
-    def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> tuple[str, str] | None:
+    def said_by_another(
+        self, question: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+    ) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 
-        None where nobody else does, or where not all of these documents (ids; None is all) are conversations.
+        None where nobody else does, or where not all of these documents are conversations. Documents and time are as
+        for ``find``.
         """
         ...
 

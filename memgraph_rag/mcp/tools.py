@@ -145,6 +145,9 @@ async def ask(
         Field(description="A phrase, a sentence, or a paragraph with marks [n] of its citations."),
     ] = "sentence",
     documents: Names = None,
+    at: Annotated[
+        str, Field(description="As of this day or time: the answer rests on nothing that was said later. Without keep.")
+    ] = "",
     max_seconds: Annotated[
         float | None, Field(description="Reading ends with the step that reaches it; none by default.", gt=0)
     ] = None,
@@ -155,7 +158,9 @@ async def ask(
     """Walk the memory, telling of each step; a call that is cancelled stops behind the step in work."""
     services = _services(call)
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
-    items = memory.astream(question, style=style, documents=documents, max_seconds=max_seconds, keep_trace=keep)
+    items = memory.astream(
+        question, style=style, documents=documents, at=at or None, max_seconds=max_seconds, keep_trace=keep
+    )
     read, is_writing = 0, False
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:

@@ -12,9 +12,11 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from memgraph_rag.contracts import (
     Extract,
+    GraphReader,
     GraphStore,
     Models,
     ReadingContext,
@@ -25,9 +27,11 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.answer_style import Written, write_answer
+from memgraph_rag.operations.as_of import Readable, readable
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.operations.remarks import Remarks
+from memgraph_rag.search.as_of import AsOf
 from memgraph_rag.text.echoes import answered
 from memgraph_rag.types import (
     Answer,
@@ -78,7 +82,7 @@ class Reading:
         self._models = models
         self._search = search
         self._answer_tokens = answer_tokens
-        self._rules = RefusalRules(search, checks_speaker=checks_speaker, checks_names=checks_names)
+        self._rules_of = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
         self._reranker = reranker
         self._remarks = remarks
@@ -90,42 +94,40 @@ class Reading:
         budget: Budget,
         documents: Sequence[str] | None,
         style: AnswerStyle = "sentence",
+        *,
+        as_of: AsOf | None = None,
     ) -> Generator[Step | str | Answer, None, None]:
-        """Steps as they are taken, then pieces of the answer, then the answer; ``documents`` are ids."""
+        """Steps as they are taken, then pieces of the answer, then the answer.
+
+        Args:
+            documents: ids of those that may be read; None is all.
+            as_of: what had been said by then; None is everything.
+        """
         if not self._store.count_documents():
             yield _of_nothing(question, strategy, self._store.namespace)
             return
         started = time.perf_counter()
+        source = readable(self._store, self._search, documents, as_of)
+        rules = self._rules_of(source.search)
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
         was_checked = False
         with self._models.language.open_session(question) as session:
-            context = ReadingContext(
-                graph=self._store,
-                search=self._search,
-                session=session,
-                embedder=self._models.embedder,
-                budget=budget,
-                documents=documents,
-                extract=self._extract,
-                reranker=self._reranker,
-            )
-            if remarks := self._remarks:
-                context = replace(context, remark=lambda nodes: remarks.of(nodes, documents))
+            context = self._context(source, session, budget)
             for steps in strategy.read(question, context):
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
                 if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
-                    was_checked, refusal = True, self._rules.apply(question, self._evidence(trace), documents)
+                    was_checked, refusal = True, rules.apply(question, self._evidence(trace, source.graph), documents)
                 if stop is not None or refusal is not None:
                     break
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
-            evidence = self._evidence([] if refusal else trace)
+            evidence = self._evidence([] if refusal else trace, source.graph)
             if refusal is None and not was_checked:
-                refusal = self._rules.apply(question, evidence, documents)
+                refusal = rules.apply(question, evidence, documents)
             written = Written()
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 written = yield from write_answer(
@@ -135,7 +137,8 @@ class Reading:
                 self._remember(written.said, evidence.segments, trace)
             yield Answer(
                 question=question,
-                text=written.text or (refusal.text if refusal else self._what_was_looked_for(question, trace)),
+                text=written.text
+                or (refusal.text if refusal else what_was_looked_for(question, trace, source.graph, source.search)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
@@ -152,13 +155,26 @@ class Reading:
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
         """How near what was read comes to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
-        return self._rules.bearing(question, self._evidence(trace))[0]
+        return self._rules_of(self._search).bearing(question, self._evidence(trace, self._store))[0]
 
-    def _evidence(self, trace: Sequence[Step]) -> ReadEvidence:
-        return gather_evidence(trace, self._store, self._models.embedder)
+    def _context(self, source: Readable, session: ReadingSession, budget: Budget) -> ReadingContext:
+        """What a strategy reads with."""
+        context = ReadingContext(
+            graph=source.graph,
+            search=source.search,
+            session=session,
+            embedder=self._models.embedder,
+            budget=budget,
+            documents=source.documents,
+            extract=self._extract,
+            reranker=self._reranker,
+        )
+        if remarks := self._remarks:
+            return replace(context, remark=lambda nodes: remarks.of(nodes, source.documents, until=source.until))
+        return context
 
-    def _what_was_looked_for(self, question: str, trace: Sequence[Step]) -> str:
-        return what_was_looked_for(question, trace, self._store, self._search)
+    def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:
+        return gather_evidence(trace, graph, self._models.embedder)
 
     def _remember(self, text: str, segments: Sequence[Segment], trace: Sequence[Step]) -> None:
         """Have the store know the answer's sentences again; an answer is worth giving where it cannot."""

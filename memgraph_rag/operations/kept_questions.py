@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing, suppress
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 
 from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
-from memgraph_rag.errors import QuestionNotFound, StrategyError
+from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.operations.validation import may_name, readable
 from memgraph_rag.strategies import QUOTE_UNREAD
 from memgraph_rag.types import Answer, Question, Step, question_id
@@ -22,8 +22,19 @@ def question_ids(question: str, namespace: str) -> list[str]:
     return [question_id(namespace, readable(question)), *([question] if may_name(question) else [])]
 
 
-def require_keepable(strategy: Strategy) -> None:
-    """Refuse to keep the traces of a strategy that quotes what it did not read: ``StrategyError``."""
+def require_keepable(strategy: Strategy, *, at: str | date | None) -> None:
+    """Refuse to keep what cannot be kept truly.
+
+    Raises:
+        StrategyError: the strategy quotes what it did not read.
+        SettingsError: it is asked as of a moment: a question is kept once, and says nothing of a moment.
+    """
+    if at is not None:
+        raise SettingsError(
+            f"Expected keep_trace without at, got at={at!r}: of a kept question it would not be seen as of when it was "
+            "answered. Leave one out.",
+            setting="at",
+        )
     if strategy.name in QUOTE_UNREAD:
         raise StrategyError(
             f"Expected a strategy that quotes only what it reads, to keep its trace, got {strategy.name!r}: what it "

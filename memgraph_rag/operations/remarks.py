@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_machine
@@ -22,21 +23,26 @@ class Remarks:
     def __init__(self, facts: FactIndex) -> None:
         self._facts = facts
 
-    def of(self, nodes: Sequence[Node], documents: Collection[str] | None) -> list[str]:
+    def of(
+        self, nodes: Sequence[Node], documents: Collection[str] | None, *, until: datetime | None = None
+    ) -> list[str]:
         """A remark on each node, empty where there is nothing to say.
 
         Args:
             documents: ids of those whose statements count; None is all.
+            until: only what was said before counts.
         """
         segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
-        stood = self._standings(set(segments), documents) if segments else {}
+        stood = self._standings(set(segments), documents, until) if segments else {}
         return [
             _remark(stood.get(node.id), days_in(segments[node.id])) if node.id in segments else "" for node in nodes
         ]
 
-    def _standings(self, wanted: Collection[str], documents: Collection[str] | None) -> dict[str, Standing]:
+    def _standings(
+        self, wanted: Collection[str], documents: Collection[str] | None, until: datetime | None
+    ) -> dict[str, Standing]:
         """How these segments stand, where another statement is beside theirs."""
-        known = within(self._facts.refresh(), documents=documents, since=None, until=None)
+        known = within(self._facts.refresh(), documents=documents, since=None, until=until)
         stood: dict[str, Standing] = {}
         for facts in by_subject(known).values():
             if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):

@@ -44,6 +44,10 @@ class _Search(_Arguments):
 
 class _Ask(_Arguments):
     question: Annotated[str, Field(description="One question, whole: names, not pronouns.")]
+    at: Annotated[
+        str | None,
+        Field(description="As of this day or time (ISO 8601): the answer rests on nothing that was said later."),
+    ] = None
 
 
 class _Add(_Arguments):

@@ -314,6 +314,14 @@ class NamespaceIndex:
             rows = rows[self._times[rows] < until.timestamp()]
         return self._view(rows)
 
+    def said_before(self, moment: datetime) -> Iterator[tuple[str, list[str], bool]]:
+        """Of each document that has segments from before a moment: its id, theirs, and whether there are no others."""
+        is_before = self._times < moment.timestamp()
+        for document_id, places in self._places.items():
+            rows = places.start + np.flatnonzero(is_before[places.start : places.stop])
+            if len(rows):
+                yield document_id, [self._ids[row] for row in rows], len(rows) == len(places)
+
     def mentions(self, view: View) -> sparse.csr_matrix:
         """(n, entities) the edges between segments and what they or their titles name; also within one document."""
         return self._edges[view.rows]

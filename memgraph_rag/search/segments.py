@@ -7,15 +7,16 @@ that many segments can match, best first, ties by id.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import get_args
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.names import names_in
+from memgraph_rag.search.as_of import AsOf, as_of, best_within
 from memgraph_rag.search.facts import FactIndex
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
@@ -26,7 +27,7 @@ from memgraph_rag.search.name_coverage import asked_about, held, meant
 from memgraph_rag.search.relation_index import RelationIndex
 from memgraph_rag.search.run_search import join_runs, meta_document_of
 from memgraph_rag.search.runs import checked_parameters
-from memgraph_rag.types import Carrier, Cues, Evidence, Relation, RelevanceCurve, RunParameters, Segment, Vector
+from memgraph_rag.types import Carrier, Cues, Evidence, Hit, Relation, RelevanceCurve, RunParameters, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
@@ -98,8 +99,8 @@ class SegmentSearch:
         the segment by; in mode "hipporag2" all five facts count where no ``cues`` filter them.
 
         Raises:
-            SettingsError: no such mode, a time in a mode that the database answers, or runs that cannot be.
-            SearchMemoryExceeded: the namespace is too large for a graph search.
+            SettingsError: no such mode, or runs that cannot be.
+            SearchMemoryExceeded: the namespace is too large for a graph search, or for a search of some time.
         """
         if mode == "segments":
             parameters = checked_parameters(runs)
@@ -159,9 +160,17 @@ class SegmentSearch:
                 view = self.index.view(documents=documents, since=since, until=until)
                 matches = self._walked(query, view, k, mode, cues) if len(view.rows) else []
             return self._evidence(matches)
-        if since is not None or until is not None:
-            raise SettingsError(f'Expected mode="graph" with since and until, got {mode!r}.', mode=mode)
-        return self._listed(query, k, mode, documents)
+        return self._listed(query, k, mode, documents, self._ids_within(documents, since, until))
+
+    def _ids_within(
+        self, documents: Sequence[str] | None, since: datetime | None, until: datetime | None
+    ) -> frozenset[str] | None:
+        """The segments of that time, which the database does not know; None where all times are wanted."""
+        if since is None and until is None:
+            return None
+        with self.index.lock:
+            self.index.refresh()
+            return frozenset(self.index.view(documents=documents, since=since, until=until).ids)
 
     def _walked(self, query: str, view: View, k: int, mode: SearchMode, cues: Cues) -> list[Found]:
         """The k best segments of a view that has some, over the graph that is in memory."""
@@ -171,7 +180,19 @@ class SegmentSearch:
             return self._hippo.by_facts(query, view, k=k, relations=cues.relations)
         return self._walk.find(query, view, k=k)
 
-    def nearest_relations(self, query: str, *, documents: Sequence[str] | None = None) -> list[Relation]:
+    def as_of(self, until: datetime) -> AsOf:
+        """What had been said before a moment.
+
+        Raises:
+            SearchMemoryExceeded: the namespace is too large for a graph search.
+        """
+        with self.index.lock:
+            self.index.refresh()
+            return as_of(self.index, until)
+
+    def nearest_relations(
+        self, query: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+    ) -> list[Relation]:
         """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
 
         Raises:
@@ -179,10 +200,12 @@ class SegmentSearch:
         """
         with self.index.lock:
             self.index.refresh()
-            view = self.index.view(documents=documents)
+            view = self.index.view(documents=documents, until=until)
             return self._hippo.facts(query, view) if len(view.rows) else []
 
-    def said_by_another(self, question: str, *, documents: Sequence[str] | None = None) -> tuple[str, str] | None:
+    def said_by_another(
+        self, question: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+    ) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 
         None where nobody else does, or where not all of these documents (ids; None is all) are conversations.
@@ -192,7 +215,7 @@ class SegmentSearch:
         """
         with self.index.lock:
             self.index.refresh()
-            return self._walk.said_by_another(question, self.index.view(documents=documents))
+            return self._walk.said_by_another(question, self.index.view(documents=documents, until=until))
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Each name that a question tells, as it writes it, and whether one of the texts holds it.
@@ -223,19 +246,19 @@ class SegmentSearch:
         known = {name: entity_id for name, entity_id in names.items() if entity_id in there}
         return [known[name] for name in longest(known)]
 
-    def _listed(self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None) -> list[Evidence]:
-        """By the database's own indexes."""
-        vector = None
-        wanted = {"hybrid": ("keywords", "vector")}.get(mode, (mode,))
+    def _listed(
+        self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None, within: Collection[str] | None
+    ) -> list[Evidence]:
+        """By the database's own indexes; only segments ``within``, where that is given."""
         pool = max(k, _POOL) if mode == "hybrid" else k
-        lists = {}
         if not self._graph.count_documents():  # before the embedder loads
             return []
-        if "keywords" in wanted:
-            lists["keywords"] = self._graph.matching(query, k=pool, documents=documents, stemming=self._stemming)
-        if "vector" in wanted:
-            vector = self._embedder.embed([query])[0]
-            lists["vector"] = self._graph.nearest(vector, k=pool, documents=documents)
+        vector = None if mode == "keywords" else self._embedder.embed([query])[0]
+        lists = {}
+        if mode != "vector":
+            lists["keywords"] = _best(partial(self._matching, query, documents), pool, within)
+        if vector is not None:
+            lists["vector"] = _best(partial(self._nearest, vector, documents), pool, within)
         rankings = {name: [hit.node_id for hit in hits] for name, hits in lists.items()}
         if mode == "hybrid":
             ranked = reciprocal_rank_fusion(rankings)[:k]
@@ -253,6 +276,12 @@ class SegmentSearch:
             for segment_id, score in ranked
         ]
         return self._evidence(matches, vector)
+
+    def _matching(self, query: str, documents: Sequence[str] | None, k: int) -> list[Hit]:
+        return self._graph.matching(query, k=k, documents=documents, stemming=self._stemming)
+
+    def _nearest(self, vector: Vector, documents: Sequence[str] | None, k: int) -> list[Hit]:
+        return self._graph.nearest(vector, k=k, documents=documents)
 
     def _evidence(self, matches: Sequence[Found], vector: Vector | None = None) -> list[Evidence]:
         """With the segments themselves; one that was forgotten meanwhile is left out.
@@ -299,6 +328,10 @@ class SegmentSearch:
         if missing and vector is not None:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
         return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
+
+
+def _best(fetch: Callable[[int], list[Hit]], k: int, within: Collection[str] | None) -> list[Hit]:
+    return fetch(k) if within is None else best_within(fetch, k, lambda hit: hit.node_id in within)
 
 
 def _as_written(name: str, question: str) -> str:

@@ -44,6 +44,13 @@ def test_style_changes_the_form_of_the_answer(cli, fox) -> None:
     assert "Expected style as one of 'short', 'sentence', 'detailed', got 'long'." in refused.stderr
 
 
+def test_ask_as_of_a_day_before_everything(cli, fox) -> None:
+    answer = cli.json("ask", QUESTION, "--at", "1999-12-31")
+    assert (answer["abstained"], answer["trace"]) == (True, [])
+    assert cli.json("ask", QUESTION, "--at", "2999-01-01")["text"] == f"fox: {ANSWER}"
+    assert "Expected at as ISO 8601" in cli("ask", QUESTION, "--at", "noon", status=1).stderr
+
+
 def test_json_is_alone_on_standard_output_and_not_escaped(cli) -> None:
     cli("add", "-", "--key", "naïve 🦊", text="Zoë found a naïve fox. 🦊")
     result = cli("ask", "Who found the naïve fox?", "--json")

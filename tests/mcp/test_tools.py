@@ -146,6 +146,20 @@ async def test_ask_tells_of_its_steps_and_cites(connect, memory) -> None:
 
 @IN_ONE_ERA
 @in_loop
+async def test_ask_as_of_a_day_reads_nothing_later(connect, memory) -> None:
+    memory.add("Tom built a wooden box.", key="early", metadata={"date": "2024-01-01"})
+    memory.add("Ann built a wooden box in Oslo.", key="late", metadata={"date": "2024-06-01"})
+    async with connect() as agent:
+        answer = await agent("ask", question=QUESTION, at="2024-05-31")
+        refused = await agent.client.call_tool("ask", {"question": QUESTION, "at": "2024-05-31", "keep": True})
+    assert answer["nodes_read"] == 1
+    assert {citation["document"] for citation in answer["citations"]} == {"early"}
+    assert refused.is_error
+    assert "keep_trace without at" in refused.content[0].text
+
+
+@IN_ONE_ERA
+@in_loop
 async def test_ask_abstains_where_nothing_is_known(connect, memory) -> None:
     memory.add(RIVER, key="river")
     async with connect() as agent:

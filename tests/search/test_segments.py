@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timezone
 
 import pytest
 from hand_made import HandMadeGraph, OneVector, point, segment
@@ -102,12 +101,6 @@ def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
     with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector") as raised:
         SEARCH.find("fox", k=5, mode=mode)
     assert raised.value.mode == mode
-
-
-@pytest.mark.parametrize("mode", ["hybrid", "keywords", "vector"])
-def test_a_time_is_refused_where_the_database_searches(mode: str) -> None:
-    with pytest.raises(SettingsError, match='mode="graph"'):
-        SEARCH.find("fox", k=5, mode=mode, since=datetime(2024, 5, 1, tzinfo=timezone.utc))
 
 
 # ── what a question names ────────────────────────────────────────────────────────────────────────────────────

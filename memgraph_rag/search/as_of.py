@@ -1,0 +1,73 @@
+"""What had been said by a moment, as ids: what a search or a reading as of that moment is held to.
+
+It knows the index of a namespace, no store and no model. Invariant: a segment is among it just where ``find(until=…)``
+may give it; what was written after the index was read is not among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from memgraph_rag.search.index import NamespaceIndex
+from memgraph_rag.types import InformationPoint, Node, Segment
+
+__all__ = ["AsOf", "as_of", "best_within"]
+
+_GROWTH = 4  # how many times as many are asked for, where too few of them count
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """A namespace as it was before a moment.
+
+    Attributes:
+        until: the moment.
+        segments: ids of those that were said before it.
+        documents: ids of those that have such segments.
+        whole: of these, ids of those that have no other ones. What rests on a document, and not on single segments of
+            it, is known only then: of a point's edges the lightest are dropped, so they do not tell all that it says.
+    """
+
+    until: datetime
+    segments: frozenset[str]
+    documents: frozenset[str]
+    whole: frozenset[str]
+
+    def may_read(self, node: Node) -> bool:
+        """Whether nothing that the node says was said later."""
+        if isinstance(node, Segment):
+            return node.id in self.segments
+        if isinstance(node, InformationPoint):
+            return node.document_id in self.whole
+        return self.whole.issuperset(node.documents)
+
+
+def as_of(index: NamespaceIndex, until: datetime) -> AsOf:
+    """What the index holds that was said before a moment. The caller holds the index's lock, and has refreshed it."""
+    said = list(index.said_before(until))
+    return AsOf(
+        until,
+        segments=frozenset(segment_id for _, segment_ids, _ in said for segment_id in segment_ids),
+        documents=frozenset(document_id for document_id, _, _ in said),
+        whole=frozenset(document_id for document_id, _, is_whole in said if is_whole),
+    )
+
+
+def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
+    """The k best that count, where ``fetch(n)`` gives the n best of all.
+
+    >>> best_within(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
+    [4, 9, 14]
+    """
+    count = k
+    while True:
+        items = fetch(count)
+        counting = [item for item in items if may_count(item)]
+        if len(counting) >= k or len(items) < count:
+            return counting[:k]
+        count *= _GROWTH
