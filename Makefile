@@ -101,9 +101,9 @@ bench-library: $(VENV)/.has-demo ## What a library over 2,000 articles costs, an
 	@$(BIN)/python benchmarks/library.py $(addprefix $(SETS)/,hotpotqa musique) \
 	  --json benchmarks/results$(call apart,$(SETS)/musique)/library.json
 
-bench-whole: $(VENV)/.has-demo ## How much of what a whole says is read for a question about it, at equal tokens
+bench-whole: $(VENV)/.has-demo ## How much of what a whole says is read for a question about it, within the same number of tokens
 	@$(BIN)/python benchmarks/whole_questions.py --corpus $(addprefix $(SETS)/,hotpotqa musique) \
-	  --texts $(addprefix $(SETS)/,qmsum squality) --threshold-from $(SETS)/qmsum \
+	  $(if $(wildcard $(SETS)/qmsum),--texts $(wildcard $(addprefix $(SETS)/,qmsum squality)) --threshold-from $(SETS)/qmsum) \
 	  --json benchmarks/results$(call apart,$(SETS)/musique)/whole_questions.json
 
 bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of two sizes

@@ -149,8 +149,7 @@ def _auc(pairs: Sequence[tuple[_Read, _Read]], attribute: str) -> str:
     values = np.array([[getattr(reading, attribute) for reading in pair] for pair in pairs])
     if np.isnan(values).any():
         return ""
-    estimate = auc(*values.T)
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return f"{auc(*values.T):.3f}"
 
 
 if __name__ == "__main__":

@@ -221,9 +221,8 @@ def tell(asked: Sequence[Asked], strength: float) -> None:
         chosen = np.array([dataset in (own_dataset, "all") for own_dataset in sets])
         for name, recalls in rows.items():
             gain = interval((recalls - rows["the order before"])[chosen, 1])
-            shown = f"{gain.value:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
             means = recalls[chosen].mean(axis=0)
-            print(f"| {dataset} ({chosen.sum()}) | {name} | {means[0]:.1f} | {means[1]:.1f} | {shown} |")
+            print(f"| {dataset} ({chosen.sum()}) | {name} | {means[0]:.1f} | {means[1]:.1f} | {gain:+.1f} |")
     print()
     if is_talk:
         _tell_sides(asked, rows["the other conversations"])
@@ -262,9 +261,7 @@ def _tell_refused(asked: Sequence[Asked], weights: Sequence[np.ndarray]) -> None
         "F1": ratio_interval(2 * caught, wanted.astype(int) + refused),
         "answerable ones refused": interval(100 * refused[~wanted]),
     }
-    shown = ", ".join(
-        f"{name} {estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]" for name, estimate in figures.items()
-    )
+    shown = ", ".join(f"{name} {estimate:.1f}" for name, estimate in figures.items())
     print(f"Said by another ({wanted.sum()} of {len(asked)} unanswerable): {shown}\n")
 
 

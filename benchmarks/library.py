@@ -242,7 +242,7 @@ def _coverage(memory: Memory, questions: Sequence[Question], way: Way, embedder:
         for budget in BUDGETS
     }  # fmt: skip
     estimates = {budget: interval(values) for budget, values in shares.items()}
-    cells = [f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]" for estimate in estimates.values()]
+    cells = [f"{estimate:.1f}" for estimate in estimates.values()]
     print(f"| {' | '.join([way.name, f'{first:.0f}', *cells])} |", flush=True)
     return {"way": way.name, "first_tokens": first, "n": len(questions)} | {
         str(budget): estimate._asdict() for budget, estimate in estimates.items()

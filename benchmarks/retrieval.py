@@ -43,7 +43,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
-from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, interval
+from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, KNOWN_MODES, MODES, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.types import Action
@@ -112,7 +112,7 @@ class Report:
             for metric in self.by_mode[mode].shares
         }
         return [
-            f"{self.dataset}: {metric} of graph is significantly below that of {mode}: {_shown(difference, '+')}."
+            f"{self.dataset}: {metric} of graph is significantly below that of {mode}: {difference:+.1f}."
             for (mode, metric), difference in compared.items()
             if difference.high < 0
         ]
@@ -278,7 +278,7 @@ def _print_tables(reports: Sequence[Report]) -> None:
             ["set (questions)", "mode", *metrics, "ms p50 · p99"],
             (
                 [f"{report.dataset} ({len(searching.seconds)})", mode]
-                + [_shown(interval(100 * searching.shares[metric])) for metric in metrics]
+                + [f"{interval(100 * searching.shares[metric]):.1f}" for metric in metrics]
                 + [" · ".join(f"{value:.0f}" for value in _milliseconds(searching))]
                 for report in group
                 for mode, searching in report.by_mode.items()
@@ -307,7 +307,7 @@ def _print_differences(reports: Sequence[Report], metrics: Sequence[str], others
         (
             [name, mode]
             + [
-                _shown(interval(np.concatenate([report.differences(mode, metric) for report in of])), "+")
+                f"{interval(np.concatenate([report.differences(mode, metric) for report in of])):+.1f}"
                 for metric in metrics
             ]
             for name, of in sets
@@ -327,10 +327,6 @@ def _cost(report: Report) -> list[str]:
     first = f"{report.by_mode['graph'].first_s:.2f}" if "graph" in report.by_mode else "–"
     sizes = [f"{size / 2**20:.0f}" for size in (report.index_bytes, report.peak_bytes)]
     return [report.dataset, str(adding.held), rate, parts, first, *sizes]
-
-
-def _shown(estimate: Interval, sign: str = "") -> str:
-    return f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

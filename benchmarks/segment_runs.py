@@ -130,17 +130,16 @@ def _pieces(evidence: Iterable[Evidence]) -> Iterable[Piece]:
 
 def _compared(outcomes: Sequence[Outcome], graph: np.ndarray) -> list[str]:
     differences = np.array([outcome.shares for outcome in outcomes]) - graph
-    cells = [_shown(column) for column in differences.T]
+    cells = [f"{interval(column):+.1f}" for column in differences.T]
     returned = [outcome for outcome in outcomes if outcome.tokens]
     tokens = f"{np.mean([outcome.tokens for outcome in returned]):,.0f}" if returned else "–"
     wholes = [outcome.whole[0] - outcome.whole[1] for outcome in returned]
-    whole = f"{np.mean([outcome.whole[0] for outcome in returned]):.1f}, {_shown(wholes)}" if len(wholes) > 1 else "–"
+    whole = (
+        f"{np.mean([outcome.whole[0] for outcome in returned]):.1f}, {interval(wholes):+.1f}"
+        if len(wholes) > 1
+        else "–"
+    )
     return [*cells, tokens, str(len(outcomes) - len(returned)), whole]
-
-
-def _shown(differences: Sequence[float] | np.ndarray) -> str:
-    value, low, high = interval(differences)
-    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 def _print_row(cells: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
-from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, distinct, interval, recall
+from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, distinct, interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import LAYERS
 from memgraph_rag.strategies import STRATEGIES, find_strategy
@@ -259,8 +259,8 @@ def _print_tables(reports: Sequence[Report]) -> None:
     rows = []
     for report in reports:
         for name, reading in report.by_strategy.items():
-            shown = [_shown(interval(100 * np.array(reading.recall[k]))) for k in CUTOFFS]
-            less = "" if name == SEARCH else _shown(interval(100 * np.array(_differences(report, name, 5))), "+")
+            shown = [f"{interval(100 * np.array(reading.recall[k])):.1f}" for k in CUTOFFS]
+            less = "" if name == SEARCH else f"{interval(100 * np.array(_differences(report, name, 5))):+.1f}"
             means = [np.mean(of) for of in (reading.nodes, reading.tokens, reading.written, reading.seconds)]
             stopped = f"{100 * np.mean(reading.answerable):.0f} %"
             rows.append(
@@ -272,10 +272,6 @@ def _print_tables(reports: Sequence[Report]) -> None:
     columns += ["nodes", "tokens read", "written", "s", "stopped by Yes"]
     for row in (columns, ["---"] * len(columns), *rows):
         print(f"| {' | '.join(row)} |")
-
-
-def _shown(estimate: Interval, sign: str = "") -> str:
-    return f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
 
 
 if __name__ == "__main__":

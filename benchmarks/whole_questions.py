@@ -1,4 +1,4 @@
-"""How much of what a whole says is read for a question about it, at equal tokens?
+"""How much of what a whole says is read for a question about it, within the same number of tokens?
 
     python benchmarks/whole_questions.py [--corpus DIR…] [--texts DIR…] [--threshold-from DIR] [--json FILE]
 
@@ -11,7 +11,7 @@ Two halves, without a language model; each way of reading is compared with top-k
   reference answers that come near to a sentence that was read: a cosine above a threshold, the mean over the
   references. The threshold is the one that best tells sentences of answers beside their own evidence from those beside
   the evidence of another text, over the questions of ``--threshold-from`` whose evidence is marked; those are not
-  reported.
+  reported, though they may be about the texts that are.
 
 What was read is the nodes, with their headings, that fit 1,000, 2,000 or 4,000 of the embedder's tokens, in the order
 of reading. The reader attends by cosine and never says Yes; asked to rate reports it says nothing, so that cosines do.
@@ -209,7 +209,7 @@ def _texts(directories: Sequence[Path], threshold_from: Path, given: Mapping[str
 
 
 def _is_whole(question: Question, document: Document) -> bool:
-    """Whether a question asks about the whole of this text."""
+    """Whether a question asks about the whole of this text, by its id: qmsum's "…-g0" and squality's "…-1" do."""
     ends = question.id.rsplit("-", 1)[-1]
     return question.documents == (document.key,) and (ends.startswith("g") or ends == "1") and not question.spans
 
@@ -284,15 +284,10 @@ def _table(
                     form: round(100 * float(values[np.array(forms) == form, place].mean()), 1)
                     for form in dict.fromkeys(forms)
                 }
-            cells += [_cell(own), "" if way is ways[0] else _cell(less, signed=True)]
+            cells += [f"{own:.1f}", "" if way is ways[0] else f"{less:+.1f}"]
         print(f"| {' | '.join([way.name, f'{row_tokens:,.0f}', *cells])} |", flush=True)
         rows[way.name] = row
     return rows
-
-
-def _cell(estimate: Any, *, signed: bool = False) -> str:
-    sign = "+" if signed else ""
-    return f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ class Memory(MaintainedMemory):
         model: a packaged model's name, a folder, a GGUF file, ``owner/name`` on a hub, an address (``openai:NAME``,
             ``http://HOST/v1#NAME``), a ``LanguageModel``, or "auto". Loaded, or asked, when first needed.
         reader: beside a model behind an address, or one given as an object: the local model that attends to what that
-            one writes, named likewise, an ``AttentiveModel``, or "auto", the smallest, where the model does not.
+            one writes, named likewise, an ``AttentiveModel``, or "auto": the smallest, unless the model attends itself.
         embedder: likewise.
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.

@@ -36,11 +36,18 @@ Span = tuple[str, int, int]
 
 
 class Interval(NamedTuple):
-    """A mean, and where it lies with 95 % confidence."""
+    """A mean, and where it lies with 95 % confidence; formatted as a number is.
+
+    >>> f"{Interval(5, 1.25, 9):+.1f}"
+    '+5.0 [+1.2, +9.0]'
+    """
 
     value: float
     low: float
     high: float
+
+    def __format__(self, form: str) -> str:
+        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
 def distinct(items: Iterable[T]) -> list[T]:

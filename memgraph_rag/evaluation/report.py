@@ -206,7 +206,9 @@ class Scorecard:
             figures = [self.figure(method, metric) for metric in metrics]
             spent = [f"{cost.prompt_tokens:,.0f}", f"{cost.generated_tokens:.0f}", f"{cost.model_calls:.1f}"]
             spent = [*spent, f"{cost.seconds:.1f}", f"{self._tera(cost):.1f}"] if asked else [f"{cost.seconds:.3f}"]
-            rows.append([f"{method} ({number})", *(_shown(figure) for figure in figures), *spent])
+            rows.append(
+                [f"{method} ({number})", *("–" if figure is None else f"{figure:.1f}" for figure in figures), *spent]
+            )
         return _table(("method (questions)", *metrics, *costs), rows)
 
     def _differences(self, metrics: Sequence[str], methods: Sequence[str]) -> list[str]:
@@ -216,7 +218,7 @@ class Scorecard:
                 difference = self.difference(method, metric)
                 if difference is not None:
                     significant = "yes" if difference.is_significant else "no"
-                    rows.append([method, metric, difference.best, _shown(difference.interval, "+"), significant])
+                    rows.append([method, metric, difference.best, f"{difference.interval:+.1f}", significant])
         columns = ("ours", "metric", "best of the others", "ours less that", "0 outside the interval")
         return [_table(columns, rows)] if rows else []
 
@@ -231,12 +233,6 @@ def intervals_line() -> str:
 
 def _tokens(cost: Cost) -> float:
     return cost.prompt_tokens + cost.generated_tokens
-
-
-def _shown(estimate: Interval | None, sign: str = "") -> str:
-    return (
-        "–" if estimate is None else f"{estimate.value:{sign}.1f} [{estimate.low:{sign}.1f}, {estimate.high:{sign}.1f}]"
-    )
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

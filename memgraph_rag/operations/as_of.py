@@ -87,11 +87,11 @@ class GraphAsOf:
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
         """Cosines of the segments and points that count."""
         whole = [document_id for document_id in documents if document_id in self._as_of.whole]
-        partial = [document_id for document_id in documents if document_id in self._as_of.documents - self._as_of.whole]
+        partial = [document_id for document_id in documents if self._as_of.goes_on(document_id)]
         hits = self._graph.similarities(vector, documents=whole, layer=layer) if whole else []
         if partial:
             others = self._graph.similarities(vector, documents=partial, layer=layer)
-            hits = [*hits, *filter(self._is_segment, others)]
+            hits = [*hits, *filter(self._counts, others)]
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     def segments_of(self, document_id: str) -> list[Segment]:
@@ -105,7 +105,7 @@ class GraphAsOf:
         for node in self._graph.top_nodes(whole, layer=layer) if whole else ():
             by_document.setdefault(node.document_id, []).append(node)
         for document_id in document_ids:
-            if document_id in self._as_of.documents - self._as_of.whole:
+            if self._as_of.goes_on(document_id):
                 by_document[document_id] = [*self.segments_of(document_id)]
         return [node for document_id in document_ids for node in by_document.get(document_id, ())]
 
@@ -134,7 +134,7 @@ class GraphAsOf:
         return best_within(
             lambda count: self._graph.segments_naming(entity_ids, vector=vector, k=count, documents=documents),
             k,
-            self._is_segment,
+            self._counts,
         )
 
     def annotations(self, document_id: str) -> list[Annotation]:
@@ -149,7 +149,7 @@ class GraphAsOf:
         """Overviews of documents that count as a whole."""
         return [item for item in self._graph.overviews(layer, documents=documents) if self._as_of.may_read(item)]
 
-    def _is_segment(self, hit: Hit) -> bool:
+    def _counts(self, hit: Hit) -> bool:
         return hit.node_id in self._as_of.segments
 
 
@@ -173,17 +173,15 @@ class SearchAsOf:
         cues: Cues | None = None,
     ) -> list[Evidence]:
         """See ``Search``, as of all below."""
-        end = self._until if until is None else min(until, self._until)
         return self._search.find(
-            query, k=k, mode=mode, documents=documents, since=since, until=end, runs=runs, cues=cues
+            query, k=k, mode=mode, documents=documents, since=since, until=self._end(until), runs=runs, cues=cues
         )
 
     def nearest_relations(
         self, query: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
     ) -> list[Relation]:
         """Relations that had been stated."""
-        end = self._until if until is None else min(until, self._until)
-        return self._search.nearest_relations(query, documents=documents, until=end)
+        return self._search.nearest_relations(query, documents=documents, until=self._end(until))
 
     def named_in(self, question: str) -> list[str]:
         """What the question names, by its own words."""
@@ -193,8 +191,7 @@ class SearchAsOf:
         self, question: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
     ) -> tuple[str, str] | None:
         """Who had said instead what the question asks about."""
-        end = self._until if until is None else min(until, self._until)
-        return self._search.said_by_another(question, documents=documents, until=end)
+        return self._search.said_by_another(question, documents=documents, until=self._end(until))
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Which of the question's names these texts hold."""
@@ -203,3 +200,6 @@ class SearchAsOf:
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Names in these texts that are spelt nearly as these."""
         return self._search.names_meant(names, texts)
+
+    def _end(self, until: datetime | None) -> datetime:
+        return self._until if until is None else min(until, self._until)

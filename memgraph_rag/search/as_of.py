@@ -38,6 +38,10 @@ class AsOf:
     documents: frozenset[str]
     whole: frozenset[str]
 
+    def goes_on(self, document_id: str) -> bool:
+        """Whether some segments of a document were said before, and others not."""
+        return document_id in self.documents and document_id not in self.whole
+
     def may_read(self, node: Node) -> bool:
         """Whether nothing that the node says was said later."""
         if isinstance(node, Segment):
