@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,13 +146,9 @@ def _pool_questions(place: Place, layers: Sequence[str], strategies: Sequence[st
 
 def _open(place: Place, folder: Folder, out: Path, built: Mapping[str, Any], bars: Bars) -> Memory:
     """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
-    from memgraph_rag import Memory
-
     prefix = f"{place.namespace} " if place.namespace else ""
-    return Memory(
-        place.store or out / "memories.lbug", namespace=f"{prefix}{folder.name}", model=place.model,
-        embedder=place.embedder, progress=bars, **built,
-    )  # fmt: skip
+    store = place.store or str(out / "memories.lbug")
+    return replace(place, store=store, namespace=f"{prefix}{folder.name}").open(progress=bars, **built)
 
 
 def _scored(

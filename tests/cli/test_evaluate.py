@@ -74,6 +74,14 @@ def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
     assert len(kept.read_text().splitlines()) == 9
 
 
+def test_a_reader_and_read_only_reach_the_memory(cli, story: Path, tmp_path: Path, opened):
+    options = ("--data", story, "--strategies", "top_k_keywords", "--out", tmp_path / "out", "--no-plots")
+    cli("evaluate", *options, "--reader", "auto")
+    assert opened[-1]["reader"] == "auto"
+    assert cli("evaluate", *options, "--read-only", status=1).stderr.startswith("StoreReadOnly")
+    assert opened[-1]["read_only"] is True
+
+
 RELATED = ("--layers", "relations", "--limit", 2, "--no-plots", "--strategies")
 
 

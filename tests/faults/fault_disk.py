@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fault_kills import PATIENCE_S, context
 from fault_tally import Tally
-from fault_world import KEYS, Place, State, World, move, neighbours, open_journaled
+from fault_world import KEYS, Place, State, World, move, open_journaled, route
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import ladybug_file
@@ -87,19 +87,19 @@ def limits(place: Place, count: int, *, seed: int = 0) -> Tally:
     """``count`` calls during which no file may grow beyond some size; the first has no room at all."""
     chance = random.Random(seed)
     world = World(place)
-    world.build()
+    states = route(count, seed)
+    world.build(states)
     tally, refusals = Tally(), 0
-    state: State = (0,) * len(KEYS)
+    before: State = (0,) * len(KEYS)
     file = Path(place.address["address"])
-    for done in range(count):
-        after = chance.choice(neighbours(state))
+    for done, after in enumerate(states):
         log = file.with_name(f"{file.name}.wal")
         held = max(file.stat().st_size, log.stat().st_size if log.exists() else 0)
         limit = chance.choice((chance.randrange(30_000), held + chance.randrange(chance.choice((2_000, 60_000)))))
-        refused = _try(place, world, state, after, limit if done else 0, tally)
-        _examine(place, world, state, after, refused, tally)
+        refused = _try(place, world, before, after, limit if done else 0, tally)
+        _examine(place, world, before, after, refused, tally)
         refusals += refused
-        state = after
+        before = after
     assert refusals, "no disk was too small"
     return tally
 
@@ -113,20 +113,20 @@ def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
         ladybug_file.SPARE_BYTES, spare = 0, ladybug_file.SPARE_BYTES
         try:
             world = World(there)
-            world.build()
-            state: State = (0,) * len(KEYS)
-            for done in range(count):
-                after = chance.choice(neighbours(state))
+            states = route(count, seed)
+            world.build(states)
+            before: State = (0,) * len(KEYS)
+            for done, after in enumerate(states):
                 filler = disk / "filler"
                 free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
                 with filler.open("wb") as file:
                     left = chance.choice((0, 4_096, chance.randrange(80_000))) if done else 0
                     os.posix_fallocate(file.fileno(), 0, max(free - left, 1))
-                refused = _try(there, world, state, after, None, tally)
+                refused = _try(there, world, before, after, None, tally)
                 filler.unlink()
-                _examine(there, world, state, after, refused, tally)
+                _examine(there, world, before, after, refused, tally)
                 refusals += refused
-                state = after
+                before = after
         finally:
             ladybug_file.SPARE_BYTES = spare
     assert refusals, "no disk was too small"

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fault_tally import Tally
-from fault_world import KEYS, TEXTS, Place, State, World, changed, move, neighbours, open_journaled
+from fault_world import KEYS, TEXTS, Place, State, World, changed, move, open_journaled, route
 
 from memgraph_rag.errors import DocumentNotFound
 
@@ -165,12 +165,12 @@ def kills(place: Place, count: int, *, seed: int = 0, blow: signal.Signals = sig
     chance = random.Random(seed)
     made = context()
     world = World(place)
-    world.build()
+    states = route(count, seed)
+    world.build(states)
     tally = Tally()
     rehearsed: dict[tuple[str, int, int], list[Stage]] = {}
-    state: State = (0,) * len(KEYS)
-    for _ in range(count):
-        before, after = state, chance.choice(neighbours(state))
+    before: State = (0,) * len(KEYS)
+    for after in states:
         key, wanted = changed(before, after)
         call = (key, before[KEYS.index(key)], wanted)
         if call not in rehearsed:
@@ -181,7 +181,7 @@ def kills(place: Place, count: int, *, seed: int = 0, blow: signal.Signals = sig
         struck = strike(made, place, before, after, stage, delay_s, blow, again=chance.random() < 0.5)
         tally.tried += 1
         _examine(place, world, before, after, struck, tally)
-        state = after
+        before = after
         if tally.tried % TOLD_EVERY == 0:
             print(f"so far: {tally}", flush=True)
     return tally

@@ -8,6 +8,7 @@ one that was built in peace.
 from __future__ import annotations
 
 import itertools
+import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,7 +143,7 @@ class World:
         held = (0,) * len(KEYS)
         with memory:
             self.graphs[held] = self.graph(memory)
-            for state in (*(_all_states() if states is None else states), held):
+            for state in (*dict.fromkeys(_all_states() if states is None else states), held):
                 for next_one in _single_moves(held, state):
                     move(memory, held, next_one)
                     held = next_one
@@ -182,6 +183,15 @@ def neighbours(state: State) -> list[State]:
         for place, version in itertools.product(range(len(KEYS)), range(3))
         if state[place] != version
     ]
+
+
+def route(count: int, seed: int) -> list[State]:
+    """The states that ``count`` random calls lead to, one after the other, from nothing stored."""
+    chance = random.Random(seed)
+    states: list[State] = [(0,) * len(KEYS)]
+    for _ in range(count):
+        states.append(chance.choice(neighbours(states[-1])))
+    return states[1:]
 
 
 def changed(before: State, after: State) -> tuple[str, int]:
