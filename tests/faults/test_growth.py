@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fault_growth import Work, grows, growths, works
 
-SECONDS = 4.0 if os.environ.get("CI") else 1.0
+SECONDS = 2.0 if os.environ.get("CI") else 1.0
 
 ONCE_QUADRATIC = [
     ("page", ("<x y='>'",)),

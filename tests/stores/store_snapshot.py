@@ -16,19 +16,9 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import DocumentGraph
 
-LABELS = ("Document", "Segment", "InformationPoint", "Entity", "Annotation", "Section", "Question")
-TYPES = (
-    "HAS_SEGMENT",
-    "NEXT",
-    "SUMMARIZES",
-    "MENTIONS",
-    "TITLED",
-    "RELATES_TO",
-    "SIMILAR_TO",
-    "ANNOTATES",
-    "CONTAINS",
-    "READ",
-)
+APART = ("Schema", "Namespace", "Answer")
+"""Labels of what no document brings in."""
+
 WHEN = {"version", "added_at", "asked_at", "seconds"}
 
 Lines = list[str]
@@ -68,12 +58,13 @@ def _line(row: dict[str, Any]) -> str:
 def _ladybug(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     file = open_file(str(place["address"]))
     namespace = {"namespace": store.namespace}
+    tables = [(row["name"], row["type"]) for row in file.read("CALL show_tables() RETURN name, type", {})]
     nodes: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
-    for label in LABELS:
+    for label in (name for name, kind in tables if kind == "NODE" and name not in APART):
         text = f"MATCH (n:{label}) WHERE n.namespace = $namespace RETURN '{label}' AS label, n AS of"
         nodes += file.read(text, namespace)
-    for kind in TYPES:
+    for kind in (name for name, kind in tables if kind == "REL"):
         text = (
             f"MATCH (a)-[r:{kind}]->(b) WHERE a.namespace = $namespace OR b.namespace = $namespace "
             f"RETURN '{kind}' AS type, a.id AS source, b.id AS target, r AS of"
