@@ -77,6 +77,7 @@ OWNERS = {
     "mcp": "mcp",
     "uvicorn": "mcp",
     "starlette": "mcp",
+    "sse_starlette": "mcp",
     "anyio": "mcp",
     **dict.fromkeys(
         ("langchain_core", "langgraph", "haystack", "llama_index", "agents", "anthropic", "google", "agent_framework"),

@@ -1,4 +1,4 @@
-"""``memgraph-rag mcp``: the memory as a server that agents call, and the tokens by which they reach it over HTTP.
+"""``memgraph-rag mcp`` and ``serve``: the memory as a server that agents and programs call, and the tokens they need.
 
 It opens memories and knows no protocol: that is ``memgraph_rag.mcp``. Invariants: over standard streams nothing but the
 protocol is written to standard output; a token is printed once, by the command that makes it.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -22,11 +23,11 @@ from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
 
 if TYPE_CHECKING:
-    from memgraph_rag import Memory
+    from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
     from memgraph_rag.mcp.memories import Memories
 
-__all__ = ["app"]
+__all__ = ["app", "serve"]
 
 app = typer.Typer(help="The memory as a server of the Model Context Protocol, for agents.", rich_markup_mode="rich")
 
@@ -37,45 +38,78 @@ Tokens = Annotated[
 ]
 
 
-def serve(
+Port = Annotated[int, typer.Option(help="Over HTTP; 0 takes one that is free.", min=0, max=65535)]
+Hosts = Annotated[
+    list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
+]
+Layers = Annotated[
+    str | None,
+    typer.Option(help="What to build, with commas between; points and relations follow in the background."),
+]
+
+
+def serve_agents(
     place: Place,
     ctx: typer.Context,
     http: Annotated[bool, typer.Option("--http", help="Many clients with tokens, at 127.0.0.1.")] = False,
-    port: Annotated[int, typer.Option(help="With --http; 0 takes one that is free.", min=0, max=65535)] = _PORT,
-    allow_host: Annotated[
-        list[str] | None, typer.Option(help="With --http: name of a proxy before this server; repeatable.")
-    ] = None,
+    port: Port = _PORT,
+    allow_host: Hosts = None,
     tokens: Tokens = None,
-    layers: Annotated[
-        str | None,
-        typer.Option(help="What to build, with commas between; points and relations follow in the background."),
-    ] = None,
+    layers: Layers = None,
 ) -> None:
-    """Serve the memory to one client on standard input and output; with --http to many."""
+    """Serve the memory to one client on standard input and output; with --http as memgraph-rag serve does."""
     if ctx.invoked_subcommand is not None:
         return
+    if http:
+        serve(place, port, allow_host, tokens, layers)
+        return
+    settings = _checked_settings(place)
+    from memgraph_rag.mcp.transports import serve_stdio
+
+    with _memories(place, layers, shares=False) as memories:
+        serve_stdio(memories, settings.namespace)
+
+
+def serve(
+    place: Place, port: Port = _PORT, allow_host: Hosts = None, tokens: Tokens = None, layers: Layers = None
+) -> None:
+    """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
+    _checked_settings(place)
+    from memgraph_rag.mcp.tokens import TokenFolder
+    from memgraph_rag.mcp.transports import serve_http
+
+    with _memories(place, layers, shares=True) as memories:
+        serve_http(memories, TokenFolder(tokens), port=port, allowed_hosts=allow_host or (), ready=_show_address)
+
+
+def _checked_settings(place: Place) -> Settings:
+    """Refuse at once what no request could mend."""
     from memgraph_rag.mcp import require_sdk
 
     require_sdk()
-    settings = place.settings()
+    return place.settings()
+
+
+@contextmanager
+def _memories(place: Place, layers: str | None, *, shares: bool) -> Iterator[Memories]:
+    """The memories of a server, closed at its end, also where it is told to end.
+
+    Args:
+        shares: whether they are of many namespaces, which are closed when they are idle.
+    """
     from memgraph_rag.mcp.memories import IDLE_S, Memories
-    from memgraph_rag.mcp.tokens import TokenFolder
-    from memgraph_rag.mcp.transports import serve_http, serve_stdio
 
     at_once, later = _split(layers_given(layers).get("layers"))
-    memories = Memories(_Openings(place, at_once, shares=http), later=later, idle_s=IDLE_S if http else None)
+    memories = Memories(_Openings(place, at_once, shares=shares), later=later, idle_s=IDLE_S if shares else None)
     restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))
     try:
-        if http:
-            serve_http(memories, TokenFolder(tokens), port=port, allowed_hosts=allow_host or (), ready=_show_address)
-        else:
-            serve_stdio(memories, settings.namespace)
+        yield memories
     finally:
         memories.close()
         signal.signal(signal.SIGTERM, restore)
 
 
-app.callback(invoke_without_command=True)(at_place(serve))
+app.callback(invoke_without_command=True)(at_place(serve_agents))
 
 
 @app.command()
@@ -142,7 +176,11 @@ def _end(memories: Memories) -> None:
 
 
 def _show_address(address: str) -> None:
-    typer.echo(f"Serving at {address}, for clients with a token: memgraph-rag mcp token --namespace NAME", err=True)
+    typer.echo(
+        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/openapi.json says.\n"
+        "Each needs a token: memgraph-rag mcp token --namespace NAME",
+        err=True,
+    )
 
 
 def _moment(seconds: int) -> str:

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from memgraph_rag.cli import exit_status
 from memgraph_rag.cli.add import add, deepen, forget, remove_layer, tidy
 from memgraph_rag.cli.agents import app as agents
+from memgraph_rag.cli.agents import serve
 from memgraph_rag.cli.ask import ask
 from memgraph_rag.cli.calibrate import calibrate
 from memgraph_rag.cli.demo import demo
@@ -61,7 +62,7 @@ app = typer.Typer(
 )  # fmt: skip
 for _command in (
     add, ask, search, show, documents, questions, deepen, tidy, remove_layer, forget, purge, reembed, status, doctor,
-    calibrate, evaluate, demo,
+    calibrate, evaluate, demo, serve,
 ):  # fmt: skip
     app.command()(at_place(_command))
 for _name, _command in {"export": export_file, "import": import_file}.items():

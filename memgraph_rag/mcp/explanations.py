@@ -19,7 +19,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 
-__all__ = ["explain", "explain_crash", "explain_tool_error", "explain_unknown"]
+__all__ = ["explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
 
 _SHOWN = 80  # characters of a wrong value
 
@@ -49,7 +49,7 @@ def explain_tool_error(tool: str, error: ToolError) -> str:
     if isinstance(cause, MemgraphRagError):
         return explain(cause)
     if isinstance(cause, ValidationError):
-        return _explain_arguments(tool, cause)
+        return explain_arguments(tool, cause)
     if isinstance(cause, (ToolError, ResourceError)):
         return str(cause)
     return str(error) if cause is None else explain_crash(cause)
@@ -68,7 +68,8 @@ def explain_unknown(what: str, name: str, known: Iterable[str]) -> str:
     return f"Expected {what} out of {', '.join(known)}, got {_shown(name)}. Name one of them."
 
 
-def _explain_arguments(tool: str, error: ValidationError) -> str:
+def explain_arguments(tool: str, error: ValidationError) -> str:
+    """Which arguments a tool cannot take, the first eight."""
     problems = "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (got {_shown(problem['input'])})"
         for problem in error.errors(include_url=False)[:8]

@@ -59,13 +59,14 @@ class MemoryServer(MCPServer[Services]):
         auth: AuthSettings | None = None,
     ) -> None:
         self.services = Services(memories, caller_namespace)
+        self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",
             title="Long-term memory",
             description="Remembers texts and conversations in a graph, and recalls them word for word.",
             instructions=_INSTRUCTIONS,
             version=__version__,
-            tools=[_tool(entry) for entry in TOOLS],
+            tools=list(self.memory_tools),
             extensions=[graph_page()],
             lifespan=_lend(self.services),
             log_level="WARNING",

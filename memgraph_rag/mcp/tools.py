@@ -6,7 +6,7 @@ arguments are bounded here or refused by ``Memory``; a tool that is no coroutine
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import accumulate
@@ -33,7 +33,7 @@ from memgraph_rag.mcp.results import (
 )
 from memgraph_rag.mcp.services import Call, Services
 
-__all__ = ["TOOLS", "ToolEntry"]
+__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "confirm"]
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
@@ -156,24 +156,40 @@ async def ask(
     ] = False,
 ) -> Answered:
     """Walk the memory, telling of each step; a call that is cancelled stops behind the step in work."""
-    services = _services(call)
-    memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
-    items = memory.astream(
-        question, style=style, documents=documents, at=at or None, max_seconds=max_seconds, keep_trace=keep
-    )
     read, is_writing = 0, False
-    async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
+    items = asked(
+        _services(call), question, style=style, documents=documents, at=at or None, max_seconds=max_seconds, keep=keep
+    )
+    async with aclosing(items):
         async for item in items:
-            if isinstance(item, Answer):
-                kept = await to_thread.run_sync(memory.question, question) if keep else None
-                return Answered.of(item, kept_as=f"memory://questions/{kept.id}" if kept else "")
+            if isinstance(item, Answered):
+                return item
             if isinstance(item, Step):
                 read += 1
                 await call.report_progress(read, message=f"read {read}: {' '.join(item.node.text.split())[:80]}")
             elif not is_writing:
                 is_writing = True
                 await call.report_progress(read + 1, message="writing the answer")
-    raise AssertionError("a stream ends with an Answer")
+    raise AssertionError("a stream ends with an answer")
+
+
+async def asked(
+    services: Services, question: str, *, keep: bool, **options: Any
+) -> AsyncGenerator[Step | str | Answered, None]:
+    """What happens while a question is asked: each step, pieces of the answer's text, and last the answer.
+
+    Args:
+        options: arguments of ``Memory.stream``.
+    """
+    memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
+    items = memory.astream(question, keep_trace=keep, **options)
+    async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
+        async for item in items:
+            if isinstance(item, Answer):
+                kept = await to_thread.run_sync(memory.question, question) if keep else None
+                yield Answered.of(item, kept_as=f"memory://questions/{kept.id}" if kept else "")
+            else:
+                yield item
 
 
 class Confirmation(BaseModel):

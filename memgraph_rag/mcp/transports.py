@@ -16,15 +16,24 @@ import anyio
 import anyio.to_thread
 import uvicorn
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import (
+    RequestBodyLimitMiddleware,
+    TransportSecurityMiddleware,
+    TransportSecuritySettings,
+)
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Route, request_response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.rest import PREFIX, RestApi
 from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.mcp.tokens import TokenFolder
 
@@ -72,7 +81,7 @@ def serve_http(
         app, log_config=None, access_log=False, timeout_graceful_shutdown=_GOODBYE_S, server_header=False
     )
     with listening:
-        ready(f"http://{HOST}:{port}{PATH}")
+        ready(f"http://{HOST}:{port}")
         anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
 
 
@@ -95,9 +104,30 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
         allowed_hosts=list(names),
         allowed_origins=[f"http://{name}" for name in names] + [f"https://{host}" for host in allowed_hosts],
     )
-    return server.streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=security, max_request_body_size=_MOST_BODY, host=HOST
     )
+    api = RestApi(server.services, server.memory_tools)
+    checked = TransportSecurityMiddleware(security)
+    limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
+    app.router.routes += [
+        Route(f"{PREFIX}/{{tool}}", RequireAuthMiddleware(limited, [_SCOPE]), methods=["POST"]),
+        Route("/openapi.json", _Checked(request_response(api.describe), checked), methods=["GET"]),
+        Route("/health", _Checked(request_response(api.health), checked), methods=["GET"]),
+    ]
+    return app
+
+
+class _Checked:
+    """An application that requests of a page on another site do not reach, as over MCP."""
+
+    def __init__(self, app: ASGIApp, security: TransportSecurityMiddleware) -> None:
+        self._app, self._security = app, security
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        refusal = await self._security.validate_request(request, is_post=request.method == "POST")
+        await (refusal or self._app)(scope, receive, send)
 
 
 class _Verifier(TokenVerifier):

@@ -28,7 +28,7 @@ COMMANDS = {
     if command.callback
 }
 SHARED = ("store", "namespace", "model", "embedder", "read_only", "verbose")
-LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate")  # which load models, or start a server
+LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate", "serve")  # which load models, or start a server
 
 GIVEN = {
     "add": ["fox.txt"],

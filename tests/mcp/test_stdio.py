@@ -119,11 +119,12 @@ def test_process_ends_when_its_client_is_gone(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("options", [(), ("--http", "--port", "0")], ids=["stdio", "http"])
-def test_terminated_server_gives_its_file_back(tmp_path: Path, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("command", ["mcp", "mcp --http --port 0", "serve --port 0"])
+def test_terminated_server_gives_its_file_back(tmp_path: Path, command: str) -> None:
     file = tmp_path / "notes.lbug"
+    options = command.split()
     server = subprocess.Popen(
-        [sys.executable, "-m", "memgraph_rag", "mcp", "--store", str(file), "--tokens", str(tmp_path), *options],
+        [sys.executable, "-m", "memgraph_rag", *options, "--store", str(file), "--tokens", str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -131,8 +132,8 @@ def test_terminated_server_gives_its_file_back(tmp_path: Path, options: tuple[st
     with server:
         try:
             assert server.stderr is not None
-            if options:
-                assert b"Serving at http://127.0.0.1:" in server.stderr.readline()
+            if "--port" in options:
+                assert b"Serving agents at http://127.0.0.1:" in server.stderr.readline()
             else:
                 wait_for(file)
             server.terminate()

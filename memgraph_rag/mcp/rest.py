@@ -1,0 +1,255 @@
+"""The seven tools over plain HTTP, for programs that speak no MCP: a POST each, JSON in and JSON out.
+
+It knows the tools and the errors, no socket. Invariants: what a tool takes, gives and refuses is the same as over MCP;
+a failure is a problem document (RFC 9457) whose detail says what was expected, what came and what to do; who has too
+many calls under way is sent back before anything is read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver.tools import Tool
+from pydantic import BaseModel, ValidationError
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from memgraph_rag import Step, __version__
+from memgraph_rag.errors import (
+    DocumentNotFound,
+    MemgraphRagError,
+    ModelError,
+    QuestionNotFound,
+    SettingsError,
+    StoreError,
+    StoreReadOnly,
+)
+from memgraph_rag.mcp.explanations import explain, explain_arguments, explain_crash, explain_unknown
+from memgraph_rag.mcp.results import Answered
+from memgraph_rag.mcp.services import Call, Services
+from memgraph_rag.mcp.tools import Confirmation, asked, confirm
+
+__all__ = ["PREFIX", "RestApi"]
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "/v1"
+
+_MOST_AT_ONCE = 16
+"""Calls of one token that are under way. Each takes a thread, of which a server has 40."""
+
+_RETRY_AFTER_S = 1
+
+_STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
+    (DocumentNotFound, 404),
+    (QuestionNotFound, 404),
+    (StoreReadOnly, 403),
+    (StoreError, 500),
+    (ModelError, 500),
+)
+"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503."""
+
+
+class RestApi:
+    """Answers requests for tools.
+
+    Args:
+        services: as the tools over MCP have them.
+        tools: by name, with the schemas of what they take and give.
+        most_at_once: calls of one caller that may be under way.
+    """
+
+    def __init__(self, services: Services, tools: Sequence[Tool], *, most_at_once: int = _MOST_AT_ONCE) -> None:
+        self._services = services
+        self._tools = {tool.name: tool for tool in tools}
+        self._most_at_once = most_at_once
+        self._under_way: Counter[str] = Counter()  # by namespace, which a token stands for
+
+    async def call(self, request: Request) -> Response:
+        """``POST /v1/{tool}`` with the arguments as a JSON object.
+
+        ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
+        ``error``.
+        """
+        name = request.path_params["tool"]
+        tool = self._tools.get(name)
+        if tool is None:
+            return _problem(404, "UnknownTool", explain_unknown("a tool", name, sorted(self._tools)))
+        try:
+            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
+        except ValidationError as error:
+            return _problem(422, "ValidationError", explain_arguments(name, error))
+        except SettingsError as error:
+            return _problem(400, "SettingsError", str(error))
+        caller = self._services.caller_namespace()
+        if self._under_way[caller] >= self._most_at_once:
+            expected = f"Expected at most {self._most_at_once} calls of a token under way, got one more."
+            return _problem(429, "TooManyCalls", f"{expected} Call again when one has ended.", is_passing=True)
+        if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
+            return EventSourceResponse(self._events(caller, arguments))
+        try:
+            with self._counted(caller):
+                return JSONResponse(_plain(await self._result(tool, arguments)))
+        except Exception as error:  # noqa: BLE001 - each is told as what it is
+            return _told(error)
+
+    async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
+        return JSONResponse(openapi(tuple(self._tools.values())))
+
+    async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /health``: that the server runs; it asks neither store nor model, and no token is needed."""
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
+        call = cast("Call", _PlainCall(_Lent(self._services)))
+        direct: dict[str, Any] = {"call": call}
+        if tool.name == "forget":
+            # A program has asked its user; that there is such a thing is looked up all the same.
+            chosen = await tool.fn_metadata.call_fn(confirm, False, {**arguments, "call": call})
+            direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
+        return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
+
+    async def _events(self, caller: str, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
+        options = {**arguments, "at": arguments.get("at") or None}
+        try:
+            with self._counted(caller):
+                async with aclosing(asked(self._services, **options)) as items:
+                    async for item in items:
+                        yield _event(item)
+        except Exception as error:  # noqa: BLE001 - the status line is sent already
+            yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
+
+    @contextmanager
+    def _counted(self, caller: str) -> Iterator[None]:
+        """A call is under way; its memory stays open until it has ended."""
+        self._under_way[caller] += 1
+        try:
+            with self._services.in_use():
+                yield
+        finally:
+            self._under_way[caller] -= 1
+            if not self._under_way[caller]:
+                del self._under_way[caller]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    lifespan_context: Services
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainCall:
+    """What a tool asks of a call, without a client that shows progress or forms."""
+
+    request_context: _Lent
+    client_capabilities: None = None
+
+    async def report_progress(self, progress: float, message: str = "") -> None:
+        """Nobody listens."""
+
+
+def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
+    """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
+    schemas: dict[str, Any] = {"Problem": _PROBLEM}
+    paths = {}
+    for tool in tools:
+        taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
+        content = {"application/json": {"schema": given}}
+        if tool.name == "ask":
+            content["text/event-stream"] = {"schema": {"type": "string"}}
+        problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        paths[f"{PREFIX}/{tool.name}"] = {
+            "post": {
+                "operationId": tool.name,
+                "summary": tool.title,
+                "description": tool.description,
+                "requestBody": {"required": True, "content": {"application/json": {"schema": taken}}},
+                "responses": {
+                    "200": {"description": "What the tool gives.", "content": content},
+                    "default": {"description": "What was expected, what came, what to do.", "content": problem},
+                },
+            }
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "memgraph_rag", "version": __version__, "description": "A long-term memory."},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+_PROBLEM = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string", "description": "The kind of the error."},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was expected, what came, what to do."},
+    },
+    "required": ["title", "status", "detail"],
+}
+
+
+def _hoisted(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """The schema without definitions of its own, which go to ``schemas``."""
+    text = json.dumps(schema).replace("#/$defs/", "#/components/schemas/")
+    hoisted = json.loads(text)
+    schemas |= hoisted.pop("$defs", {})
+    return hoisted
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request; an empty body is one without members.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    try:
+        given = json.loads(body) if body.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"Expected a JSON object with the arguments, got no JSON ({error}). Correct it.") from error
+    if not isinstance(given, dict):
+        kind = type(given).__name__
+        raise SettingsError(f"Expected a JSON object with the arguments, got {kind}. Name each of them.")
+    return given
+
+
+def _plain(result: object) -> Any:
+    return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+
+
+def _event(item: Step | str | Answered) -> ServerSentEvent:
+    if isinstance(item, Answered):
+        return ServerSentEvent(json.dumps(_plain(item)), event="answer")
+    if isinstance(item, Step):
+        told = {"node_id": item.node.id, "text": item.node.text, "p_yes": item.p_yes}
+        return ServerSentEvent(json.dumps(told), event="step")
+    return ServerSentEvent(json.dumps({"text": item}), event="piece")
+
+
+def _told(error: Exception) -> JSONResponse:
+    if not isinstance(error, MemgraphRagError):
+        logger.exception("A request could not be answered.", exc_info=error)
+        return _problem(500, type(error).__name__, explain_crash(error))
+    title = type(error).__name__
+    status = 503 if error.retryable else next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
+    return _problem(status, title, explain(error).removeprefix(f"{title}: "), is_passing=error.retryable)
+
+
+def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) -> JSONResponse:
+    """A problem document; with ``is_passing`` it says when to try again."""
+    return JSONResponse(
+        {"title": title, "status": status, "detail": detail},
+        status,
+        {"Retry-After": str(_RETRY_AFTER_S)} if is_passing else None,
+        "application/problem+json",
+    )

@@ -1,0 +1,222 @@
+"""The tools over plain HTTP, by a real server on a socket: the same results, problems for errors, and a limit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from mcp_agents import Connect, Served, in_loop
+from memories import FOX, QUESTION, RIVER
+
+from memgraph_rag import __version__
+from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly
+from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.rest import RestApi
+from memgraph_rag.mcp.server import MemoryServer
+from memgraph_rag.memory import Memory
+
+Post = Callable[..., httpx2.Response]
+
+
+@pytest.fixture
+def post(served: Served) -> Iterator[Post]:
+    """Calls a tool as a program of the namespace ann does."""
+    token = served.tokens.make("ann")
+    address = served.url.removesuffix("/mcp")
+    with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
+
+        def call(tool: str, /, *, headers: dict[str, str] | None = None, **arguments: Any) -> httpx2.Response:
+            return client.post(f"/v1/{tool}", json=arguments, headers=headers)
+
+        yield call
+
+
+@pytest.fixture
+def get(served: Served) -> Callable[..., httpx2.Response]:
+    return lambda path, **headers: httpx2.get(served.url.removesuffix("/mcp") + path, headers=headers)
+
+
+def test_a_program_remembers_recalls_asks_and_forgets(post: Post) -> None:
+    stored = post("remember", text=FOX, key="fox").json()
+    assert stored["segments"] == 5
+    assert post("recall", query="fox", k=1).json()["passages"][0]["document"] == "fox"
+    answer = post("ask", question=QUESTION).json()
+    assert answer["citations"][0]["quote"] in FOX
+    assert post("status").json()["documents"] == 1
+    assert post("forget", name="fox").json()["forgotten"] is True
+    assert post("list_documents").json()["total"] == 0
+
+
+@in_loop
+async def test_a_result_is_the_same_as_over_mcp(connect: Connect, memory: Memory, post: Post) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        for tool, arguments in {
+            "recall": {"query": QUESTION},
+            "list_documents": {},
+            "look": {"name": "Ann"},
+            "status": {},
+        }.items():
+            plain = await asyncio.to_thread(post, tool, **arguments)
+            assert plain.json() == await agent(tool, **arguments)
+
+
+def test_ask_streams_steps_pieces_and_the_answer(post: Post) -> None:
+    post("remember", text=FOX, key="fox")
+    response = post("ask", question=QUESTION, headers={"Accept": "text/event-stream"})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = [_event(block) for block in response.text.replace("\r\n", "\n").strip().split("\n\n")]
+    names = [name for name, _ in events]
+    assert names == sorted(names, key=("step", "piece", "answer").index)
+    assert {"step", "piece"} < set(names)
+    assert names.count("answer") == 1
+    assert "".join(data["text"] for name, data in events if name == "piece").strip() == events[-1][1]["text"]
+    whole = post("ask", question=QUESTION).json()
+    assert {**events[-1][1], "seconds": 0} == {**whole, "seconds": 0}
+
+
+def _event(block: str) -> tuple[str, dict[str, Any]]:
+    fields = dict(line.split(": ", 1) for line in block.split("\n"))
+    return fields["event"], json.loads(fields["data"])
+
+
+def test_an_error_in_a_stream_is_its_last_event(post: Post) -> None:
+    response = post("ask", question=QUESTION, documents=["nobody"], headers={"Accept": "text/event-stream"})
+    (event,) = [_event(block) for block in response.text.replace("\r\n", "\n").strip().split("\n\n")]
+    assert event[0] == "error"
+    assert event[1]["title"] == "DocumentNotFound"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status", "detail"),
+    [
+        ("forget", {"name": "nobody"}, 404, "Expected the key or id of a document"),
+        ("recall", {"query": 3, "more": 1}, 422, "got query: Input should be a valid string (got 3); more:"),
+        ("recall", {}, 422, "query: Field required"),
+        ("recall", {"query": " "}, 422, "Expected a question"),
+        ("remember", {}, 422, "Expected text or messages, got neither"),
+        ("forget", {"name": "fox", "confirmation": {"action": "accept"}}, 422, "confirmation"),
+        ("nothing", {}, 404, "Expected a tool out of ask, forget"),
+    ],
+)
+def test_what_is_wrong_is_a_problem_that_says_so(post: Post, tool, arguments, status, detail) -> None:
+    response = post(tool, **arguments)
+    problem = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, problem["status"]) == (status, status)
+    assert detail in problem["detail"]
+    assert "Traceback" not in response.text
+
+
+@pytest.mark.parametrize(("body", "got"), [("[1]", "got list"), ("{", "got no JSON"), ("[" * 100_000, "got no JSON")])
+def test_a_body_that_is_no_object_is_refused(served: Served, body: str, got: str) -> None:
+    headers = {"Authorization": f"Bearer {served.tokens.make('ann')}", "Content-Type": "application/json"}
+    response = httpx2.post(served.url.replace("/mcp", "/v1/recall"), content=body, headers=headers)
+    assert response.status_code == 400
+    assert got in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "waits"),
+    [
+        (ModelUnavailable("Expected an answer, got none.", name="m"), 503, True),
+        (ModelError("Expected a model, got none.", name="m"), 500, False),
+        (StoreReadOnly("Expected a store that may be changed, got none."), 403, False),
+        (KeyError("secret"), 500, False),
+    ],
+    ids=["passing", "model", "read only", "crash"],
+)
+def test_a_failure_has_the_status_that_says_who_can_mend_it(post: Post, monkeypatch, error, status, waits) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Memory, "search", fail)
+    response = post("recall", query="fox")
+    assert response.status_code == status
+    assert ("Retry-After" in response.headers) is waits
+    assert "secret" not in response.text
+
+
+def test_a_token_reaches_its_own_namespace_only(post: Post, served: Served) -> None:
+    post("remember", text=FOX, key="fox")
+    headers = {"Authorization": f"Bearer {served.tokens.make('tom')}"}
+    assert post("remember", text=RIVER, key="river", headers=headers).status_code == 200
+    assert post("forget", name="fox", headers=headers).status_code == 404
+    assert {item["text"] in RIVER for item in post("recall", query="fox", headers=headers).json()["passages"]} == {True}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer mgr_wrong"}, 401),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Content-Type": "text/plain"}, 400),
+    ],
+)
+def test_whoever_may_not_call_is_turned_away(post: Post, headers: dict[str, str], status: int) -> None:
+    assert post("status", headers=headers).status_code == status
+
+
+def test_a_body_without_end_is_refused(post: Post) -> None:
+    assert post("remember", text="x" * (41 * 2**20)).status_code == 413
+
+
+def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monkeypatch) -> None:
+    goes_on, begun = threading.Event(), threading.Event()
+
+    def wait(*_: object, **__: object) -> list[Any]:
+        begun.set()
+        assert goes_on.wait(20)
+        return []
+
+    monkeypatch.setattr(Memory, "search", wait)
+    caller = {"namespace": "ann"}
+    server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
+    api = RestApi(server.services, server.memory_tools, most_at_once=1)
+
+    async def both() -> list[int]:
+        first = asyncio.create_task(api.call(_request("recall", {"query": "fox"})))
+        await asyncio.to_thread(begun.wait, 20)
+        second = await api.call(_request("status", {}))
+        caller["namespace"] = "tom"
+        third = await api.call(_request("status", {}))
+        caller["namespace"] = "ann"
+        goes_on.set()
+        done = await first
+        fourth = await api.call(_request("status", {}))
+        assert second.headers["Retry-After"] == "1"
+        return [response.status_code for response in (second, third, done, fourth)]
+
+    assert asyncio.run(both()) == [429, 200, 200, 200]
+
+
+def _request(tool: str, arguments: dict[str, Any]) -> Any:
+    from starlette.requests import Request
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": json.dumps(arguments).encode()}
+
+    return Request({"type": "http", "method": "POST", "headers": [], "path_params": {"tool": tool}}, receive)
+
+
+def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
+    description = get("/openapi.json").json()
+    tools = ["ask", "forget", "list_documents", "look", "recall", "remember", "status"]
+    assert sorted(description["paths"]) == [f"/v1/{tool}" for tool in tools]
+    assert "$defs" not in json.dumps(description)
+    schemas = description["components"]["schemas"]
+    references = [text.split('"')[0] for text in json.dumps(description).split('"#/components/schemas/')[1:]]
+    assert set(references) <= set(schemas)
+    assert {"Passage", "Problem"} <= set(references)
+
+
+def test_health_needs_no_token(get) -> None:
+    assert get("/health").json() == {"status": "ok", "version": __version__}
+    assert get("/health", Host="evil.example").status_code == 421
