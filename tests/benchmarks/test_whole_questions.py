@@ -161,6 +161,11 @@ def test_a_run_compares_ways_of_reading_with_top_k(films: Path, meetings: Path, 
     assert "3 questions about 30 articles" in capsys.readouterr().out
 
 
+def test_a_second_family_of_questions_is_chosen_by_name(films: Path, capsys) -> None:
+    assert run("--corpus", films, "--family", "topics") == 0
+    assert "6 questions about 30 articles" in capsys.readouterr().out
+
+
 def test_articles_without_definitions_are_refused(meetings: Path, capsys) -> None:
     assert run("--corpus", meetings) == 1
     assert "Expected articles that define" in capsys.readouterr().err
