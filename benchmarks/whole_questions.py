@@ -104,7 +104,6 @@ LOCAL = Way("graphrag_local", lambda: GraphragLocal(most_tokens=_MOST))
 OF_CORPUS = (
     TOP_K,
     OVERVIEWS,
-    Way("overviews, library alone", lambda: Overviews(["library"], budget_tokens=_MOST)),
     Way("overviews, communities alone", lambda: Overviews(["communities"], budget_tokens=_MOST)),
     Way("pecan, from the library's root", Pecan),
     Way("pecan, from the library's root, without a search", Pecan, has_search=False),
