@@ -21,7 +21,7 @@ def memory(tmp_path: Path) -> Memory:
 
 def layers_read(memory: Memory, question: str, **scope: object) -> set[str]:
     """The layers of the overviews that are read, and "" for segments."""
-    trace = memory.ask(question, **scope).trace  # pyright: ignore[reportArgumentType]
+    trace = memory.ask(question, **scope).trace
     return {step.node.layer if isinstance(step.node, Overview) else "" for step in trace}
 
 
