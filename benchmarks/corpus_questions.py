@@ -17,7 +17,16 @@ from typing import TypeVar
 
 from memgraph_rag.types import Document
 
-__all__ = ["CorpusQuestion", "Definition", "definition_of", "questions_about", "share_known"]
+__all__ = [
+    "CorpusQuestion",
+    "Definition",
+    "definition_of",
+    "joined",
+    "named",
+    "plural",
+    "questions_about",
+    "share_known",
+]
 
 _MOST_OF_A_FORM = 8  # questions of one form: of the classes with the most items
 _FEWEST_ITEMS = 3  # that a question has
@@ -128,7 +137,7 @@ def share_known(question: CorpusQuestion, text: str) -> float:
     0.5
     """
     if not question.beside:
-        plain = _joined(text)
+        plain = joined(text)
         return sum(any(f" {form} " in plain for form in forms) for forms in question.items) / len(question.items)
     stated: set[str] = set()
     for sentence in _SENTENCE_END.split(text):
@@ -145,26 +154,26 @@ def _largest(questions: Sequence[CorpusQuestion]) -> list[CorpusQuestion]:
 
 def _kinds(noun: str, members: Sequence[tuple[Document, Definition]]) -> CorpusQuestion:
     kinds = _stated(kind for _, definition in members for kind in dict.fromkeys(definition.kinds))
-    text = f"What kinds of {_plural(noun)} do these articles describe?"
+    text = f"What kinds of {plural(noun)} do these articles describe?"
     return CorpusQuestion(text, "kinds", tuple(frozenset({kind}) for kind in kinds), _forms(noun))
 
 
 def _origins(noun: str, members: Sequence[tuple[Document, Definition]]) -> CorpusQuestion:
     origins = _stated(origin for _, definition in members for origin in dict.fromkeys(definition.origins))
-    text = f"Which countries are the {_plural(noun)} in these articles from?"
+    text = f"Which countries are the {plural(noun)} in these articles from?"
     return CorpusQuestion(text, "origins", tuple(frozenset({origin.casefold()}) for origin in origins), _forms(noun))
 
 
 def _decades(noun: str, members: Sequence[tuple[Document, Definition]]) -> CorpusQuestion:
     decades = _stated(definition.decade for _, definition in members if definition.decade)
-    text = f"From which decades are the {_plural(noun)} in these articles?"
+    text = f"From which decades are the {plural(noun)} in these articles?"
     years = tuple(frozenset(str(decade + year) for year in range(10)) for decade in decades)
     return CorpusQuestion(text, "decades", years, _forms(noun))
 
 
 def _titles(noun: str, members: Sequence[tuple[Document, Definition]]) -> CorpusQuestion:
-    text = f"Which {_plural(noun)} do these articles describe?"
-    return CorpusQuestion(text, "titles", _named(article for article, _ in members))
+    text = f"Which {plural(noun)} do these articles describe?"
+    return CorpusQuestion(text, "titles", named(article for article, _ in members))
 
 
 def _births(defined: Sequence[tuple[Document, Definition]]) -> Iterator[CorpusQuestion]:
@@ -173,12 +182,12 @@ def _births(defined: Sequence[tuple[Document, Definition]]) -> Iterator[CorpusQu
         if definition.birth:
             born[definition.birth].append(article)
     for decade, articles in sorted(born.items()):
-        yield CorpusQuestion(f"Which of these people were born in the {decade}s?", "births", _named(articles))
+        yield CorpusQuestion(f"Which of these people were born in the {decade}s?", "births", named(articles))
 
 
-def _named(articles: Iterable[Document]) -> tuple[frozenset[str], ...]:
+def named(articles: Iterable[Document]) -> tuple[frozenset[str], ...]:
     """The titles, as they stand in running text: without what tells namesakes apart."""
-    titles = (_joined(_BRACKETS.sub("", article.title or "")).strip() for article in articles)
+    titles = (joined(_BRACKETS.sub("", article.title or "")).strip() for article in articles)
     return tuple(frozenset({title}) for title in dict.fromkeys(titles) if title)
 
 
@@ -186,15 +195,17 @@ def _stated(items: Iterable[_Item]) -> list[_Item]:
     return sorted(item for item, articles in Counter(items).items() if articles >= _STATED_BY)
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
+    """The words of a text in lower case, with one space before and behind each."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def _forms(noun: str) -> frozenset[str]:
-    return frozenset({noun, _plural(noun)})
+    return frozenset({noun, plural(noun)})
 
 
-def _plural(noun: str) -> str:
+def plural(noun: str) -> str:
+    """The plural of a noun in lower case."""
     if noun.endswith("series"):
         return noun
     if re.search(r"[^aeiou]y$", noun):

@@ -1,11 +1,13 @@
 """How much of what a whole says is read for a question about it, within the same number of tokens?
 
-    python benchmarks/whole_questions.py [--corpus DIR…] [--texts DIR…] [--threshold-from DIR] [--json FILE]
+    python benchmarks/whole_questions.py [--corpus DIR…] [--family NAME] [--texts DIR…] [--threshold-from DIR]
+        [--json FILE]
 
 Two halves, without a language model; each way of reading is compared with top-k, question by question:
 
 - ``--corpus``: the first 2,000 articles of these folders in one memory, with library and communities. Asked are the
-  questions of ``corpus_questions``; counted is the share of their known items that the text that was read states.
+  questions of ``corpus_questions``, or with ``--family topics`` those of ``corpus_topics``; counted is the share of
+  their known items that the text that was read states.
 - ``--texts``: folders of long texts (qmsum, squality), each text in a memory of its own, with communities. Asked are
   the questions about a whole text (type ``general`` or ``plot``); counted is the share of the sentences of the
   reference answers that come near to a sentence that was read: a cosine above a threshold, the mean over the
@@ -32,6 +34,7 @@ from typing import Any, cast
 import numpy as np
 from answer_coverage import Coverage, nearest_threshold
 from corpus_questions import CorpusQuestion, questions_about, share_known
+from corpus_topics import topics_of
 from library import CosineSession, KeptVectors, Without
 from machine import header
 from take_sample import DATA_HELP
@@ -101,7 +104,6 @@ LOCAL = Way("graphrag_local", lambda: GraphragLocal(most_tokens=_MOST))
 OF_CORPUS = (
     TOP_K,
     OVERVIEWS,
-    Way("overviews, library alone", lambda: Overviews(["library"], budget_tokens=_MOST)),
     Way("overviews, communities alone", lambda: Overviews(["communities"], budget_tokens=_MOST)),
     Way("pecan, from the library's root", Pecan),
     Way("pecan, from the library's root, without a search", Pecan, has_search=False),
@@ -110,6 +112,8 @@ OF_CORPUS = (
     LOCAL,
 )
 OF_TEXTS = (TOP_K, OVERVIEWS, WALK, GLOBAL, LOCAL)
+
+FAMILIES = {"definitions": questions_about, "topics": topics_of}
 
 Measure = Callable[[str], float]
 """The share of what is wanted that a text has."""
@@ -124,7 +128,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     tables: dict[str, Any] = {}
     try:
         if options.corpus:
-            tables["corpus"] = _corpus(options.corpus, options.documents, options.store, given)
+            tables["corpus"] = _corpus(options, given)
         if options.texts:
             tables |= _texts(options.texts, options.threshold_from, given)
     except MemgraphRagError as error:
@@ -140,6 +144,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpus", type=Path, nargs="+", metavar="DIR", help=f"of articles: {DATA_HELP}")
     parser.add_argument("--documents", type=int, default=2000, help="most articles")
+    parser.add_argument("--family", choices=list(FAMILIES), default="definitions", help="of questions about articles")
     parser.add_argument("--store", type=Path, help="a file for the articles that is kept; by default a temporary one")
     parser.add_argument("--texts", type=Path, nargs="+", metavar="DIR", help="of long texts")
     parser.add_argument("--threshold-from", type=Path, metavar="DIR", help="of questions with evidence_spans")
@@ -153,15 +158,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 # ── questions about a corpus ────────────────────────────────────────────────────────────────────────────────
 
 
-def _corpus(directories: Sequence[Path], most: int, store: Path | None, given: Mapping[str, Any]) -> Any:
-    documents = {document.key: document for path in directories for document in read_folder(path).documents}
-    articles = list(islice(documents.values(), most))
-    questions = questions_about(articles)
+def _corpus(options: argparse.Namespace, given: Mapping[str, Any]) -> Any:
+    documents = {document.key: document for path in options.corpus for document in read_folder(path).documents}
+    articles = list(islice(documents.values(), options.documents))
+    questions = FAMILIES[options.family](articles)
     if len(questions) < 2:
         raise DocumentError(f"Expected articles that define at least 2 questions, got {len(questions)}.")
     with (
         tempfile.TemporaryDirectory() as temporary,
-        Memory(store or Path(temporary) / "corpus.lbug", layers=("entities",), **given) as memory,
+        Memory(options.store or Path(temporary) / "corpus.lbug", layers=("entities",), **given) as memory,
     ):
         print(f"{header(memory)}\n")
         _build(memory, articles, ["library", CommunitiesLayer(with_model=False)])
@@ -171,7 +176,8 @@ def _corpus(directories: Sequence[Path], most: int, store: Path | None, given: M
         print(f"{broad} are told to be about a whole; share of the items that were read, in percent\n")
         asked = [(question.text, _items_of(question)) for question in questions]
         forms = [question.form for question in questions]
-        return _table(OF_CORPUS, lambda way: _shares(memory, way, asked), forms)
+        embedder = KeptVectors(memory._models.embedder)
+        return _table(OF_CORPUS, lambda way: _shares(memory, way, asked, embedder), forms)
 
 
 def _items_of(question: CorpusQuestion) -> Measure:
@@ -226,17 +232,17 @@ def _read_alone(
     ):
         _build(memory, [document], [CommunitiesLayer(with_model=False)])
         asked = [(question.text, coverage.of(question.answers)) for question in questions]
+        embedder = KeptVectors(memory._models.embedder)
         for way in OF_TEXTS:
-            yield way, _shares(memory, way, asked)
+            yield way, _shares(memory, way, asked, embedder)
 
 
 # ── both ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _shares(memory: Memory, way: Way, asked: Sequence[tuple[str, Measure]]) -> list[list[float]]:
+def _shares(memory: Memory, way: Way, asked: Sequence[tuple[str, Measure]], embedder: KeptVectors) -> list[list[float]]:
     """(questions, budgets + 1): the share within each budget, and last the tokens that were read."""
     rows: list[list[float]] = []
-    embedder = KeptVectors(memory._models.embedder)
     for text, measure in asked:
         session = _read(memory, text, way, embedder)
         rows.append([*(measure(session.within(budget)) for budget in BUDGETS), min(session.tokens, _MOST)])

@@ -86,10 +86,11 @@ def recall(
         int, Field(description="Most tokens of all passages together; the best always comes.", ge=1)
     ] = 3000,
     mode: Annotated[
-        Literal["graph", "hybrid", "keywords", "vector", "segments"],
+        Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"],
         Field(
             description="graph for nearly everything; keywords for an exact word, a number or a code; segments for "
-            "passages of several segments each, where an answer needs what stands around it."
+            "passages of several segments each, where an answer needs what stands around it; hipporag and hipporag2 "
+            "for what is linked by names and relations, as published."
         ),
     ] = "graph",
     documents: Names = None,

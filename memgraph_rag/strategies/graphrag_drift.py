@@ -93,7 +93,7 @@ class GraphragDrift:
 
     def _primer(self, question: str, tree: ReportTree, context: ReadingContext) -> list[Chosen]:
         """The nearest reports that a quarter of the window holds."""
-        candidates = tree.cut(_COMPARED_TOKENS)
+        candidates = tree.cut(question, _COMPARED_TOKENS)
         vectors = context.embedder.embed([question, *(f"{report.title}: {report.text}" for report in candidates)])
         cosines = (vectors[1:] @ vectors[0]).tolist()
         nearest = sorted(zip(cosines, candidates, strict=True), key=lambda item: (-item[0], item[1].key))

@@ -92,7 +92,7 @@ class GraphragGlobal:
             yield from read_by_search(question, context, tree.note)
             return
         room = min(self._batch_tokens, context.session.tokens_left // 2)
-        reports = self._descended(tree, context) if self._dynamic else tree.cut(room * self._most_batches)
+        reports = self._descended(tree, context) if self._dynamic else tree.cut(question, room * self._most_batches)
         rated = [item for batch in self._batches(reports, room) for item in _rated(question, batch, context)]
         chosen = self._reduced(rated, context)
         if not chosen:

@@ -1,32 +1,32 @@
-"""What a whole memory says: the overviews of its layers from the top down, then those nearest to the question.
+"""What a whole memory says: overviews from the tops of a layer to those nearest to the question, and passages in turns.
 
-It knows the graph by its contract. Invariants: a node is read at most once; no model is asked what to read; nothing is
-read that rests on documents outside those that may be read. Without overviews it is the walk.
+It knows graph and search by their contracts. Invariants: a node is read at most once; no model is asked what to read;
+nothing is read that rests on documents outside those that may be read. Without overviews it is the walk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from dataclasses import replace
+from itertools import chain, zip_longest
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.nearest_overviews import nearest_overviews
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, start_set
 from memgraph_rag.strategies.walk import Walk
-from memgraph_rag.types import Overview, Step
+from memgraph_rag.types import Node, Overview, Step
 
 __all__ = ["Overviews"]
 
-_MOST_EMBEDDED = 256
-"""Overviews that are compared with a question, the widest ones: they have no stored vector."""
+_PASSAGES = 64  # that a search finds
 
 
 class Overviews:
-    """Reads the tops of the layers of the memory, then the overviews nearest to the question.
+    """Reads an overview, a passage that search finds, the next overview, and so on; where one kind ends, the other.
 
     Args:
-        layers: of the memory; those without overviews count for nothing.
+        layers: of the memory; the first that has overviews of what may be read is the one that is read.
         budget_tokens: of all that is read.
     """
 
@@ -42,24 +42,32 @@ class Overviews:
         self._budget_tokens = budget_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``."""
-        overviews = [
-            item for layer in self._layers for item in context.graph.overviews(layer, documents=context.documents)
-        ]
-        if not overviews:
-            yield from Walk().read(question, context)
+        """One step a node; see ``Strategy.read``. Where it walks, the first step says so."""
+        of_layers = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
+        overviews = next(filter(None, of_layers), None)
+        if overviews is None:
+            note = f"the walk: no overview of the {' or of the '.join(self._layers)}"
+            for number, steps in enumerate(Walk().read(question, context)):
+                yield steps if number else (replace(steps[0], via=steps[0].via or note), *steps[1:])
             return
-        tops = self._tops(overviews, context)
-        ids = {top.id for top in tops}
-        room = self._budget_tokens - sum(map(cost, tops))
-        others = _nearest(question, [item for item in overviews if item.id not in ids], context)
-        chosen: list[tuple[Overview, float]] = [(top, 0.0) for top in tops]
-        for overview, cosine in others:
-            room -= cost(overview)
-            if room < 0:
+        chosen: list[tuple[Node, float]] = []
+        room = self._budget_tokens
+        turns = zip_longest(self._ranked(question, overviews, context), _passages(question, context))
+        for node, score in filter(None, chain.from_iterable(turns)):
+            room -= cost(node)
+            if room < 0 and chosen:
                 break
-            chosen.append((overview, cosine))
+            chosen.append((node, score))
         yield from read_in_order(chosen, context)
+
+    def _ranked(
+        self, question: str, overviews: Sequence[Overview], context: ReadingContext
+    ) -> Iterator[tuple[Overview, float]]:
+        """The tops, scored 0, then the others by their cosines, nearest first."""
+        tops = self._tops(overviews, context)
+        yield from ((top, 0.0) for top in tops)
+        ids = {top.id for top in tops}
+        yield from nearest_overviews(question, [item for item in overviews if item.id not in ids], context)
 
     def _tops(self, overviews: Sequence[Overview], context: ReadingContext) -> list[Overview]:
         """What no other sums up, the widest first, in a third of the budget."""
@@ -70,12 +78,7 @@ class Overviews:
         return start_set(widest, context.session, context.budget, most_tokens=self._budget_tokens // 3)
 
 
-def _nearest(question: str, overviews: Sequence[Overview], context: ReadingContext) -> list[tuple[Overview, float]]:
-    """These overviews with their cosines to the question, nearest first, ties by key."""
-    widest = sorted(overviews, key=lambda item: (-len(item.documents), item.layer, item.key))[:_MOST_EMBEDDED]
-    if not widest:
-        return []
-    vectors = context.embedder.embed([question, *(overview.text for overview in widest)])
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    cosines = (unit[1:] @ unit[0]).tolist()
-    return sorted(zip(widest, cosines, strict=True), key=lambda pair: (-pair[1], pair[0].layer, pair[0].key))
+def _passages(question: str, context: ReadingContext) -> Iterator[tuple[Node, float]]:
+    """What a search finds, best first."""
+    for evidence in context.search.find(question, k=_PASSAGES, mode="hybrid", documents=context.documents):
+        yield evidence.segment, evidence.score

@@ -5,12 +5,12 @@ It knows the graph by its contract. Invariant: with a scope, no report is there 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.strategies.nearest_overviews import nearest_overviews
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.types import Node, Overview, Step, StopReason
@@ -29,6 +29,7 @@ class ReportTree:
     """
 
     def __init__(self, context: ReadingContext) -> None:
+        self._context = context
         self.reports = context.graph.overviews(_LAYER, documents=context.documents)
         by_id = {report.id: report for report in self.reports}
         self._below: dict[str, list[Overview]] = {}
@@ -47,15 +48,47 @@ class ReportTree:
         """The reports on the communities that one consists of; none below the lowest."""
         return self._below.get(report.id, [])
 
-    def cut(self, most_tokens: int) -> list[Overview]:
-        """The lowest reports that together take so many tokens and speak of all communities; the roots in any case."""
+    def cut(self, question: str, most_tokens: int) -> list[Overview]:
+        """Reports that together take at most so many tokens, as low as these allow, none above another.
+
+        They speak of every community that has a report, if the highest do fit: level by level, reports give way to
+        those below them as long as these fit, the nearest to the question first. Of highest reports that do not all
+        fit, the nearest are kept. A report over all others is not one of them: the communities right below it are
+        often too many.
+        """
         level = self.roots
-        while True:
-            below = [self.below(report) or [report] for report in level]
-            lower = list(chain.from_iterable(below))
-            if len(lower) == len(level) or sum(report.tokens for report in lower) > most_tokens:
-                return level
-            level = lower
+        while len(level) == 1 and self.below(level[0]):
+            level = self.below(level[0])
+        kept = self._fitting(question, level, lambda report: report.tokens, most_tokens)
+        if len(kept) < len(level):
+            return kept
+        cut = {report.id: report for report in level}
+        room = most_tokens - _tokens(level)
+        while level:
+            split = self._fitting(question, [report for report in level if self.below(report)], self._gain, room)
+            room -= sum(map(self._gain, split))
+            level = [lower for report in split for lower in self.below(report)]
+            for report in split:
+                del cut[report.id]
+            cut |= {report.id: report for report in level}
+        return list(cut.values())
+
+    def _gain(self, report: Overview) -> int:
+        """How many tokens more than a report those right below it take."""
+        return _tokens(self.below(report)) - report.tokens
+
+    def _fitting(
+        self, question: str, reports: Sequence[Overview], tokens: Callable[[Overview], int], room: int
+    ) -> list[Overview]:
+        """These reports; where together they do not fit, those that do, the nearest to the question first."""
+        if sum(map(tokens, reports)) <= room:
+            return list(reports)
+        kept: list[Overview] = []
+        for report, _ in nearest_overviews(question, reports, self._context):
+            if tokens(report) <= room:
+                kept.append(report)
+                room -= tokens(report)
+        return kept
 
     @property
     def note(self) -> str:
@@ -116,6 +149,10 @@ def read_by_search(question: str, context: ReadingContext, reason: str) -> Itera
     """The best segments of a search; the first step says why."""
     for number, steps in enumerate(TopK(k=_SEARCHED).read(question, context)):
         yield steps if number else (replace(steps[0], reason=reason), *steps[1:])
+
+
+def _tokens(reports: Iterable[Overview]) -> int:
+    return sum(report.tokens for report in reports)
 
 
 def _lacking(reports: Sequence[Overview], context: ReadingContext) -> int:

@@ -154,11 +154,16 @@ def test_a_run_compares_ways_of_reading_with_top_k(films: Path, meetings: Path, 
     assert list(tables["corpus"]) == [way.name for way in whole_questions.OF_CORPUS]
     assert tables["corpus"]["top-k"]["4000"]["share"]["value"] == 100.0, "all thirty articles fit"
     assert tables["corpus"]["top-k"]["4000"]["less_top_k"]["value"] == 0.0
-    assert tables["corpus"]["overviews, library alone"]["4000"]["share"]["value"] > 0
+    assert tables["corpus"]["overviews"]["4000"]["share"]["value"] > 0
     assert tables["corpus"]["overviews"]["n"] == 3
     assert tables["meetings"]["overviews"]["1000"]["share"]["value"] == 100.0, "a report of the very sentences"
     assert tables["meetings"]["overviews"]["n"] == 2
     assert "3 questions about 30 articles" in capsys.readouterr().out
+
+
+def test_a_second_family_of_questions_is_chosen_by_name(films: Path, capsys) -> None:
+    assert run("--corpus", films, "--family", "topics") == 0
+    assert "6 questions about 30 articles" in capsys.readouterr().out
 
 
 def test_articles_without_definitions_are_refused(meetings: Path, capsys) -> None:

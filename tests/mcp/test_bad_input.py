@@ -29,7 +29,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (
         "recall",
         {"query": "fox", "mode": "magic"},
-        "mode: Input should be 'graph', 'hybrid', 'keywords', 'vector' or 'segments'",
+        "mode: Input should be 'graph', 'hybrid', 'keywords', 'vector', 'segments', 'hipporag' or 'hipporag2'",
     ),
     ("recall", {"query": "fox", "since": "yesterday"}, "SettingsError: Expected since as ISO 8601"),
     ("recall", {"query": "fox", "documents": ["hare"]}, "DocumentNotFound: Expected the key or id of a document"),

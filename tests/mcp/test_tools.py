@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from mcp.types import ElicitResult
 from mcp_agents import in_loop
 from memories import FOX, QUESTION, RIVER
 
+from memgraph_rag.contracts import SearchMode
 from memgraph_rag.mcp.tools import TOOLS
 from memgraph_rag.testing import FakeLanguageModel
 
@@ -75,6 +76,16 @@ async def test_messages_keep_who_said_what_and_when(connect) -> None:
         later = await agent("recall", query="harbour", since="2026-03-01T10:01")
     assert (found["passages"][0]["speaker"], found["passages"][0]["time"]) == ("Ann", "2026-03-01T10:00:00")
     assert {passage["speaker"] for passage in later["passages"]} == {"Tom"}
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_recall_searches_in_every_mode(connect, memory) -> None:
+    memory.add(FOX, key="fox")
+    async with connect() as agent:
+        for mode in get_args(SearchMode):
+            found = await agent("recall", query=QUESTION, mode=mode)
+            assert found["passages"] or mode == "segments", mode
 
 
 @IN_ONE_ERA

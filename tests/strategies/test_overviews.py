@@ -1,4 +1,4 @@
-"""What a question about the whole reads: tops first, then the nearest overviews, and passages where there are none."""
+"""What a question about the whole reads: the tops of a layer, what of it is nearest, passages in turns; or it walks."""
 
 from __future__ import annotations
 
@@ -52,25 +52,44 @@ def read(strategy: Overviews, nodes: Sequence[Node] = NODES, documents: Sequence
     return [step for steps in strategy.read("Which themes are there?", context) for step in steps]
 
 
-def test_tops_come_first_then_the_nearest() -> None:
+def test_overviews_and_passages_take_turns() -> None:
     steps = read(Overviews())
 
-    assert ids(steps) == ["root", "community", "two", "three", "one"]
-    assert [step.score for step in steps[:2]] == [0.0, 0.0], "a top is read whatever it says"
-    assert [round(step.score, 3) for step in steps[2:]] == [0.9, 0.5, 0.2]
+    assert ids(steps) == ["root", "s0", "two", "s1", "three", "one"], "and no communities where there is a library"
+    scores = [round(step.score, 3) for step in steps if step.node.kind == "overview"]
+    assert scores == [0.0, 0.9, 0.5, 0.2], "a top is read whatever it says, then the nearest"
 
 
 def test_reading_ends_where_the_budget_does() -> None:
-    assert ids(read(Overviews(budget_tokens=50))) == ["root", "two", "three"], "of a third of it one top fits"
+    assert ids(read(Overviews(budget_tokens=50))) == ["root", "s0", "two"]
+    assert ids(read(Overviews(budget_tokens=1))) == ["root"], "something is read"
+
+
+def test_of_tops_a_third_of_the_budget_is_read_first() -> None:
+    tops = [node for node in NODES if node.id != "root"]
+
+    assert ids(read(Overviews(budget_tokens=50), tops)) == ["one", "s0", "two"], (
+        "one of three equal ones, then the nearest"
+    )
 
 
 def test_a_layer_is_chosen_by_name() -> None:
-    assert ids(read(Overviews(["communities"]))) == ["community"]
+    assert ids(read(Overviews(["communities"]))) == ["community", "s0", "s1"]
+
+
+def test_communities_are_read_where_there_is_no_library() -> None:
+    assert ids(read(Overviews(), [*NODES[:2], NODES[-1]])) == ["community", "s0", "s1"]
 
 
 def test_nothing_is_read_over_other_documents() -> None:
-    assert ids(read(Overviews(), documents=["a", "b"])) == ["community", "one", "two"], "three tops, the widest first"
+    assert ids(read(Overviews(), documents=["a", "b"])) == ["one", "two"], "the tops of what is left"
 
 
-def test_without_overviews_it_is_the_walk() -> None:
-    assert ids(read(Overviews(), NODES[:2])) == ["s0", "s1"]
+def test_without_overviews_it_is_the_walk_and_says_so() -> None:
+    steps = read(Overviews(), NODES[:2])
+    assert ids(steps) == ["s0", "s1"]
+    assert steps[0].via == "the walk: no overview of the library or of the communities"
+
+    steps = read(Overviews(["library"]), [*NODES[:2], NODES[-1]])
+    assert ids(steps) == ["s0", "s1"]
+    assert steps[0].via == "the walk: no overview of the library"

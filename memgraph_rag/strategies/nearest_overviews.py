@@ -1,0 +1,31 @@
+"""Which overviews are nearest to a question, by the embedder.
+
+It knows overviews and an embedder. Invariant: at most 256 are embedded, the widest ones: overviews have no stored
+vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.types import Overview
+
+__all__ = ["nearest_overviews"]
+
+_MOST_EMBEDDED = 256
+
+
+def nearest_overviews(
+    question: str, overviews: Sequence[Overview], context: ReadingContext
+) -> list[tuple[Overview, float]]:
+    """The widest of these overviews with their cosines to the question, nearest first, ties by key."""
+    widest = sorted(overviews, key=lambda item: (-len(item.documents), item.layer, item.key))[:_MOST_EMBEDDED]
+    if not widest:
+        return []
+    vectors = context.embedder.embed([question, *(overview.text for overview in widest)])
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    cosines = (unit[1:] @ unit[0]).tolist()
+    return sorted(zip(widest, cosines, strict=True), key=lambda pair: (-pair[1], pair[0].layer, pair[0].key))
