@@ -23,6 +23,7 @@ _FINITE = frozenset({"VBP", "VBZ", "VBD"})
 _MODIFIERS = frozenset({"det", "amod", "compound", "nummod", "nmod", "poss", "punct", "quantmod", "npadvmod", "case"})
 _PLACES_OF = frozenset({"university", "bank", "city", "college", "school", "institute", "academy", "town"})
 _FURTHER = re.compile(r"(?:,| &| and| or) (?!I\b)[A-Z0-9]")  # "Flask and SQLite"; "CS, Dota"
+_OPENING = "([{\"“‘'*,:;/"
 _STUCK = re.compile(r"[:/+#.@-]?\w[\w:/+#.@-]*\w|\w")  # what a tokenizer took apart: "CS:GO"
 _LINKS = frozenset({"prep", "advmod", "prt", "agent", "dative"})
 
@@ -175,4 +176,7 @@ class Tree:
         if any(self.surfaces[other] not in _FIRST for other in self.joined(place)) or _FURTHER.match(rest):
             return ""
         stuck = _STUCK.match(rest)
-        return self.text[self.words[first].start : end + (stuck.end() if stuck else 0)]
+        start = self.words[first].start
+        while start and not self.text[start - 1].isspace() and self.text[start - 1] not in _OPENING:
+            start -= 1
+        return self.text[start : end + (stuck.end() if stuck else 0)]
