@@ -170,7 +170,8 @@ def _tied(tree: Tree, noun: int, attribute: str) -> Iterator[str]:
     verb = word.head
     lemma, relation = tree.words[verb].lemma, word.relation
     for beside in tree.children(noun, "appos"):
-        if beside > noun + 1 or is_family(attribute_form(attribute)):  # not "my custom CSS"
+        between = tree.text[word.end : tree.words[tree.span(beside)[0]].start].strip()
+        if between == "," or is_family(attribute_form(attribute)):  # not "my custom CSS"
             yield tree.phrase(beside)
     holds = tree.words[verb].tag.startswith("VB") and tree.is_asserted(verb)
     if holds and relation in ("nsubj", "nsubjpass"):
@@ -181,8 +182,8 @@ def _tied(tree: Tree, noun: int, attribute: str) -> Iterator[str]:
             yield from map(tree.phrase, tree.objects(verb, ("to", "with", "for", "by")))
         if lemma in _NAME:
             yield from (_NAMED + tree.phrase(value) for value in tree.children(verb, "oprd", "attr", "dobj"))
-        if lemma in ("answer", "go", "listen", "respond"):
-            yield from (_NAMED + tree.phrase(value) for value in tree.objects(verb, ("to", "by")))
+        if slot := {"answer": "to", "go": "by"}.get(lemma, ""):
+            yield from (_NAMED + tree.phrase(value) for value in tree.objects(verb, (slot,)))
     if holds and relation == "attr" and lemma in _BE and not tree.is_past(verb):
         known = is_family(attribute_form(attribute))  # "Nature has always been my haven"
         yield from (tree.phrase(value) for value in tree.children(verb, "nsubj") if known or value > 0)
