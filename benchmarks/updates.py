@@ -2,11 +2,12 @@
 
     python benchmarks/updates.py --people 50
 
-A made-up set, seeded. Statements come from two sets of phrasings: those that the rules of ``lexical/statements.py``
-were written with, and others, which were held out until they were looked at in November 2026. Between them stand what
-others are or do, questions, wishes, and an assistant that repeats older values. Asked by ``search`` alone, with the
-facts and without them (plain top k of the same search): is the newest value in the first result; as of a day between
-two changes; are two statements that contradict each other both named by the first result?
+A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``lexical/statements.py`` were
+written with; others, which were held out until they were looked at in November 2026; and the files in ``PHRASINGS``,
+written before the rules over the parse. Between them stand what others are or do, questions, wishes, and an assistant
+that repeats older values. Asked by ``search`` alone, with the facts and without them (plain top k of the same search):
+is the newest value in the first result; as of a day between two changes; are two statements that contradict each other
+both named by the first result?
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -25,6 +26,8 @@ from memgraph_rag.types import Evidence
 
 SEED = 27
 CHANGES = 4
+PHRASINGS = Path(__file__).with_name("data") / "updates"
+KINDS = ("seen", "held out", "paraphrases", "held back")
 
 NOUNS = {
     "favourite colour": "green blue red yellow violet orange turquoise black silver brown",
@@ -94,6 +97,45 @@ DONE = {"seen": ("I {did} last week.",), "held out": ("Guess what, I {did} on Su
 
 
 @dataclass(frozen=True)
+class Attribute:
+    """What is said of one thing. ``said`` has places for {v}, the value, and perhaps {old}, the one before."""
+
+    values: Sequence[str]
+    now: str
+    then: str
+    said: Sequence[str]
+    beside: Sequence[str] = DISTRACTORS
+
+
+@dataclass(frozen=True)
+class Phrasings:
+    """How people of one kind talk; ``deeds`` are participle and past, joined by a bar."""
+
+    attributes: dict[str, Attribute]
+    never: Sequence[str]
+    done: Sequence[str]
+    deeds: Sequence[str]
+
+
+def phrasings_of(kind: str) -> Phrasings:
+    """The phrasings of a kind: two stand above, the others in files."""
+    if kind not in ("seen", "held out"):
+        read = json.loads((PHRASINGS / f"{kind.replace(' ', '_')}.json").read_text("utf-8"))
+        read["attributes"] = {name: Attribute(**attribute) for name, attribute in read["attributes"].items()}
+        return Phrasings(**read)
+    templates = SEEN if kind == "seen" else HELD_OUT
+    attributes = {
+        name: Attribute(values.split(), f"What is my {name} now?", f"What is my {name}?", templates)
+        for name, values in NOUNS.items()
+    }
+    for name, (values, question, *said) in SPECIAL.items():
+        then = question.format(now="").replace(" ?", "?")
+        now = question.format(now="now")
+        attributes[name] = Attribute(values.split(), now, then, said[KINDS.index(kind)])
+    return Phrasings(attributes, NEVER[kind], DONE[kind], DEEDS)
+
+
+@dataclass(frozen=True)
 class Change:
     """A value that a person said on a day."""
 
@@ -107,40 +149,37 @@ class Person:
     """All turns of a person, and what they say: by attribute its changes, in order; pairs of contradictions."""
 
     name: str
+    phrasings: Phrasings
     turns: list[dict[str, str]]
     changes: dict[str, list[Change]]
     contradictions: list[tuple[str, str, str]]
 
 
-def make_person(number: int, phrasings: str) -> Person:
-    """The same person for the same number; all statements of one attribute in phrasings of one set."""
-    rng = random.Random(f"{SEED} {number} {phrasings}")
+def make_person(number: int, kind: str) -> Person:
+    """The same person for the same number; all statements in phrasings of one kind."""
+    rng = random.Random(f"{SEED} {number} {kind}")
+    phrasings = phrasings_of(kind)
     changes: dict[str, list[Change]] = {}
     said: list[tuple[date, str, str]] = []
-    for attribute in (*NOUNS, *SPECIAL):
-        values = (NOUNS[attribute] if attribute in NOUNS else SPECIAL[attribute][0]).split()
-        templates = (
-            (SEEN if phrasings == "seen" else HELD_OUT)
-            if attribute in NOUNS
-            else SPECIAL[attribute][2 if phrasings == "seen" else 3]
-        )
+    for name, attribute in phrasings.attributes.items():
         days = sorted(rng.sample(range(700), CHANGES + 1))
-        chosen = rng.sample(values, CHANGES + 1)
+        chosen = rng.sample(attribute.values, CHANGES + 1)
+        before = [next(value for value in attribute.values if value not in chosen), *chosen]
         of_attribute = [
-            Change(date(2023, 1, 1) + timedelta(days=day), value, rng.choice(templates).format(a=attribute, v=value))
-            for day, value in zip(days, chosen, strict=True)
+            Change(date(2023, 1, 1) + timedelta(days=day), v, rng.choice(attribute.said).format(a=name, v=v, old=old))
+            for day, v, old in zip(days, chosen, before, strict=False)
         ]
-        changes[attribute] = of_attribute
+        changes[name] = of_attribute
         for change in of_attribute:
             said += [(change.day, "user", change.text)]
-            said += [(change.day, "assistant", rng.choice(REPLIES).format(a=attribute, v=change.value))]
-            distractor = rng.choice(DISTRACTORS).format(a=attribute, x=rng.choice(values))
+            said += [(change.day, "assistant", rng.choice(REPLIES).format(a=name, v=change.value))]
+            distractor = rng.choice(attribute.beside).format(a=name, x=rng.choice(attribute.values))
             said += [(date(2023, 1, 1) + timedelta(days=rng.randrange(700)), "user", distractor)]
     contradictions = []
-    for deed in rng.sample(DEEDS, 4):
+    for deed in rng.sample(phrasings.deeds, 4):
         participle, did = deed.split("|")
-        never = rng.choice(NEVER[phrasings]).format(pp=participle, did=did)
-        done = rng.choice(DONE[phrasings]).format(did=did)
+        never = rng.choice(phrasings.never).format(pp=participle, did=did)
+        done = rng.choice(phrasings.done).format(did=did)
         first = rng.randrange(690)
         for day, text in zip((first, first + rng.randrange(1, 9)), rng.sample([never, done], 2), strict=True):
             said.append((date(2023, 1, 1) + timedelta(days=day), "user", text))
@@ -150,14 +189,7 @@ def make_person(number: int, phrasings: str) -> Person:
         {"role": role, "content": text, "time": f"{day}T{9 + place % 12:02}:00:00", "id": str(place)}
         for place, (day, role, text) in enumerate(said)
     ]
-    return Person(f"{phrasings} {number}", turns, changes, contradictions)
-
-
-def question_about(attribute: str, *, now: bool) -> str:
-    """The question for the value that holds, now or then."""
-    if attribute in SPECIAL:
-        return SPECIAL[attribute][1].format(now="now" if now else "").replace(" ?", "?")
-    return f"What is my {attribute} now?" if now else f"What is my {attribute}?"
+    return Person(f"{kind} {number}", phrasings, turns, changes, contradictions)
 
 
 class NoFacts:
@@ -174,11 +206,12 @@ def measure(memory: Memory, person: Person, *, plain: bool) -> Iterator[tuple[st
     if plain:
         memory._search.facts = NoFacts()  # type: ignore[assignment]
     try:
-        for attribute, changes in person.changes.items():
-            best = memory.search(question_about(attribute, now=True), user=person.name, k=10)
+        for name, changes in person.changes.items():
+            asked = person.phrasings.attributes[name]
+            best = memory.search(asked.now, user=person.name, k=10)
             yield "newest", is_said(best[0], changes[-1].text)
             held = changes[len(changes) // 2 - 1]
-            best = memory.search(question_about(attribute, now=False), user=person.name, k=10, at=held.day)
+            best = memory.search(asked.then, user=person.name, k=10, at=held.day)
             yield "as of", is_said(best[0], held.text)
         for question, never, done in person.contradictions:
             best = memory.search(question, user=person.name, k=10)
@@ -205,21 +238,22 @@ def main() -> None:
     """Build the memory, ask, print a table, and write the figures where they are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=50, help="of each set of phrasings")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--store", default=":memory:")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     rows: dict[tuple[str, str, str], list[bool]] = {}
     with Memory(arguments.store) as memory:
-        people = [(kind, make_person(n, kind)) for kind in ("seen", "held out") for n in range(arguments.people)]
+        people = [(kind, make_person(n, kind)) for kind in arguments.kinds for n in range(arguments.people)]
         for _, person in people:
             memory.session(user=person.name).add(person.turns)
         for kind, person in people:
             for plain in (False, True):
                 for name, is_right in measure(memory, person, plain=plain):
                     rows.setdefault((kind, name, "top k" if plain else "facts"), []).append(is_right)
-    print(f"{'phrasings':<10}{'measure':<15}{'search':<8}{'right':>8}{'n':>6}")
+    print(f"{'phrasings':<12}{'measure':<15}{'search':<8}{'right':>8}{'n':>6}")
     for (kind, name, how), right in rows.items():
-        print(f"{kind:<10}{name:<15}{how:<8}{100 * sum(right) / len(right):>7.1f}%{len(right):>6}")
+        print(f"{kind:<12}{name:<15}{how:<8}{100 * sum(right) / len(right):>7.1f}%{len(right):>6}")
     if arguments.output:
         figures = {" / ".join(key): [sum(right), len(right)] for key, right in rows.items()}
         arguments.output.write_text(json.dumps(figures, indent=1), "utf-8")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from memories import options
+from memories import OpenMemory, options
 
 from memgraph_rag import Answer, Memory
 from memgraph_rag.errors import SettingsError
@@ -120,3 +120,22 @@ def test_what_cannot_be_said_truly_is_refused(memory: Memory) -> None:
         memory.ask(QUESTION, at="noon")
     with pytest.raises(SettingsError, match="keep_trace without at"):
         memory.ask(QUESTION, at=AT, keep_trace=True)
+
+
+def test_nothing_of_later_is_read_on_either_engine(open_memory: OpenMemory) -> None:
+    with open_memory(layers=LAYERS, model=Overhearing()) as memory:
+        for day, place in (("2024-01-05", "Oslo"), ("2024-06-05", MARK)):
+            text = f"# Box\n\nTom built a wooden box for Ann in {place}. Ann kept it in {place}."
+            memory.add(text, key=place, title=place, metadata={"date": day})
+        ann = memory.session(user="ann", session="1")
+        for day, place in (("2024-01-30", "Hamburg"), ("2024-03-30", "Berlin"), ("2024-06-30", MARK)):
+            ann.add([{"role": "user", "content": f"I live in {place} with a wooden box.", "time": day}])
+        list(memory.deepen(layers=LAYERS))
+        for strategy in ("walk", "top_k", "pecan", "qrmem", "hipporag2"):
+            answer = memory.ask(QUESTION, strategy=strategy, at=AT)
+            assert leaks(memory, answer) == []
+            assert answer.trace
+        best = memory.search("Where do I live?", user="ann", at=AT, k=1)[0]
+        assert best.standing is not None
+        assert (best.standing.value.split()[0], best.standing.state) == ("Berlin", "holds")
+        assert leaks(memory, memory.ask("Where do I live?", at="2024-07-01", user="ann")), "by then it was said"

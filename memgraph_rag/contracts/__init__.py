@@ -31,10 +31,12 @@ from memgraph_rag.contracts.models import (
     LanguageModel,
     Models,
     Named,
+    Parser,
     Progress,
     ReadingSession,
     Reranker,
     TokenCounter,
+    Word,
 )
 from memgraph_rag.contracts.search import Search, SearchMode
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
@@ -62,6 +64,7 @@ __all__ = [
     "Models",
     "Named",
     "NodeReader",
+    "Parser",
     "Progress",
     "PurgedStore",
     "ReadingContext",
@@ -75,4 +78,5 @@ __all__ = [
     "Strategy",
     "TokenCounter",
     "WillingLayer",
+    "Word",
 ]

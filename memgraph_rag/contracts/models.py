@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ __all__ = [
     "LanguageModel",
     "Models",
     "Named",
+    "Parser",
     "Progress",
     "ReadingSession",
     "Reranker",
     "TokenCounter",
+    "Word",
 ]
 
 
@@ -314,6 +316,28 @@ class EntityRecognizer(Protocol):
         ...
 
 
+class Word(NamedTuple):
+    """A word of a parsed text: characters ``[start, end)``, its lemma, Penn Treebank tag, and what it depends on.
+
+    ``head`` is the place of that word among the text's words, its own at a root; ``relation`` is to it.
+    """
+
+    start: int
+    end: int
+    lemma: str
+    tag: str
+    relation: str
+    head: int
+
+
+class Parser(Protocol):
+    """Finds what each word of a clause depends on. Loads what it needs when first used."""
+
+    def parse(self, texts: Sequence[str]) -> list[list[Word]]:
+        """The words of each text, in order."""
+        ...
+
+
 class Models(Protocol):
     """The models that layers receive. Each is found when it is first asked for, so a layer asks for what it needs."""
 
@@ -334,6 +358,11 @@ class Models(Protocol):
     @property
     def recognizer(self) -> EntityRecognizer:
         """What finds names."""
+        ...
+
+    @property
+    def parser(self) -> Parser | None:
+        """What finds the grammar of a clause; None where none is installed."""
         ...
 
     def settle(self) -> None:

@@ -15,7 +15,7 @@ from itertools import islice
 from memgraph_rag.contracts import Models, Progress, SplitDocument
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_machine
-from memgraph_rag.lexical.statements import statements
+from memgraph_rag.lexical.statements import Parse, statements
 from memgraph_rag.types import Annotation, LayerRows, Segment
 
 __all__ = ["DAYS", "FACTS", "FactsLayer", "facts_in"]
@@ -41,18 +41,19 @@ class FactsLayer:
         self,
         documents: Sequence[SplitDocument],
         *,
-        namespace: str,  # noqa: ARG002 - this and what follows are the contract's
-        models: Models,  # noqa: ARG002
+        namespace: str,  # noqa: ARG002 - this and the progress are the contract's
+        models: Models,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> list[LayerRows]:
         """The facts of each document, in order."""
+        parse = models.parser.parse if models.parser else None
         return [
-            LayerRows(annotations=tuple(fact for segment in document.segments for fact in facts_in(segment)))
+            LayerRows(annotations=tuple(fact for segment in document.segments for fact in facts_in(segment, parse)))
             for document in documents
         ]
 
 
-def facts_in(segment: Segment) -> list[Annotation]:
+def facts_in(segment: Segment, parse: Parse | None = None) -> list[Annotation]:
     """The facts that a segment states: nothing where nobody, or a machine, says it.
 
     ``text`` is the sentence, ``kind`` that of ``lexical.statements.Statement``; the properties are attribute, value,
@@ -63,7 +64,7 @@ def facts_in(segment: Segment) -> list[Annotation]:
         return []
     head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text)
     text = segment.text[head.end() :] if head else segment.text
-    return [*islice(_facts(segment, text), _MOST_FACTS), *_days(segment, text)]
+    return [*islice(_facts(segment, text, parse), _MOST_FACTS), *_days(segment, text)]
 
 
 def _days(segment: Segment, text: str) -> Iterator[Annotation]:
@@ -72,8 +73,8 @@ def _days(segment: Segment, text: str) -> Iterator[Annotation]:
         yield Annotation(days.words, (segment.id,), DAYS, properties)
 
 
-def _facts(segment: Segment, text: str) -> Iterator[Annotation]:
-    for said in statements(text):
+def _facts(segment: Segment, text: str, parse: Parse | None) -> Iterator[Annotation]:
+    for said in statements(text, parse):
         properties = {
             "attribute": said.attribute,
             "value": said.value,

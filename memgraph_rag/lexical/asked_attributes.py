@@ -62,6 +62,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("employer", rf"where (?:do|did|am|are|was) {_ME} {_NOW}(?:work|working|employed)\b"),
     ("employer", rf"(?:who|whom|which company|what company) (?:do|did|am) {_ME} {_NOW}work(?:ing)?\b"),
     ("job", rf"what (?:do|did|am) {_ME} {_NOW}(?:do|doing|work as|working as)(?: for (?:a living|work))?"),
+    ("major", rf"(?:what|which subject|what subject) (?:do|did|am) {_ME} {_NOW}(?:study|studying|majoring in)"),
     ("car", rf"(?:what|which)(?: car| vehicle)? (?:do|did|am) {_ME} {_NOW}(?:drive|driving)"),
     ("partner", rf"(?:who|whom) (?:am|are|was) {_ME} {_NOW}(?:dating|married to|engaged to|seeing|with)"),
     ("name {}", rf"what(?: is|'s|’s| was) the name of {_MY} {_NAMED}"),

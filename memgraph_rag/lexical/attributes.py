@@ -18,13 +18,15 @@ _CLASSES = {
     "car": "vehicle automobile ride wheels|daily driver",
     "phone": "mobile smartphone cellphone handset|mobile phone|cell phone",
     "phone number": "|mobile number|cell number|cellphone number|telephone number",
-    "email": "|email address|e-mail address|e-mail|mail address",
+    "email": "inbox|email address|e-mail address|e-mail|mail address",
     "diet": "|eating plan|way of eating|eating style",
     "doctor": "gp physician|family doctor|general practitioner|primary care doctor",
     "therapist": "counsellor counselor|psychotherapist",
     "editor": "|text editor|code editor",
     "team": "|sports team|football team|soccer team",
     "pet": "",
+    "major": "degree|field of study|course of study|degree course|degree programme|degree program",
+    "university": "uni",
 }
 _CLASS_OF = {
     word: name

@@ -55,6 +55,7 @@ _SETTING = re.compile(
     r"if (?:you|anyone) asks? about)\b[^,]*",
     re.IGNORECASE,
 )  # what a clause begins with before its subject
+_NAME_ALONE = re.compile(r"\s*[A-Z]\w+")  # "Ann and I got married" is one clause
 _LEAD = re.compile(
     r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|"
     r"by the way|actually|oh|hey|hi|hello|update|news|good news|big news|small update|fyi|honestly|guess what|"
@@ -105,7 +106,8 @@ def clauses(text: str) -> Iterator[Clause]:
         quoted = (first, end) if end - first <= _MOST_CLAUSE else None
         start = first
         for joint in _JOINT.finditer(text[first:end]):
-            if _SETTING.fullmatch(text[start : first + joint.start()]):
+            before = text[start : first + joint.start()]
+            if _SETTING.fullmatch(before) or (_NAME_ALONE.fullmatch(before) and joint[0].strip() == "and"):
                 continue
             yield from _clause(text, start, first + joint.start(), quoted, is_opening=start == first)
             start = first + joint.end()

@@ -7,18 +7,20 @@ asked, wished, supposed or long over states nothing; the work is linear in the t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memgraph_rag.contracts import Word
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses
 from memgraph_rag.lexical.deeds import deeds
 from memgraph_rag.lexical.instructions import wish_in
 from memgraph_rag.lexical.own_clauses import may_hold, own_clauses
+from memgraph_rag.lexical.parsed_values import addresses, checked, may_be_parsed, read_parsed
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.lexical.value_frames import read_value
 
-__all__ = ["Statement", "StatementKind", "may_state", "statements"]
+__all__ = ["Parse", "Statement", "StatementKind", "may_state", "statements"]
 
 StatementKind = Literal["value", "event", "instruction", "preference"]
 
@@ -40,8 +42,15 @@ class Statement:
     end: int
 
 
-def statements(text: str) -> list[Statement]:
+Parse = Callable[[Sequence[str]], list[list[Word]]]
+"""The words of each of some clauses, with what they depend on (``contracts.Parser.parse``)."""
+
+
+def statements(text: str, parse: Parse | None = None) -> list[Statement]:
     """What a person says of itself in a text, in order.
+
+    Args:
+        parse: reads the clauses in which no pattern finds a value.
 
     >>> [(said.attribute, said.value) for said in statements("Hi! I moved to Berlin, and my dog's name is Rex.")]
     [('home', 'Berlin'), ('dog name', 'Rex')]
@@ -53,7 +62,7 @@ def statements(text: str) -> list[Statement]:
     for clause in clauses(text):
         if before is not None and _REFERS_BACK.match(clause.text):
             said += _taken_up(before, clause)
-        said += _stated(clause)
+        said += _stated(clause, parse)
         before = clause
     return said
 
@@ -86,15 +95,33 @@ def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
         yield Statement(*read, "value", before.start, clause.end)
 
 
-def _stated(clause: Clause) -> Iterator[Statement]:
+def _stated(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
     may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
-    if may_wish and (wish := wish_in(clause.text)):
+    wish = wish_in(clause.text) if may_wish else None
+    if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
+    is_assertion = asserts(clause.text.replace("no longer ", ""))
+    if is_assertion and (address := next(addresses(clause.text), None)):
+        yield Statement(*address, "value", clause.start, clause.end)
         return
     if not asserts(clause.text):
         return
-    if read := read_value(clause.text):
+    read = _read(clause.text, parse)
+    if wish and not (read and read[0].startswith("favourite ")):
+        return
+    if read:
         yield Statement(*read, "value", clause.start, clause.end)
         return
     for deed in deeds(clause.text):
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
+
+
+def _read(clause: str, parse: Parse | None) -> tuple[str, str] | None:
+    """The attribute and the value of a clause: by its grammar, else by patterns, whose reading the grammar checks."""
+    if parse is None or not may_be_parsed(clause):
+        return read_value(clause)
+    (words,) = parse([clause])
+    if read := read_parsed(clause, words):
+        return read
+    by_pattern = read_value(clause)
+    return checked(by_pattern, clause, words) if by_pattern else None

