@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from architectures import write_checkpoint
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.models.hardware import best_dtype, find_device, find_dtype
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.reference import PlainModel
 
 
 def test_devices_that_are_there() -> None:
@@ -44,3 +49,10 @@ def test_int8_is_refused_without_its_products(device: str, has_products: bool, m
     monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: has_products)
     with pytest.raises(SettingsError, match=r"Expected a CPU with instructions for 8-bit products .* Leave dtype out"):
         find_dtype("int8", torch.device(device))
+
+
+@pytest.mark.parametrize("kind", [TransformersModel, PlainModel])
+def test_models_refuse_a_format_that_is_not_served(kind: type, tmp_path: Path) -> None:
+    folder = write_checkpoint("qwen2", tmp_path)
+    with pytest.raises(SettingsError, match="got 'int16'"):
+        kind(folder, dtype="int16", device="cpu")
