@@ -222,7 +222,7 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
     if not Path(folder).is_dir():
         return Finding("language model", "warn", f"{name}, from the hub", "it is downloaded at the first use")
     model = TransformersModel(folder, name=name, device=settings.device, dtype=settings.dtype)
-    summary = f"{name} on {model.device} in {str(model.dtype).removeprefix('torch.')}, in {folder}"
+    summary = f"{name} on {model.device} in {model.number_format}, in {folder}"
     best = next(iter(CATALOGUE.values()))
     if name in CATALOGUE and name != best.name:
         size = f"{best.size / 1e9:.1f} GB"

@@ -111,10 +111,10 @@ class SentenceEmbedder:
         """The network in what the hardware computes fastest in."""
         import torch
 
-        from memgraph_rag.models.hardware import best_dtype
+        from memgraph_rag.models.hardware import find_dtype
 
         network = self.network
-        dtype = best_dtype(network.device) if self._dtype == "auto" else getattr(torch, self._dtype)
+        dtype = find_dtype(self._dtype, network.device)
         if dtype == torch.float32:
             return network
         with self._loading:

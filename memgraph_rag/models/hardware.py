@@ -9,7 +9,12 @@ import torch
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["best_dtype", "find_device"]
+__all__ = ["INT8", "best_dtype", "find_device", "find_dtype"]
+
+INT8 = "int8"
+"""The name of 8-bit integers, in which linear layers alone compute (``int8_linear.py``)."""
+
+_FORMATS = ("auto", "float32", "bfloat16", "float16", INT8)
 
 
 def find_device(name: str) -> torch.device:
@@ -30,6 +35,25 @@ def find_device(name: str) -> torch.device:
             device=name,
         ) from error
     return device
+
+
+def find_dtype(name: str, device: torch.device) -> torch.dtype:
+    """The number format of that name; "auto" is ``best_dtype``, and so is what flows between layers under "int8".
+
+    Raises:
+        SettingsError: there is no such format, or this device does not multiply 8-bit integers.
+    """
+    if name not in _FORMATS:
+        raise SettingsError(
+            f"Expected a dtype of {', '.join(map(repr, _FORMATS))}, got {name!r}. Leave it out for 'auto'.", dtype=name
+        )
+    if name == INT8 and not (device.type == "cpu" and torch.cpu._is_vnni_supported()):
+        raise SettingsError(
+            f"Expected a CPU with instructions for 8-bit products (VNNI) for the dtype 'int8', got {device} of a "
+            f"machine {'with' if torch.cpu._is_vnni_supported() else 'without'} them. Leave dtype out for 'auto'.",
+            dtype=name, device=str(device),
+        )  # fmt: skip
+    return best_dtype(device) if name in ("auto", INT8) else getattr(torch, name)
 
 
 def best_dtype(device: torch.device) -> torch.dtype:

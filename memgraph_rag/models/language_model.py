@@ -28,7 +28,8 @@ from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibilit
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.hardware import best_dtype, find_device
+from memgraph_rag.models.hardware import INT8, find_device, find_dtype
+from memgraph_rag.models.int8_linear import use_int8
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
 from memgraph_rag.models.loading_bars import without_loading_bars
@@ -108,7 +109,8 @@ class TransformersModel:
         name: what receipts and documents call it.
         window: the largest number of tokens in the cache; the model's own limit where that is smaller.
         device: "auto" takes a GPU where there is one.
-        dtype: "auto" is bfloat16 where the hardware computes in it, else float32.
+        dtype: "auto" is bfloat16 where the hardware computes in it, else float32; "int8" has linear layers compute in
+            8-bit integers on a CPU, and all else as "auto" does.
         calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
         journal: keeps what ``generate`` has finished; its owner clears it.
     """
@@ -144,7 +146,8 @@ class TransformersModel:
         self.window = min(window, getattr(config.get_text_config(), "max_position_embeddings", window))
         self._grammars = Grammars(self.tokens, config.get_text_config().vocab_size)
         self.device = find_device(device)
-        self.dtype = best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
+        self.dtype = find_dtype(dtype, self.device)
+        self.number_format = INT8 if dtype == INT8 else str(self.dtype).removeprefix("torch.")
         self._decoding = GraphedDecoding(capture_on_gpu) if self.device.type == "cuda" else None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -186,6 +189,8 @@ class TransformersModel:
             ) from error
         attention.require_attention_interface(network)
         torch.nn.Module.to(network, self.device)
+        if self.number_format == INT8:
+            use_int8(network, but=network.get_output_embeddings())
         return network.eval().requires_grad_(False)
 
     def forward(
@@ -325,7 +330,7 @@ class TransformersModel:
         stop: Callable[[Prompt, str], bool] | None,
         schema: Mapping[str, Any] | None,
     ) -> str:
-        return journal_key(f"{self.name} {self._folder} {self.dtype}", prompt, max_tokens, stop, schema)
+        return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
     def _written(
         self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None

@@ -28,7 +28,8 @@ from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.hardware import best_dtype, find_device
+from memgraph_rag.models.hardware import INT8, find_device, find_dtype
+from memgraph_rag.models.int8_linear import use_int8
 from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.sampling import Draw
 from memgraph_rag.models.tokens import Tokens
@@ -51,7 +52,8 @@ class PlainModel:
         self.window = min(window, getattr(config, "max_position_embeddings", window))
         self._grammars = Grammars(self.tokens, config.vocab_size)
         self.device = find_device(device)
-        self.dtype = best_dtype(self.device) if dtype == "auto" else getattr(torch, dtype)
+        self.dtype = find_dtype(dtype, self.device)
+        self._is_int8 = dtype == INT8
 
     @cached_property
     def network(self) -> PreTrainedModel:
@@ -60,6 +62,8 @@ class PlainModel:
             network = AutoModelForCausalLM.from_pretrained(self._folder, dtype=self.dtype, attn_implementation="eager")
         network.generation_config = GenerationConfig()  # the checkpoint's own may sample, or punish repetition
         torch.nn.Module.to(network, self.device)
+        if self._is_int8:
+            use_int8(network, but=network.get_output_embeddings())
         return network.eval()
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

@@ -1,12 +1,17 @@
-"""Devices by name, and names of none."""
+"""Devices and number formats by name, and names of none."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from architectures import write_checkpoint
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.models.hardware import find_device
+from memgraph_rag.models.hardware import best_dtype, find_device, find_dtype
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.reference import PlainModel
 
 
 def test_devices_that_are_there() -> None:
@@ -18,3 +23,36 @@ def test_devices_that_are_there() -> None:
 def test_a_device_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(SettingsError, match="Expected a device that this machine and its torch have"):
         find_device(name)
+
+
+@pytest.mark.parametrize("name", ["int4", "int16", "float64", "Tensor", "bf16", ""])
+def test_a_format_that_is_not_served_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"Expected a dtype of 'auto', .*, 'int8', got") as caught:
+        find_dtype(name, torch.device("cpu"))
+    assert caught.value.dtype == name
+
+
+def test_formats_by_name() -> None:
+    device = torch.device("cpu")
+    assert find_dtype("auto", device) == best_dtype(device)
+    assert find_dtype("float16", device) == torch.float16
+
+
+def test_int8_computes_the_rest_in_the_best_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
+    device = torch.device("cpu")
+    assert find_dtype("int8", device) == best_dtype(device)
+
+
+@pytest.mark.parametrize(("device", "has_products"), [("cpu", False), ("cuda", True), ("mps", True)])
+def test_int8_is_refused_without_its_products(device: str, has_products: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: has_products)
+    with pytest.raises(SettingsError, match=r"Expected a CPU with instructions for 8-bit products .* Leave dtype out"):
+        find_dtype("int8", torch.device(device))
+
+
+@pytest.mark.parametrize("kind", [TransformersModel, PlainModel])
+def test_models_refuse_a_format_that_is_not_served(kind: type, tmp_path: Path) -> None:
+    folder = write_checkpoint("qwen2", tmp_path)
+    with pytest.raises(SettingsError, match="got 'int16'"):
+        kind(folder, dtype="int16", device="cpu")

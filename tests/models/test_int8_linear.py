@@ -1,0 +1,168 @@
+"""Linear layers in 8-bit integers against plain products, and whole models of them against their plain twins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from architectures import write_checkpoint
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from memgraph_rag.models import hardware
+from memgraph_rag.models.int8_linear import Int8Linear, use_int8
+from memgraph_rag.models.journal import Journal
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.reference import PlainModel
+from memgraph_rag.types import Prompt
+
+pytestmark = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="a processor without 8-bit products")
+
+PROMPTS = [
+    Prompt("Write a list.", ("A fox ran over the hill.", "A hen sat on a wall.", "It rained all day.")),
+    Prompt("Name the animals.", ("The fox saw the hen.", "The hen did not see the fox.")),
+]
+
+
+def layer(inputs: int, outputs: int, *, dtype: torch.dtype = torch.float32, seed: int = 0) -> nn.Linear:
+    generator = torch.Generator().manual_seed(seed)
+    linear = nn.Linear(inputs, outputs, dtype=dtype).requires_grad_(False)
+    linear.weight.copy_(torch.randn(outputs, inputs, generator=generator))
+    linear.bias.copy_(torch.randn(outputs, generator=generator))
+    return linear
+
+
+def largest_error(linear: nn.Linear, states: Tensor, *, rounding: float) -> Tensor:
+    """(n, outputs): what rounding each weight and each input of a row to its scale may change, and the output's own."""
+    x, w = states.double(), linear.weight.double()
+    of_input = x.abs().amax(dim=1, keepdim=True) / 126 * (0.75 if rounding > 1e-3 else 0.501)
+    of_weight = w.abs().amax(dim=1) / 126 * 0.501
+    error = of_input * w.abs().sum(dim=1) + (x.abs() + of_input).sum(dim=1, keepdim=True) * of_weight
+    return error + rounding * (nn.functional.linear(x, w, linear.bias.double()).abs() + error + linear.bias.abs())
+
+
+@given(
+    inputs=st.integers(1, 70),
+    outputs=st.integers(1, 40),
+    rows=st.integers(1, 20),
+    scale=st.floats(1e-20, 1e20),
+    outlier=st.sampled_from([1.0, 30.0, 1e4]),
+    dtype=st.sampled_from([torch.float32, torch.bfloat16]),
+    seed=st.integers(0, 1000),
+)
+def test_error_stays_within_that_of_rounding(inputs, outputs, rows, scale, outlier, dtype, seed):
+    linear = layer(inputs, outputs, dtype=dtype, seed=seed)
+    linear.bias.zero_()
+    states = torch.randn(rows, inputs, generator=torch.Generator().manual_seed(seed))
+    states[:, seed % inputs] *= outlier
+    states = (states * scale).to(dtype)
+    output = Int8Linear(linear)(states)
+    expected = nn.functional.linear(states.double(), linear.weight.double())
+    assert (output.dtype, output.shape) == (dtype, (rows, outputs))
+    bound = largest_error(linear, states, rounding=1e-5 if dtype == torch.float32 else 2**-6)
+    assert ((output.double() - expected).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, 1.0078125, 253 * 2.0**-7])
+def test_largest_value_of_a_row_does_not_overflow(value):
+    linear = layer(4, 4, dtype=torch.bfloat16)
+    linear.weight.copy_(torch.eye(4))
+    linear.bias.zero_()
+    states = torch.tensor([[value * scale, 0, 0, 0] for scale in torch.linspace(0.5, 2, 400).tolist()]).bfloat16()
+    torch.testing.assert_close(Int8Linear(linear)(states), states, rtol=0.02, atol=0)
+
+
+@pytest.mark.parametrize("inputs", [24, 80])
+def test_row_gives_the_same_alone_and_among_others(inputs):
+    narrow = Int8Linear(layer(inputs, 32, dtype=torch.bfloat16))
+    states = torch.randn(3, 50, inputs, generator=torch.Generator().manual_seed(1)).bfloat16()
+    together = narrow(states)
+    assert together.shape == (3, 50, 32)
+    assert torch.equal(narrow(states[1, 7]), together[1, 7])
+
+
+@pytest.mark.parametrize("inputs", [24, 80])
+def test_what_is_not_finite_stays_so(inputs):
+    states = torch.ones(4, inputs)
+    states[0, 3], states[1, 3], states[2] = float("nan"), float("inf"), 0
+    assert Int8Linear(layer(inputs, 32))(states).isfinite().all(dim=1).tolist() == [False, False, True, True]
+
+
+def test_outlier_costs_the_other_blocks_nothing():
+    """A layer that narrows: without blocks an outlier of 1,000 would round all other inputs of its row to 0."""
+    linear, states = layer(800, 16), torch.randn(5, 800, generator=torch.Generator().manual_seed(2))
+    linear.bias.zero_()
+    states[:, 0] = 1000
+    linear.weight[:, :200] = 0
+    expected = linear(states)
+    assert (Int8Linear(linear)(states) - expected).norm() / expected.norm() < 0.02
+
+
+def test_small_layers_and_the_excluded_one_stay():
+    network = nn.Sequential(nn.Linear(100, 100), nn.Linear(100, 4), nn.Linear(100, 50), nn.ReLU())
+    use_int8(network, but=network[2])
+    assert [type(module) for module in network] == [Int8Linear, nn.Linear, nn.Linear, nn.ReLU]
+
+
+def test_what_stays_is_no_view_of_the_checkpoint():
+    """A view of one tensor of a mapped file keeps the whole file in memory."""
+    network = nn.Sequential(nn.Linear(40, 40), nn.LayerNorm(40))
+    before = network[1].weight.data_ptr()
+    use_int8(network)
+    assert network[1].weight.data_ptr() != before
+
+
+def test_network_without_linear_layers_stays():
+    network = nn.Sequential(nn.ReLU())
+    use_int8(network)
+    assert [type(module) for module in network] == [nn.ReLU]
+
+
+# ── whole models ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def in_float32(monkeypatch) -> None:
+    """Between the layers: what differs then is no rounding of bfloat16."""
+    monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.float32)
+
+
+def test_capture_agrees_with_the_plain_twin(checkpoint: Path, in_float32):
+    model = TransformersModel(checkpoint, dtype="int8", device="cpu")
+    generations = model.generate(PROMPTS, max_tokens=12)
+    texts = [generation.text for generation in generations]
+    twins = PlainModel(checkpoint, dtype="int8", device="cpu").read_written(PROMPTS, texts)
+    assert any(isinstance(module, Int8Linear) for module in model.network.modules())
+    for generation, read, twin in zip(generations, model.read_written(PROMPTS, texts), twins, strict=True):
+        assert len(generation.offsets) == 12 or generation.finish == "end"
+        np.testing.assert_allclose(read.attention, twin.attention, rtol=0.1, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> Path:
+    return write_checkpoint("qwen2", tmp_path_factory.mktemp("tiny"))
+
+
+def test_probabilities_of_yes_are_near_those_of_float32(tiny: Path, in_float32):
+    p_yes = []
+    for dtype in ("float32", "int8"):
+        with TransformersModel(tiny, dtype=dtype, device="cpu").open_session("Who ran?") as session:
+            session.append(["A fox ran over the hill."])
+            p_yes.append(session.probability_of_yes())
+    assert p_yes[0] != p_yes[1], "it was computed in integers"
+    assert p_yes[0] == pytest.approx(p_yes[1], abs=0.1)
+
+
+def test_as_many_parameters_are_counted(tiny: Path):
+    counts = {dtype: TransformersModel(tiny, dtype=dtype, device="cpu").parameters for dtype in ("float32", "int8")}
+    assert counts["float32"] == counts["int8"]
+
+
+def test_journal_tells_formats_apart(tiny: Path, tmp_path: Path):
+    for dtype, is_known in (("float32", False), ("int8", False), ("int8", True)):
+        model = TransformersModel(tiny, dtype=dtype, device="cpu", journal=Journal(tmp_path))
+        generations = model.generate(PROMPTS, max_tokens=2)
+        assert [generation.was_kept for generation in generations] == [is_known] * 2, dtype
