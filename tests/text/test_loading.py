@@ -35,6 +35,7 @@ def test_a_str_is_always_text():
     assert len(document.key) == len("text-") + 12
 
 
+@pytest.mark.filterwarnings("ignore:Expected text, got a str that names a file")
 @given(st.text(st.characters(blacklist_categories=()), min_size=1).filter(str.strip))
 @example("a\x00b\ud800c")
 @example("مرحبا 👩‍👩‍👧 e\u0301\r\n\x07")
@@ -256,6 +257,7 @@ def test_messages_are_turns():
 anything = st.text(st.characters(blacklist_categories=()), min_size=1).filter(str.strip)
 
 
+@pytest.mark.filterwarnings("ignore:Expected text, got a str that names a file")  # hypothesis knows words of our code
 @given(st.lists(st.builds(Message, anything, anything, st.none() | anything), min_size=1, max_size=8))
 @example([Message("a\x00", "\ud800\x00!", "\udfff"), Message("b", "c\x00", "2024-05-01")])
 def test_turns_hold_their_messages_after_unstorable_text_is_replaced(messages: list[Message]):
