@@ -50,7 +50,7 @@ def statements(text: str, parse: Parse | None = None) -> list[Statement]:
     """What a person says of itself in a text, in order.
 
     Args:
-        parse: reads the clauses in which no pattern finds a value.
+        parse: with it a clause is read by its grammar first; patterns read what grammar does not, and it checks them.
 
     >>> [(said.attribute, said.value) for said in statements("Hi! I moved to Berlin, and my dog's name is Rex.")]
     [('home', 'Berlin'), ('dog name', 'Rex')]

@@ -19,7 +19,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 
-__all__ = ["explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
+__all__ = ["advise", "explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
 
 _SHOWN = 80  # characters of a wrong value
 
@@ -36,11 +36,16 @@ _NEXT: dict[type[MemgraphRagError], str] = {
 
 
 def explain(error: MemgraphRagError) -> str:
+    """The kind of an error, what was expected, what came, and what to do next."""
+    return f"{type(error).__name__}: {advise(error)}"
+
+
+def advise(error: MemgraphRagError) -> str:
     """What was expected, what came, and what to do next."""
     advice = next((text for kind, text in _NEXT.items() if isinstance(error, kind)), "")
     if not advice and error.retryable:
         advice = "This may pass: try again in a moment."
-    return f"{type(error).__name__}: {error} {advice}".strip()
+    return f"{error} {advice}".strip()
 
 
 def explain_tool_error(tool: str, error: ToolError) -> str:

@@ -2,7 +2,7 @@
 
 It knows the tools and the errors, no socket. Invariants: what a tool takes, gives and refuses is the same as over MCP;
 a failure is a problem document (RFC 9457) whose detail says what was expected, what came and what to do; who has too
-many calls under way is sent back before anything is read.
+many calls under way is sent back before a tool runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memgraph_rag.errors import (
     StoreError,
     StoreReadOnly,
 )
-from memgraph_rag.mcp.explanations import explain, explain_arguments, explain_crash, explain_unknown
+from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
 from memgraph_rag.mcp.results import Answered
 from memgraph_rag.mcp.services import Call, Services
 from memgraph_rag.mcp.tools import Confirmation, asked, confirm
@@ -242,7 +242,7 @@ def _told(error: Exception) -> JSONResponse:
         return _problem(500, type(error).__name__, explain_crash(error))
     title = type(error).__name__
     status = 503 if error.retryable else next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
-    return _problem(status, title, explain(error).removeprefix(f"{title}: "), is_passing=error.retryable)
+    return _problem(status, title, advise(error), is_passing=error.retryable)
 
 
 def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) -> JSONResponse:

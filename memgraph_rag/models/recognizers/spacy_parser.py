@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import Word
-from memgraph_rag.errors import ModelError
-from memgraph_rag.models.recognizers.spacy_model import installed_package
+from memgraph_rag.models.recognizers.spacy_model import broken_package, installed_package
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -57,9 +56,5 @@ class SpacyParser:
             try:
                 self._pipeline = spacy.load(self._package, exclude=["ner", "senter"])
             except (OSError, ValueError, ImportError) as error:
-                raise ModelError(
-                    f"Expected a spaCy model that parses in the package {self._package}, got an error: {error} "
-                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
-                    name=self._package,
-                ) from error
+                raise broken_package(self._package, "parses", error, name=self._package) from error
         return self._pipeline
