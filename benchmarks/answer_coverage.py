@@ -18,19 +18,20 @@ from memgraph_rag.evaluation.dataset import Folder
 from memgraph_rag.layers.community_sources import sentence_spans
 from memgraph_rag.types import Matrix
 
-__all__ = ["Coverage", "Threshold", "nearest_threshold"]
+__all__ = ["Coverage", "Threshold", "best_threshold", "nearest_threshold"]
 
 
 class Threshold(NamedTuple):
-    """A cosine that tells sentences beside their own evidence from those beside another's.
+    """A nearness that tells what stands beside its own text from what stands beside another's.
 
     Attributes:
-        own: share of the sentences of answers with a nearer sentence in their evidence.
-        other: the same share with the evidence of a question about another text.
-        pairs: sentences that were compared.
+        value: a cosine, or a share of words; what is nearer counts as covered.
+        own: share of what was compared that is nearer to its own text.
+        other: the same share beside another's.
+        pairs: how many were compared.
     """
 
-    cosine: float
+    value: float
     own: float
     other: float
     pairs: int
@@ -55,9 +56,7 @@ class Coverage:
 
 
 def nearest_threshold(folder: Folder, embedder: Embedder) -> Threshold:
-    """The threshold of the largest difference between own and other evidence (Youden's J), over marked questions.
-
-    Of equally good thresholds it is the middle of the first two values between which they lie.
+    """The cosine that best tells answers beside their own evidence from those beside another's, over marked questions.
 
     Raises:
         DocumentError: fewer than two texts have questions whose evidence is marked.
@@ -79,9 +78,21 @@ def nearest_threshold(folder: Folder, embedder: Embedder) -> Threshold:
         other += _nearest(answer, evidence[foreign][:size]).tolist()
     if not own:
         raise DocumentError("Expected questions with evidence_spans and answers, got none.")
+    return best_threshold(own, other)
+
+
+def best_threshold(own: Sequence[float], other: Sequence[float]) -> Threshold:
+    """The threshold of the largest difference between the two shares above it (Youden's J).
+
+    Of equally good thresholds it is the middle of the first two values between which they lie.
+
+    Args:
+        own: how near each is to its own text; not empty.
+        other: how near the same are to another's.
+    """
     values = np.unique([*own, *other])
     middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
-    shares = [(np.mean(np.array(own) > cosine), np.mean(np.array(other) > cosine)) for cosine in middles]
+    shares = [(np.mean(np.array(own) > middle), np.mean(np.array(other) > middle)) for middle in middles]
     best = int(np.argmax([of_own - of_other for of_own, of_other in shares]))
     return Threshold(float(middles[best]), float(shares[best][0]), float(shares[best][1]), len(own))
 

@@ -200,17 +200,17 @@ def _texts(directories: Sequence[Path], threshold_from: Path, given: Mapping[str
         embedder = KeptVectors(memory._models.embedder)
         print(f"{header(memory)}\n")
     threshold = nearest_threshold(read_folder(threshold_from), embedder)
-    print(f"threshold {threshold.cosine:.2f}, from {threshold.pairs} sentences of {threshold_from.name}: ", end="")
+    print(f"threshold {threshold.value:.2f}, from {threshold.pairs} sentences of {threshold_from.name}: ", end="")
     print(f"{100 * threshold.own:.0f} % are near to their own evidence, {100 * threshold.other:.0f} % to another's")
     for path in directories:
         folder = read_folder(path)
         shares: dict[Way, list[list[float]]] = {way: [] for way in OF_TEXTS}
         for document in folder.documents:
             questions = [question for question in folder.questions if _is_whole(question, document)]
-            for way, read in _read_alone(document, questions, Coverage(embedder, threshold.cosine), given):
+            for way, read in _read_alone(document, questions, Coverage(embedder, threshold.value), given):
                 shares[way] += read
         print(f"\n{path.name}, {len(shares[TOP_K])} questions; share of the references' sentences, in percent\n")
-        tables[path.name] = {"threshold": threshold.cosine} | _table(OF_TEXTS, shares.__getitem__)
+        tables[path.name] = {"threshold": threshold.value} | _table(OF_TEXTS, shares.__getitem__)
     return tables
 
 

@@ -85,6 +85,10 @@ class Outcomes:
         """The outcome of that key, if it was kept."""
         return self._by_key.get(key)
 
+    def of(self, dataset: str) -> list[Outcome]:
+        """All that were kept of that set, in the order in which they were."""
+        return [outcome for outcome in self._by_key.values() if outcome.dataset == dataset]
+
     def buildings(self, dataset: str) -> list[Building]:
         """What adding that set has cost, run by run."""
         return [building for building in self._buildings if building.dataset == dataset]

@@ -135,7 +135,7 @@ def test_the_threshold_parts_own_evidence_from_anothers(meetings: Path) -> None:
     threshold = nearest_threshold(read_folder(meetings), FakeEmbedder())
 
     assert (threshold.own, threshold.other, threshold.pairs) == (1.0, 0.0, 2)
-    assert 0 < threshold.cosine < 1
+    assert 0 < threshold.value < 1
 
 
 def test_a_threshold_needs_evidence_in_two_texts(meetings: Path, films: Path) -> None:
