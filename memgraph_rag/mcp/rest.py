@@ -11,7 +11,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractContextManager, aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from memgraph_rag import Step, __version__
 from memgraph_rag.errors import (
@@ -94,7 +95,7 @@ class RestApi:
             expected = f"Expected at most {self._most_at_once} calls of a token under way, got one more."
             return _problem(429, "TooManyCalls", f"{expected} Call again when one has ended.", is_passing=True)
         if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
-            return EventSourceResponse(self._events(caller, arguments))
+            return _Stream(self._events(arguments), self._counted(caller))
         try:
             with self._counted(caller):
                 return JSONResponse(_plain(await self._result(tool, arguments)))
@@ -118,13 +119,12 @@ class RestApi:
             direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
 
-    async def _events(self, caller: str, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
+    async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         options = {**arguments, "at": arguments.get("at") or None}
         try:
-            with self._counted(caller):
-                async with aclosing(asked(self._services, **options)) as items:
-                    async for item in items:
-                        yield _event(item)
+            async with aclosing(asked(self._services, **options)) as items:
+                async for item in items:
+                    yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already
             yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
 
@@ -139,6 +139,18 @@ class RestApi:
             self._under_way[caller] -= 1
             if not self._under_way[caller]:
                 del self._under_way[caller]
+
+
+class _Stream(EventSourceResponse):
+    """Events of a call that is under way from its acceptance on, not from its first event."""
+
+    def __init__(self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[None]) -> None:
+        super().__init__(events)
+        self._call_under_way = under_way
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._call_under_way:
+            await super().__call__(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)

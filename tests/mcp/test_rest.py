@@ -198,11 +198,37 @@ def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monk
     assert asyncio.run(both()) == [429, 200, 200, 200]
 
 
-def _request(tool: str, arguments: dict[str, Any]) -> Request:
+def test_streams_that_begin_at_once_count_against_each_other(memories: Memories) -> None:
+    server = MemoryServer(memories, caller_namespace=lambda: "ann")
+    api = RestApi(server.services, server.memory_tools, most_at_once=1)
+
+    async def stream() -> int:
+        request = _request("ask", {"question": QUESTION}, accept="text/event-stream")
+        response = await api.call(request)
+        await response(request.scope, _nothing_more, _into_the_void)
+        return response.status_code
+
+    async def twice() -> list[int]:
+        return [*await asyncio.gather(stream(), stream()), await stream()]
+
+    assert asyncio.run(twice()) == [200, 429, 200]
+
+
+async def _nothing_more() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    return {}
+
+
+async def _into_the_void(message: object) -> None:
+    del message
+
+
+def _request(tool: str, arguments: dict[str, Any], *, accept: str = "*/*") -> Request:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": json.dumps(arguments).encode()}
 
-    return Request({"type": "http", "method": "POST", "headers": [], "path_params": {"tool": tool}}, receive)
+    headers = [(b"accept", accept.encode())]
+    return Request({"type": "http", "method": "POST", "headers": headers, "path_params": {"tool": tool}}, receive)
 
 
 def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
