@@ -78,6 +78,7 @@ OWNERS = {
     "uvicorn": "mcp",
     "starlette": "mcp",
     "sse_starlette": "mcp",
+    "prometheus_client": "mcp",
     "anyio": "mcp",
     **dict.fromkeys(
         ("langchain_core", "langgraph", "haystack", "llama_index", "agents", "anthropic", "google", "agent_framework"),

@@ -34,6 +34,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
+from memgraph_rag.mcp.metrics import CONTENT_TYPE
 from memgraph_rag.mcp.results import Answered
 from memgraph_rag.mcp.services import Call, Services
 from memgraph_rag.mcp.tools import Confirmation, asked, confirm
@@ -92,12 +93,13 @@ class RestApi:
             return _problem(400, "SettingsError", str(error))
         caller = self._services.caller_namespace()
         if self._under_way[caller] >= self._most_at_once:
+            self._services.metrics.send_back()
             expected = f"Expected at most {self._most_at_once} calls of a token under way, got one more."
             return _problem(429, "TooManyCalls", f"{expected} Call again when one has ended.", is_passing=True)
         if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
             return _Stream(self._events(arguments), self._counted(caller))
         try:
-            with self._counted(caller):
+            with self._counted(caller), self._services.metrics.call(name, "rest"):
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
             return _told(error)
@@ -109,6 +111,10 @@ class RestApi:
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /health``: that the server runs; it asks neither store nor model, and no token is needed."""
         return JSONResponse({"status": "ok", "version": __version__})
+
+    async def metrics(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /metrics``: figures of all calls, over MCP too. They name nobody, and no token is needed."""
+        return Response(self._services.metrics.text(), media_type=CONTENT_TYPE)
 
     async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
         call = cast("Call", _PlainCall(_Lent(self._services)))
@@ -122,9 +128,10 @@ class RestApi:
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         options = {**arguments, "at": arguments.get("at") or None}
         try:
-            async with aclosing(asked(self._services, **options)) as items:
-                async for item in items:
-                    yield _event(item)
+            with self._services.metrics.call("ask", "rest"):
+                async with aclosing(asked(self._services, **options)) as items:
+                    async for item in items:
+                        yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already
             yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
 

@@ -83,7 +83,7 @@ class MemoryServer(MCPServer[Services]):
         if name not in known:
             raise ToolError(explain_unknown("a tool", name, sorted(known)))
         try:
-            with self.services.in_use():
+            with self.services.metrics.call(name, "mcp"), self.services.in_use():
                 return await super().call_tool(name, arguments, context)
         except ToolError as error:
             # Not the SDK's text: it begins with "Error executing tool", and of our errors it holds nothing more.

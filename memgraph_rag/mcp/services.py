@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context
 
 from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.metrics import Metrics
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
@@ -26,10 +27,12 @@ class Services:
 
     Attributes:
         caller_namespace: the namespace of whoever the current call comes from.
+        metrics: what is counted of all calls.
     """
 
     memories: Memories
     caller_namespace: Callable[[], str]
+    metrics: Metrics = field(default_factory=Metrics)
 
     @property
     def memory(self) -> Memory:

@@ -112,8 +112,10 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
     limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
     app.router.routes += [
         Route(f"{PREFIX}/{{tool}}", RequireAuthMiddleware(limited, [_SCOPE]), methods=["POST"]),
-        Route("/openapi.json", _Checked(request_response(api.describe), checked), methods=["GET"]),
-        Route("/health", _Checked(request_response(api.health), checked), methods=["GET"]),
+        *(
+            Route(path, _Checked(request_response(answer), checked), methods=["GET"])
+            for path, answer in (("/openapi.json", api.describe), ("/health", api.health), ("/metrics", api.metrics))
+        ),
     ]
     return app
 

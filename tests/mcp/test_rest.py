@@ -245,3 +245,23 @@ def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
 def test_health_needs_no_token(get) -> None:
     assert get("/health").json() == {"status": "ok", "version": __version__}
     assert get("/health", Host="evil.example").status_code == 421
+
+
+def test_figures_tell_tools_and_outcomes_and_nobody(post: Post, get) -> None:
+    post("remember", text=FOX, key="fox")
+    post("recall", query="fox")
+    post("forget", name="nobody")
+    post("ask", question=QUESTION, documents=["nobody"], headers={"Accept": "text/event-stream"})
+    response = get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain")
+    lines = dict(line.rsplit(" ", 1) for line in response.text.splitlines() if not line.startswith("#"))
+
+    def calls(tool: str, outcome: str = "ok") -> float:
+        return float(lines[f'memgraph_rag_call_seconds_count{{outcome="{outcome}",tool="{tool}",way="rest"}}'])
+
+    assert calls("remember") == calls("recall") == 1
+    assert calls("forget", "DocumentNotFound") == calls("ask", "DocumentNotFound") == 1
+    assert {value for name, value in lines.items() if name.startswith("memgraph_rag_calls_under_way")} == {"0.0"}
+    assert "ann" not in response.text
+    assert "fox" not in response.text
+    assert get("/metrics", Host="evil.example").status_code == 421

@@ -7,11 +7,13 @@ import time
 from typing import Any, get_args
 
 import pytest
+from mcp import Client
 from mcp.types import ElicitResult
 from mcp_agents import in_loop
 from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag.contracts import SearchMode
+from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.mcp.tools import TOOLS
 from memgraph_rag.testing import FakeLanguageModel
 
@@ -345,3 +347,14 @@ async def test_prompt_asks_for_quotes_from_memory(connect) -> None:
     (message,) = rendered.messages
     assert message.content.text.startswith(f"{QUESTION}\n\n")
     assert "recall" in message.content.text
+
+
+@in_loop
+async def test_calls_are_counted_by_tool_and_outcome(memories) -> None:
+    server = MemoryServer(memories, caller_namespace=lambda: "ann")
+    async with Client(server) as client:
+        await client.call_tool("status", {})
+        await client.call_tool("forget", {"name": "nobody"})
+    figures = server.services.metrics.text().decode()
+    assert 'call_seconds_count{outcome="ok",tool="status",way="mcp"} 1.0' in figures
+    assert 'call_seconds_count{outcome="DocumentNotFound",tool="forget",way="mcp"} 1.0' in figures
