@@ -6,6 +6,7 @@ The double does what the documentation of ``torch.nn.attention.varlen.varlen_att
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -179,6 +180,34 @@ def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window,
         output, lse = packed_attention(query, states, states, scale=0.3, window=window, kernel=kernel)
     assert (output.shape, output.dtype, output.device.type) == (query.shape, torch.bfloat16, "cuda")
     assert (lse.shape, lse.dtype) == (query.shape[:3], torch.float32)
+
+
+def without_shared_heads(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, return_aux, scale, window_size):
+    """The kernel as torch 2.11 has it."""
+    assert return_aux == ("lse", True)
+    assert query.shape[1] == key.shape[1] == value.shape[1]
+    return double(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, scale=scale, window_size=window_size)
+
+
+def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
+    older = SimpleNamespace(varlen_attn=without_shared_heads, AuxRequest=lambda lse: ("lse", lse))
+    monkeypatch.setattr(varlen, "import_module", lambda _: older)
+    kernel = varlen._loaded.__wrapped__()
+    assert kernel is not None
+    case = Prefill(rows=2, groups=3, held=44)
+    given = {"scale": 0.25, "window": 9}
+    for ours, expected in zip(
+        packed_attention(*case.tensors, **given, kernel=kernel),
+        packed_attention(*case.tensors, **given, kernel=double),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, expected)
+
+
+def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
+    oldest = SimpleNamespace(varlen_attn=lambda query, key, value, is_causal, return_aux: None)
+    monkeypatch.setattr(varlen, "import_module", lambda _: oldest)
+    assert varlen._loaded.__wrapped__() is None
 
 
 @pytest.mark.parametrize(
