@@ -205,8 +205,9 @@ def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
 
 
 def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
-    oldest = SimpleNamespace(varlen_attn=lambda query, key, value, is_causal, return_aux: None)
-    monkeypatch.setattr(varlen, "import_module", lambda _: oldest)
+    def oldest(query, key, value, *, is_causal, return_aux): ...
+
+    monkeypatch.setattr(varlen, "import_module", lambda _: SimpleNamespace(varlen_attn=oldest))
     assert varlen._loaded.__wrapped__() is None
 
 
