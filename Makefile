@@ -9,6 +9,7 @@
 #   make bench-retrieval DATA=DIR    one folder of questions
 #   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
+#   make gpu DEVICE=cpu              the GPU's benchmark in small, on a CPU; STEPS="kernels models" runs only these
 #   UV_TORCH_BACKEND=cpu make …      that build of torch, whatever GPU there is (see uv's documentation)
 
 PYTHON ?= python3
@@ -25,6 +26,7 @@ LIMIT ?= 50
 apart = $(if $(filter benchmarks/data/%,$(1)),/sample)
 KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks$(call apart,$(WALKS))
 WORKERS ?= 2
+DEVICE ?= cuda
 CHECKED = $(addprefix tests/,test_architecture.py test_docs.py test_fakes.py test_settings.py text lexical strategies search evaluation)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,7 +36,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-updates bench-whole
-.PHONY: scorecard scorecard-full bench-systems clean distclean
+.PHONY: gpu scorecard scorecard-full bench-systems clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +86,9 @@ docs: $(VENV)/.has-docs ## The documentation as a site in build/docs; a broken l
 bench: $(VENV)/.has-bench $(if $(filter ask,$(or $(ROWS),ask)),$(STORE)) ## How fast the engine is: ratios, in about 35 minutes
 	@$(BIN)/python benchmarks/engine.py --text $(TEXT) --store $(STORE) $(if $(ROWS),--rows $(ROWS)) \
 	  --json benchmarks/results/engine.json
+
+gpu: $(VENV)/.has-$(if $(filter cpu,$(DEVICE)),test,demo) ## Is a GPU right and how fast is it: in at most 20 minutes, each step by itself
+	@PYTHONPATH=tests $(BIN)/python benchmarks/gpu.py --device $(DEVICE) $(if $(STEPS),--steps $(STEPS))
 
 $(STORE): | $(VENV)/.has-bench
 	@echo "Building the summary graph of $(TEXT), once, for about a quarter of an hour …"

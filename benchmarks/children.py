@@ -7,7 +7,8 @@ words; no child outlives its ``with``.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +16,10 @@ from typing import Any, TypeVar
 from machine import peak_memory
 from typing_extensions import Self
 
-__all__ = ["Child", "ChildError", "in_child", "peak_while"]
+__all__ = ["Child", "ChildError", "in_child", "peak_while", "yielded"]
 
 T = TypeVar("T")
+_WORDS = 400  # characters of an error
 
 
 class ChildError(Exception):
@@ -110,6 +112,56 @@ def in_child(function: Callable[..., T], *given: object) -> T:
     """What the function returns, in a fresh process that ends with it."""
     with Child(_Call, function) as child:
         return child.call("run", *given)
+
+
+def yielded(function: Callable[..., Iterator[T]], *given: object, silence_s: float) -> Iterator[T]:
+    """What a generator function yields in a fresh process, as it comes.
+
+    Args:
+        silence_s: it is ended where nothing came for so long, whatever it hangs in.
+
+    Raises:
+        ChildError: it failed, died, or was silent for too long.
+    """
+    spawning = multiprocessing.get_context("spawn")
+    pipe, theirs = spawning.Pipe(duplex=False)
+    process = spawning.Process(target=_tell, args=(theirs, function, given), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        while pipe.poll(silence_s):
+            kind, item = _received(pipe, process)
+            if kind == "end":
+                return
+            if kind == "error":
+                raise ChildError(item)
+            yield item
+        raise ChildError(f"nothing came for {silence_s:.0f} s")
+    finally:
+        pipe.close()
+        process.kill()
+        process.join(timeout=30)
+
+
+def _received(pipe: Connection, process: Any) -> tuple[str, Any]:
+    try:
+        return pipe.recv()
+    except EOFError:
+        process.join()
+        raise ChildError(f"the process ended with {process.exitcode}") from None
+
+
+def _tell(pipe: Connection, function: Callable[..., Iterator[object]], given: tuple[object, ...]) -> None:
+    """The child's side: send each item, then that it is the end, or what went wrong; standard error has all of it."""
+    try:
+        for item in function(*given):
+            pipe.send(("item", item))
+    except Exception as error:  # noqa: BLE001 - told to who asked
+        traceback.print_exc()
+        lines = " ".join(f"{type(error).__name__}: {error}".split())
+        pipe.send(("error", lines[:_WORDS] + "…" * (len(lines) > _WORDS)))
+    else:
+        pipe.send(("end", None))
 
 
 def peak_while(work: Callable[[], object]) -> int:

@@ -144,14 +144,16 @@ def _append_once(reading: KVSession, node: str, held: int) -> None:
 def _read_sdpa(model: TransformersModel, ids: Sequence[int]) -> DynamicCache:
     past = DynamicCache()
     with using(model.network, "sdpa") as network:
-        network(torch.tensor([ids]), use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
+        ids_there = torch.tensor([ids], device=model.device)
+        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
     return past
 
 
 @torch.inference_mode()
 def _bare(model: TransformersModel, ids: Sequence[int], past: DynamicCache) -> None:
     with using(model.network, "sdpa") as network:
-        network(torch.tensor([ids]), use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
+        ids_there = torch.tensor([ids], device=model.device)
+        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
     past.crop(-len(ids))
 
 

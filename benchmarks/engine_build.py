@@ -22,7 +22,7 @@ from memgraph_rag.settings import Settings
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Generation, Prompt, Segment, as_line, make_id
 
-__all__ = ["Recorder", "build", "memory"]
+__all__ = ["Recorder", "build", "build_points", "memory", "split_document"]
 
 MiB = 2**20
 
@@ -68,7 +68,7 @@ def build(setting: Setting) -> Iterator[Ratio]:
     theirs: dict[Engine, list[float]] = {engine: [] for engine in engines}
     for number in range(min(setting.repeats, 2)):
         recorder.levels.clear()
-        ours += in_turn({"": partial(_build, recorder, document, setting)}, 1)[""]
+        ours += in_turn({"": partial(build_points, recorder, document, setting)}, 1)[""]
         setting.say(f"build, points layer: {ours[-1]:.0f} s")
         for engine in [_fastest(theirs)] * bool(theirs) if number else engines:
             try:
@@ -128,7 +128,8 @@ def split_document(setting: Setting) -> SplitDocument:
     return SplitDocument("document", "", segments)
 
 
-def _build(recorder: Recorder, document: SplitDocument, setting: Setting) -> None:
+def build_points(recorder: Recorder, document: SplitDocument, setting: Setting) -> None:
+    """The document's points; what was asked for them is with the recorder."""
     layer = PointsLayer(batch_tokens=setting.sizes.batch_tokens)
     models: Any = SimpleNamespace(language=recorder)
     layer.build([document], namespace="bench", models=models, progress=setting.bars)

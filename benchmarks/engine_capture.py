@@ -17,7 +17,7 @@ from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache, cache_argument
 from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["capture"]
+__all__ = ["capture", "filled_rows", "forward_measured", "forward_sdpa", "forwards", "lookups", "step_measured"]
 
 MiB = 2**20
 
@@ -35,12 +35,13 @@ def lookups(tokens: int) -> dict[str, list[tuple[int, int]]]:
 
 def capture(setting: Setting) -> Iterator[Ratio]:
     """Forward passes with a meter against the same without; their memory; a step of many rows."""
-    yield from _forwards(setting)
+    yield from forwards(setting)
     yield from _memory(setting)
     yield from _steps(setting)
 
 
-def _forwards(setting: Setting) -> Iterator[Ratio]:
+def forwards(setting: Setting) -> Iterator[Ratio]:
+    """A pass with a meter against one without."""
     model, ids = setting.model, setting.ids(setting.sizes.forward)
     runs = {"sdpa": partial(forward_sdpa, model, ids)}
     for name, spans in lookups(len(ids)).items():
@@ -55,9 +56,10 @@ def _forwards(setting: Setting) -> Iterator[Ratio]:
 
 @torch.inference_mode()
 def forward_sdpa(model: TransformersModel, ids: Sequence[int]) -> None:
-    """The same weights as transformers run them."""
+    """The same weights as transformers run them, up to a number that is there."""
     with using(model.network, "sdpa") as network:
-        network(torch.tensor([ids]), use_cache=True, logits_to_keep=1)
+        output = network(torch.tensor([ids], device=model.device), use_cache=True, logits_to_keep=1)
+    output.logits[0, -1, 0].item()  # a GPU is waited for
 
 
 def forward_measured(model: TransformersModel, ids: Sequence[int], spans: list[tuple[int, int]]) -> None:
@@ -130,25 +132,15 @@ def _forward_eager(network: Any, ids: Sequence[int]) -> None:
 def _steps(setting: Setting) -> Iterator[Ratio]:
     """One token for each of many rows that hold a prompt of two segments: all that a step does."""
     model, sizes = setting.model, setting.sizes
-    cache = RowCache()
-    model.forward([setting.ids(sizes.row_tokens)], cache)
-    ragged, even = RowCache(rows=0), RowCache(rows=0)
-    for _ in range(sizes.rows):
-        even.add_row(cache)
-    for row in range(sizes.rows):
-        ragged.add_row(cache)
-        cache.take_back(row % 4)
-    half = sizes.row_tokens // 2 - 10
-    inputs = [(20, half), (half, 2 * half - 20)]
-    spans = Spans([inputs] * sizes.rows, length=sizes.row_tokens, device=model.device)
+    (ragged, spans), (even, _) = (filled_rows(setting, sizes.rows, is_even=is_even) for is_even in (False, True))
     theirs = DynamicCache()
     for layer, (keys, values) in enumerate(even._buffers):
         length = even.lengths[0]
         theirs.update(keys[: sizes.rows, :, :length].clone(), values[: sizes.rows, :, :length].clone(), layer)
     token = setting.ids(1)[0]
     runs = {
-        "without": partial(_step, model, token, ragged, None),
-        "with": partial(_step, model, token, ragged, spans),
+        "without": partial(step_measured, model, token, ragged, None),
+        "with": partial(step_measured, model, token, ragged, spans),
         "sdpa": partial(_step_sdpa, model, token, theirs, sizes.rows),
     }
     for run in runs.values():
@@ -159,7 +151,21 @@ def _steps(setting: Setting) -> Iterator[Ratio]:
     yield Ratio.of(f"{name} / transformers' SDPA", seconds["with"], seconds["sdpa"], how="SDPA: rows equally long")
 
 
-def _step(model: TransformersModel, token: int, past: RowCache, spans: Spans | None) -> None:
+def filled_rows(setting: Setting, rows: int, *, is_even: bool) -> tuple[RowCache, Spans]:
+    """Rows that hold a prompt each, all equally long or none as the one before, and two spans of each."""
+    model, tokens = setting.model, setting.sizes.row_tokens
+    cache, filled = RowCache(), RowCache(rows=0)
+    model.forward([setting.ids(tokens)], cache)
+    for row in range(rows):
+        filled.add_row(cache)
+        cache.take_back(0 if is_even else row % 4)
+    half = tokens // 2 - 10
+    inputs = [(20, half), (half, 2 * half - 20)]
+    return filled, Spans([inputs] * rows, length=tokens, device=model.device)
+
+
+def step_measured(model: TransformersModel, token: int, past: RowCache, spans: Spans | None) -> None:
+    """Read a token behind each row, with what it looks at where spans are given, and take it back."""
     meter = None if spans is None else AttentionMeter(spans)
     logits = model.forward([[token]] * len(past.lengths), past, meter=meter)
     logits[:, -1].argmax(dim=-1).tolist()
@@ -171,6 +177,7 @@ def _step(model: TransformersModel, token: int, past: RowCache, spans: Spans | N
 @torch.inference_mode()
 def _step_sdpa(model: TransformersModel, token: int, past: DynamicCache, rows: int) -> None:
     with using(model.network, "sdpa") as network:
-        logits = network(torch.full((rows, 1), token), use_cache=True, **{cache_argument(network): past}).logits
+        ids = torch.full((rows, 1), token, device=model.device)
+        logits = network(ids, use_cache=True, **{cache_argument(network): past}).logits
     logits[:, -1].argmax(dim=-1).tolist()
     past.crop(-1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,7 @@ class Setting:
 
     Attributes:
         engines: only those are compared with whose name holds one of these.
+        kind: of the model.
     """
 
     weights: Weights
@@ -81,16 +82,23 @@ class Setting:
     say: Say
     engines: tuple[str, ...] = ("",)
     device: str = "cpu"
+    kind: type[TransformersModel] = TransformersModel
 
     @cached_property
     def model(self) -> TransformersModel:
         """The engine under test; one for all rows."""
-        return TransformersModel(self.weights.folder, name=self.weights.name, device=self.device)
+        return self.kind(self.weights.folder, name=self.weights.name, device=self.device)
 
     @cached_property
     def text(self) -> str:
         """The document."""
         return self.text_path.read_text(encoding="utf-8-sig")
+
+    def resized(self, **sizes: Any) -> Setting:
+        """The same with other sizes, and the same model."""
+        other = replace(self, sizes=replace(self.sizes, **sizes))
+        other.__dict__["model"] = self.model
+        return other
 
     def ids(self, tokens: int) -> list[int]:
         """So many tokens from the text's beginning."""

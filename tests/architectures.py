@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-__all__ = ["ARCHITECTURES", "NOT_MEASURABLE", "WIDER", "WINDOW", "write_checkpoint"]
+__all__ = ["ARCHITECTURES", "NOT_MEASURABLE", "WIDER", "WINDOW", "train_tokenizer", "write_checkpoint"]
 
 WINDOW = 16  # tokens that a sliding layer sees, where others see all: fewer than any prompt has
 WIDER = 64  # where all layers slide: a node still sees its question, the fourth does not
@@ -74,7 +74,7 @@ _TEMPLATE = (
 
 def write_checkpoint(architecture: str, folder: Path, *, seed: int = 0) -> Path:
     """A folder with random weights and a tokenizer, as transformers loads it."""
-    tokenizer = _train_tokenizer()
+    tokenizer = train_tokenizer()
     tokenizer.save_pretrained(folder)
     settings = {**ARCHITECTURES, **NOT_MEASURABLE}[architecture]
     ids = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.eos_token_id}
@@ -107,7 +107,8 @@ def _randomise(network: torch.nn.Module, generator: torch.Generator) -> None:
             weights.add_(noise * 0.1)
 
 
-def _train_tokenizer() -> PreTrainedTokenizerFast:
+def train_tokenizer() -> PreTrainedTokenizerFast:
+    """A byte-level tokenizer of 420 tokens with a chat template."""
     raw = Tokenizer(BPE())
     raw.pre_tokenizer = ByteLevel(add_prefix_space=False)
     raw.decoder = ByteLevelDecoder()

@@ -36,14 +36,16 @@ def capture_on_gpu(run: Run, device: torch.device) -> Run:
     Raises:
         RuntimeError: it does what a graph cannot hold, or memory for it is short.
     """
-    side = torch.cuda.Stream(device)
-    side.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(side):
-        for _ in range(_WARM_UPS):
-            run()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):  # other threads may embed meanwhile
-        outputs = run()
+    with torch.cuda.device(device):  # else what is not of its stream is of the first GPU: graph, pool, waiting
+        side = torch.cuda.Stream(device)
+        side.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(side):
+            for _ in range(_WARM_UPS):
+                run()
+        graph = torch.cuda.CUDAGraph()
+        # Thread-local, because other threads may embed meanwhile.
+        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+            outputs = run()
 
     def replay() -> Outputs:
         graph.replay()
@@ -74,10 +76,10 @@ class GraphedDecoding:
         Args:
             spans: of B rows; the same object as long as they are the same.
         """
-        rows, room = _rounded(len(tokens)), _rounded(spans.count)
-        past.make_room(rows, max(past.lengths) + 1)
-        if past in self._steps and not self._steps[past][0].serves(past, rows, room):
-            del self._steps[past]  # its memory is given back before more is taken
+        rows, room, slots = _rounded(len(tokens)), _rounded(spans.count), max(past.lengths) + 1
+        if past in self._steps and not (past.has_room(rows, slots) and self._steps[past][0].serves(past, rows, room)):
+            del self._steps[past]  # its memory, old buffers included, is given back before more is taken
+        past.make_room(rows, slots)
         if past not in self._steps:
             step = _Step(network, past, rows, room, spans.tokens.device)
             step.take(tokens, past.lengths, spans)
@@ -92,6 +94,8 @@ class GraphedDecoding:
         if self._capture is not None:
             try:
                 return self._capture(step.run, step.inputs.device)
+            except torch.OutOfMemoryError as error:  # of this shape; smaller ones may still be captured
+                logger.warning("There was no memory to capture a decoding step, so it is run from Python: %s", error)
             except RuntimeError as error:
                 self._capture = None
                 name = type(network).__name__

@@ -5,11 +5,17 @@ It knows no model. Invariant: the hardware computes in the chosen format itself;
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.errors import ModelError, SettingsError
 
-__all__ = ["INT8", "best_dtype", "find_device", "find_dtype"]
+__all__ = ["INT8", "best_dtype", "find_device", "find_dtype", "free_bytes", "memory_errors"]
+
+logger = logging.getLogger(__name__)
 
 INT8 = "int8"
 """The name of 8-bit integers, in which linear layers alone compute (``int8_linear.py``)."""
@@ -18,16 +24,22 @@ _FORMATS = ("auto", "float32", "bfloat16", "float16", INT8)
 
 
 def find_device(name: str) -> torch.device:
-    """The device of that name; "auto" is a GPU where there is one.
+    """The device of that name; "auto" is a GPU where there is one that computes.
 
     Raises:
-        SettingsError: there is no such device.
+        SettingsError: there is no such device, or this torch has no kernels for it.
     """
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if not torch.cuda.is_available():
+            return torch.device("cpu")
+        try:
+            return find_device("cuda")
+        except SettingsError as error:
+            logger.warning("There is a GPU, but torch does not compute on it, so the CPU is used. %s", error)
+            return torch.device("cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.ones(1, device=device).add_(1).item()  # a torch without kernels for this GPU fails here, not before
     except (RuntimeError, AssertionError, NotImplementedError) as error:  # each backend has its own
         raise SettingsError(
             f"Expected a device that this machine and its torch have, such as 'auto', 'cpu', 'cuda' or 'mps', got "
@@ -59,8 +71,37 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
 def best_dtype(device: torch.device) -> torch.dtype:
     """bfloat16 where the hardware computes in it, else float16 on a GPU and float32 elsewhere."""
     if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+        with torch.cuda.device(device):
+            return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
     if device.type == "cpu":
         capable = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         return torch.bfloat16 if capable else torch.float32
     return torch.float32
+
+
+def free_bytes(device: torch.device) -> int | None:
+    """What a GPU's memory has room for, torch's own unused blocks included; None for another device."""
+    if device.type != "cuda":
+        return None
+    free, _ = torch.cuda.mem_get_info(device)
+    return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+
+
+@contextmanager
+def memory_errors(device: torch.device, what: str) -> Iterator[None]:
+    """Turn a GPU's lack of memory into an error of ours.
+
+    Args:
+        what: that needs the memory, "weights of NAME".
+
+    Raises:
+        ModelError: the device's memory was too small for what was done within.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise ModelError(
+            f"Expected enough memory on {device} for the {what}, got none left: {str(error).splitlines()[0]} Close "
+            "what else uses it, take a smaller model or window, or the setting device='cpu'.",
+            device=str(device),
+        ) from error

@@ -7,9 +7,11 @@ tokens back or letting a row go copies nothing of the others.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from inspect import signature
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -84,6 +86,14 @@ class RowCache(Cache):
         """What its buffers take."""
         return sum(states.nbytes for buffers in self._buffers for states in buffers)
 
+    def tokens_within(self, free: int) -> int:
+        """How many tokens of rows together it may hold with so many bytes more; no limit before a layer was written.
+
+        Half of the memory is counted on: buffers grow by more than is asked for, beside the ones that they replace.
+        """
+        per_token = sum(states.itemsize * states.shape[1] * states.shape[3] for states in chain(*self._buffers))
+        return (free + self.nbytes) // (2 * per_token) if per_token else sys.maxsize
+
     def advance(self, tokens: int) -> None:
         """So many tokens were written behind each row."""
         self.lengths = [length + tokens for length in self.lengths]
@@ -122,17 +132,22 @@ class RowCache(Cache):
         """Of a single row keep these slots, ascending, closed up."""
         (_,) = self.lengths
         first = next((place for place, slot in enumerate(slots) if slot != place), len(slots))
-        moved = torch.tensor(slots[first:], dtype=torch.long)
-        if len(moved):
+        if first < len(slots) and self._buffers:
+            moved = torch.tensor(slots[first:], device=self._buffers[0][0].device)
             for buffers in self._buffers:
                 for buffer in buffers:
-                    buffer[:, :, first : len(slots)] = buffer[:, :, moved.to(buffer.device)]
+                    buffer[:, :, first : len(slots)] = buffer[:, :, moved]
         self.lengths = [len(slots)]
 
     @torch.inference_mode()
     def make_room(self, rows: int, slots: int) -> None:
         """Let its buffers hold so many rows of so many tokens, the ones that are there included."""
-        self._buffers = [self._with_room(buffers, rows, slots) for buffers in self._buffers]
+        for index, buffers in enumerate(self._buffers):  # one layer after another: old and new are not there twice
+            self._buffers[index] = self._with_room(buffers, rows, slots)
+
+    def has_room(self, rows: int, slots: int) -> bool:
+        """Whether its buffers hold so many rows of so many tokens without growing."""
+        return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
     def static(self, lengths: Tensor) -> StaticRows:
         """The first rows, for passes whose (rows,) int64 ``lengths`` say how many tokens each row has before it."""

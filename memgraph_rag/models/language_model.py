@@ -28,7 +28,7 @@ from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibilit
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.hardware import INT8, find_device, find_dtype
+from memgraph_rag.models.hardware import INT8, find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.int8_linear import use_int8
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
@@ -188,7 +188,8 @@ class TransformersModel:
                 f"Expected model weights in {self._folder}, got an error: {error}", model=self.name
             ) from error
         attention.require_attention_interface(network)
-        torch.nn.Module.to(network, self.device)
+        with memory_errors(self.device, f"weights of {self.name}"):
+            torch.nn.Module.to(network, self.device)
         if self.number_format == INT8:
             use_int8(network, but=network.get_output_embeddings())
         return network.eval().requires_grad_(False)
@@ -250,14 +251,15 @@ class TransformersModel:
         looks: Sequence[Look],
         logits_of: Tensor,
     ) -> Tensor:
-        output = network(
-            torch.tensor(ids, device=self.device),
-            use_cache=True,
-            position_ids=positions.to(self.device),
-            logits_to_keep=logits_of.to(self.device),
-            looks=looks,
-            **{cache_argument(network): past},
-        )
+        with memory_errors(self.device, f"pass of {self.name} over {positions.numel()} tokens"):
+            output = network(
+                torch.tensor(ids, device=self.device),
+                use_cache=True,
+                position_ids=positions.to(self.device),
+                logits_to_keep=logits_of.to(self.device),
+                looks=looks,
+                **{cache_argument(network): past},
+            )
         return output.logits
 
     def beginning(self, ids: Sequence[int]) -> RowCache:
@@ -284,9 +286,8 @@ class TransformersModel:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
         What all prompts begin with is read once, and so is what one of the last prompts began with, as far as its
-        ``task``. Each prompt is read alone (no padding), then the
-        rows write together; a row that is finished leaves at once, and the next prompt takes its place. What the
-        journal knows is not written again.
+        ``task``. Each prompt is read alone (no padding), then the rows write together; a row that is finished leaves at
+        once, and the next prompt takes its place. What the journal knows is not written again.
 
         Args:
             max_tokens: most tokens written to one prompt.
@@ -297,7 +298,7 @@ class TransformersModel:
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
-            ModelError: the schema is none.
+            ModelError: the schema is none, or a GPU's memory is too small.
         """
         keys = [self._key(prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
@@ -342,13 +343,14 @@ class TransformersModel:
         past = RowCache(rows=0)
         spans: Spans | None = None
         while waiting or active:
-            while waiting and _has_room(active, waiting[0], max_tokens):
+            while waiting and _has_room(active, waiting[0], max_tokens, past, free_bytes(self.device)):
                 row = waiting.popleft()
                 read = self._read(row, beginning, max_tokens, stop)
                 if row.finish:  # it had nothing to say
                     yield row
                     continue
-                past.add_row(read)
+                with memory_errors(self.device, f"cache of {len(active) + 1} rows of {self.name}"):
+                    past.add_row(read)
                 active.append(row)
                 spans = None
             if not active:
@@ -435,7 +437,7 @@ class TransformersModel:
             meter = AttentionMeter(spans)
             return self.forward(fed, past, meter=meter, logits_of=range(len(fed[0]))), meter.mean()
         network = self.network
-        with self._passes.turn:
+        with self._passes.turn, memory_errors(self.device, f"decoding step of {self.name} with {len(fed)} rows"):
             return self._decoding(network, [token for (token,) in fed], past, spans)
 
     def _take(self, row: _Row, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> None:
@@ -487,9 +489,10 @@ class TransformersModel:
         return Generation(text, offsets, measured, row.finish, usage)  # type: ignore[arg-type]
 
 
-def _has_room(active: Sequence[_Row], row: _Row, max_tokens: int) -> bool:
-    """Whether a row may join these within the limits on rows and on tokens."""
+def _has_room(active: Sequence[_Row], row: _Row, max_tokens: int, past: RowCache, free: int | None) -> bool:
+    """Whether a row may join these within the limits on rows, on tokens, and on a GPU's free bytes."""
     if not active:
         return True
+    most = _MOST_BATCH_TOKENS if free is None else min(_MOST_BATCH_TOKENS, past.tokens_within(free))
     longest = max(len(other.ids) for other in (*active, row)) + max_tokens
-    return len(active) < _MOST_ROWS and longest * (len(active) + 1) <= _MOST_BATCH_TOKENS
+    return len(active) < _MOST_ROWS and longest * (len(active) + 1) <= most

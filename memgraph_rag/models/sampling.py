@@ -29,6 +29,6 @@ class Draw:
         """A token by its (V,) logits."""
         if self._temperature <= 0:
             return int(logits.argmax())
-        reached = torch.softmax(logits.double().cpu() / self._temperature, dim=-1).cumsum(dim=-1)
+        reached = torch.softmax(logits.cpu().double() / self._temperature, dim=-1).cumsum(dim=-1)
         drawn = int(torch.searchsorted(reached, self._random.random() * float(reached[-1]), right=True))
         return min(drawn, len(reached) - 1)

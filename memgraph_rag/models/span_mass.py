@@ -9,8 +9,10 @@ kernel and the plain path agree (both tested against that matrix).
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, bisect_right
 from importlib import import_module
+from subprocess import SubprocessError
 from typing import Any
 
 import torch
@@ -22,10 +24,15 @@ triton: Any
 tl: Any
 try:
     triton, tl = import_module("triton"), import_module("triton.language")
+    _REFUSALS = (RuntimeError, OSError, SubprocessError, import_module("triton.errors").TritonError)
 except ImportError:  # CPU, macOS and Windows builds of torch come without it
     triton = tl = None
+    _REFUSALS = ()
 
 __all__ = ["span_mass"]
+
+logger = logging.getLogger(__name__)
+_has_kernel = triton is not None  # until Triton fails to make it
 
 BLOCK_ELEMENTS = 1 << 20
 """Scores in memory at once on the plain path, 4 MB of float32: with fewer the products take longer."""
@@ -84,8 +91,8 @@ def span_mass(
     if spans == 0 or queries == 0:
         return query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
     # In float32 the kernel spills its registers (compiled for sm_80 and sm_90); the plain path has cuBLAS.
-    fits = query.is_cuda and triton is not None and query.dtype in (torch.bfloat16, torch.float16)
-    path = _fused if fits else _plain
+    fits = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
+    path = _fused_if_made if fits else _plain
     return path(query, key, lse, owner, spans, scale, softcap, window)
 
 
@@ -135,6 +142,24 @@ def _plain(
             added = torch.bmm(probability.view(batch, -1, high - low), members[:, low:high])
             mass[:, :, start:stop, first_span:end_span] += added.view(batch, heads, stop - start, -1)
     return mass
+
+
+def _fused_if_made(query: Tensor, *more: Any) -> Tensor:
+    """What the kernel gives, or plain products where Triton cannot make it: it needs a C compiler and Python's headers.
+
+    A kernel runs on the current device, so the queries' is made that.
+    """
+    global _has_kernel  # of the process: each try takes seconds
+    if _has_kernel:
+        try:
+            with torch.cuda.device(query.device):
+                return _fused(query, *more)
+        except torch.OutOfMemoryError:
+            raise
+        except _REFUSALS as error:
+            _has_kernel = False
+            logger.warning("Triton could not make a kernel, so attention is summed by plain products: %s", error)
+    return _plain(query, *more)
 
 
 def _fused(

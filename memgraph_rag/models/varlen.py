@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 from inspect import signature
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,9 +40,19 @@ def _loaded() -> Kernel | None:
         varlen = import_module("torch.nn.attention.varlen")
     except ImportError:
         return None
-    if not signature(varlen.varlen_attn).parameters.keys() >= {"return_aux", "scale", "window_size", "enable_gqa"}:
+    known = signature(varlen.varlen_attn).parameters.keys()
+    if not known >= {"return_aux", "scale", "window_size"}:
         return None
-    return partial(varlen.varlen_attn, return_aux=varlen.AuxRequest(lse=True), enable_gqa=True)
+    kernel = partial(varlen.varlen_attn, return_aux=varlen.AuxRequest(lse=True))
+    return partial(kernel, enable_gqa=True) if "enable_gqa" in known else partial(_with_heads_repeated, kernel)
+
+
+def _with_heads_repeated(
+    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, *more: Any, **options: Any
+) -> tuple[Tensor, Tensor]:
+    """For a torch before 2.12, whose kernel wants a key head for each of (T, H, D) queries."""
+    groups = query.shape[1] // key.shape[1]
+    return kernel(query, *(states.repeat_interleave(groups, dim=1) for states in (key, value)), *more, **options)
 
 
 def packed_attention(

@@ -25,6 +25,7 @@ from torch.utils._pytree import tree_leaves
 from transformers import AutoConfig, AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
+from memgraph_rag.errors import ModelError
 from memgraph_rag.models import attention, kv_cache, language_model
 from memgraph_rag.models.attention import Spans
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
@@ -146,6 +147,21 @@ def test_a_step_that_cannot_be_captured_is_run_and_that_is_told_once(fast, twin,
     assert "not permitted" in record.getMessage()
 
 
+def test_a_capture_without_memory_is_run_and_the_next_is_captured(fast, twin, monkeypatch, caplog):
+    taped, errors = Taped(), [torch.OutOfMemoryError("CUDA out of memory.")]
+
+    def capture(run: Run, device: torch.device) -> Run:
+        if errors:
+            raise errors.pop()
+        return taped(run, device)
+
+    monkeypatch.setattr(fast, "_decoding", GraphedDecoding(capture))
+    for _ in range(2):
+        assert_same_generations(fast, twin, PROMPTS, 8)
+    assert taped.counts["replayed"]
+    assert "no memory to capture" in caplog.text
+
+
 def test_positions_that_are_rescaled_as_a_text_grows_are_such_a_step(tmp_path, monkeypatch, caplog):
     rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
     monkeypatch.setitem(ARCHITECTURES, "llama", {**ARCHITECTURES["llama"], "rope_parameters": rope})
@@ -155,6 +171,31 @@ def test_positions_that_are_rescaled_as_a_text_grows_are_such_a_step(tmp_path, m
     monkeypatch.setattr(fast, "_decoding", GraphedDecoding(Taped()))
     assert_same_generations(fast, twin, PROMPTS, 8)
     assert "is_nonzero" in caplog.text
+
+
+def test_rows_write_together_as_free_memory_allows(fast, twin, taped, monkeypatch):
+    """With none left the first row's cache alone counts, of which half is counted on."""
+    monkeypatch.setattr(language_model, "free_bytes", lambda _: 0)
+    rows = []
+    add_row = RowCache.add_row
+    monkeypatch.setattr(RowCache, "add_row", lambda self, other: (add_row(self, other), rows.append(len(self.lengths))))
+    assert_same_generations(fast, twin, PROMPTS, 8)
+    assert max(rows) == 1
+    rows.clear()
+    monkeypatch.setattr(language_model, "free_bytes", lambda _: 1 << 30)
+    assert_same_generations(fast, twin, PROMPTS, 8)
+    assert max(rows) == len(PROMPTS)
+
+
+def test_a_pass_without_memory_is_an_error_of_ours(fast, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(fast.network, "forward", fail)
+    with pytest.raises(ModelError, match=r"Expected enough memory on cpu for the pass of .* take a smaller model"):
+        fast.generate([Prompt("Say no.", ("No, and never.",))], max_tokens=4)
+    with pytest.raises(ModelError, match="Expected enough memory"), fast.open_session("Who, and why not?") as session:
+        session.append(["Nobody."])
 
 
 def test_a_step_lives_no_longer_than_its_cache(fast, monkeypatch):
@@ -184,19 +225,26 @@ def test_a_capture_is_warmed_up_beside_and_then_runs_nothing(monkeypatch):
             events.append("replay")
 
     @contextmanager
+    def on(device: torch.device) -> Iterator[None]:
+        events.append(f"on {device}")
+        yield
+        events.append(f"off {device}")
+
+    @contextmanager
     def within(*_: object, stream: Stream | None = None, **more: object) -> Iterator[None]:
         events.append("capture" if stream else "beside")
         assert not stream or more.keys() <= inspect.signature(graph).parameters.keys()
         yield
 
     graph = torch.cuda.graph
-    for name, double in {"Stream": Stream, "CUDAGraph": Graph, "graph": within, "stream": within}.items():
+    for name, double in {"Stream": Stream, "CUDAGraph": Graph, "graph": within, "stream": within, "device": on}.items():
         monkeypatch.setattr(torch.cuda, name, double)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda _: Stream("current"))
     outputs = torch.zeros(1), torch.zeros(1)
-    replay = capture_on_gpu(lambda: events.append("run") or outputs, torch.device("cuda"))
+    replay = capture_on_gpu(lambda: events.append("run") or outputs, torch.device("cuda:1"))
     assert replay() is replay() is outputs
-    assert events == ["cuda waits for current", "beside", "run", "run", "capture", "run", "replay", "replay"]
+    captured = ["cuda:1 waits for current", "beside", "run", "run", "capture", "run"]
+    assert events == ["on cuda:1", *captured, "off cuda:1", "replay", "replay"]
 
 
 def test_few_shapes():

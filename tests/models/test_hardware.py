@@ -8,8 +8,8 @@ import pytest
 import torch
 from architectures import write_checkpoint
 
-from memgraph_rag.errors import SettingsError
-from memgraph_rag.models.hardware import best_dtype, find_device, find_dtype
+from memgraph_rag.errors import ModelError, SettingsError
+from memgraph_rag.models.hardware import best_dtype, find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 
@@ -23,6 +23,38 @@ def test_devices_that_are_there() -> None:
 def test_a_device_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(SettingsError, match="Expected a device that this machine and its torch have"):
         find_device(name)
+
+
+def test_a_gpu_on_which_torch_does_not_compute_is_not_taken(monkeypatch, caplog) -> None:
+    """Torch sees a card that it was built without kernels for; its first kernel fails."""
+
+    def fail(*_: object, device: torch.device) -> None:
+        raise RuntimeError("CUDA error: no kernel image is available for execution on the device\nCompile with …")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch, "ones", fail)
+    assert find_device("auto") == torch.device("cpu")
+    assert "no kernel image is available" in caplog.text
+    with pytest.raises(SettingsError, match="got 'cuda': CUDA error: no kernel image"):
+        find_device("cuda")
+
+
+def test_lack_of_memory_on_a_gpu_says_what_to_do() -> None:
+    with (
+        pytest.raises(ModelError, match="Expected enough memory on cuda:1 for the weights of m, got none") as caught,
+        memory_errors(torch.device("cuda:1"), "weights of m"),
+    ):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nSee documentation")
+    assert caught.value.device == "cuda:1"
+    assert "documentation" not in str(caught.value)
+
+
+def test_free_memory_is_torchs_unused_blocks_too(monkeypatch) -> None:
+    assert free_bytes(torch.device("cpu")) is None
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (100, 1000))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: 70)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: 50)
+    assert free_bytes(torch.device("cuda")) == 120
 
 
 @pytest.mark.parametrize("name", ["int4", "int16", "float64", "Tensor", "bf16", ""])

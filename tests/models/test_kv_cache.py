@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +41,38 @@ def test_appending_equals_concatenation_over_many_blocks():
         seen_keys, seen_values = _append(cache, tokens, step)
         assert torch.equal(seen_keys[:, :, : cache.lengths[0]], torch.cat(keys, dim=2))
         assert torch.equal(seen_values[:, :, : cache.lengths[0]], torch.cat(values, dim=2))
+
+
+def test_room_is_made_one_layer_after_another(monkeypatch):
+    """Old and new buffers of all layers are never there together."""
+    cache = RowCache()
+    _append(cache, 3, seed=0)
+    before = _shown(cache, 0).clone()
+    assert cache.has_room(1, 256)
+    assert not cache.has_room(2, 3)
+    assert not cache.has_room(1, 257)
+    first = weakref.ref(cache._buffers[0][0])
+    with_room, of_first = RowCache._with_room, []
+
+    def counted(*given):
+        of_first.append(first() is not None)
+        return with_room(*given)
+
+    monkeypatch.setattr(RowCache, "_with_room", counted)
+    cache.make_room(2, 300)
+    assert of_first == [True, False]
+    assert cache.has_room(2, 300)
+    assert torch.equal(_shown(cache, 0), before)
+
+
+def test_tokens_within_so_many_bytes():
+    cache = RowCache()
+    assert cache.tokens_within(0) == sys.maxsize, "nobody knows yet how large a token is"
+    _append(cache, 3, seed=0)
+    of_token = 2 * 2 * 2 * 4 * 4  # layers, keys and values, heads, width, bytes
+    assert cache.nbytes == 256 * of_token
+    assert cache.tokens_within(0) == 128
+    assert cache.tokens_within(1000 * of_token) == 628
 
 
 def test_what_is_not_advanced_is_not_there():

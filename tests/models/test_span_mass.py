@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import pytest
@@ -181,6 +182,52 @@ def test_rows_sum_to_one_where_every_key_is_owned():
 def test_nothing_is_kept_for_a_backward_pass():
     query, key, owner = Case().tensors()
     assert not span_mass(query.requires_grad_(), key, query.new_zeros(1, 1, 16), owner, 3, scale=1.0).requires_grad
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Failed to find C compiler."),
+        subprocess.CalledProcessError(1, ["gcc", "-I/usr/include/python3.12"]),
+        FileNotFoundError("cc"),
+        pytest.param(
+            "OutOfResources", marks=pytest.mark.skipif(module.triton is None, reason="Triton is not installed")
+        ),
+    ],
+    ids=str,
+)
+def test_a_kernel_that_cannot_be_made_is_tried_once(error, monkeypatch, caplog):
+    if error == "OutOfResources":
+        error = module.triton.runtime.errors.OutOfResources(100, 48, "shared memory")
+    tries = []
+
+    def fail(*given):
+        tries.append(given)
+        raise error
+
+    for name, value in {"_fused": fail, "_has_kernel": True}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
+    case = Case(queries=9, keys=33)
+    query, key, owner = case.tensors()
+    matrix, lse = softmax_matrix(query, key, case)
+    for _ in range(2):
+        mass = module._fused_if_made(query, key, lse, owner, 3, case.scale, None, None)
+        torch.testing.assert_close(mass, summed(matrix, owner, 3), atol=1e-5, rtol=0)
+    assert len(tries) == len(caplog.records) == 1
+    assert str(error) in caplog.text
+
+
+def test_lack_of_memory_is_not_taken_for_a_kernel_that_cannot_be_made(monkeypatch):
+    def fail(*_):
+        raise torch.OutOfMemoryError
+
+    for name, value in {"_fused": fail, "_has_kernel": True}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
+    with pytest.raises(torch.OutOfMemoryError):
+        module._fused_if_made(*Case().tensors())
+    assert module._has_kernel
 
 
 def test_no_spans_give_an_empty_result():

@@ -5,18 +5,22 @@ The double does what the documentation of ``torch.nn.attention.varlen.varlen_att
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from prefills import Prefill, attended, plainly_attended
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from transformers import AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.models import attention, varlen
-from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility, _attended, _plain, _Scoring
+from memgraph_rag.models.attention import AttentionMeter, Spans
+from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.varlen import packed_attention, varlen_kernel
 
 QUESTION = "What did Peter eat?"
@@ -56,42 +60,20 @@ def double(
     return torch.cat(outputs).to(query.dtype), torch.cat(denominators, dim=1).float()
 
 
-@dataclass(frozen=True)
-class Case:
-    rows: int = 1
-    held: int = 0
-    queries: int = 20
-    groups: int = 1
-    window: int | None = None
-    has_sinks: bool = False
-    slots: int = 64
-
-    @cached_property
-    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
-        torch.manual_seed(0)
-        query = 3 * torch.randn(self.rows, self.queries, 2 * self.groups, 16).transpose(1, 2)
-        return query, torch.randn(self.rows, 2, self.slots, 16), torch.randn(self.rows, 2, self.slots, 16)
-
-    @property
-    def scoring(self) -> _Scoring:
-        sinks = torch.linspace(-1, 3, 2 * self.groups) if self.has_sinks else None
-        return _Scoring(scale=0.25, window=self.window, softcap=None, sinks=sinks)
-
-
 @pytest.mark.parametrize(
     "case",
     [
-        Case(),
-        Case(held=30),
-        Case(held=30, groups=3),
-        Case(window=7, groups=2),
-        Case(held=30, window=7),
-        Case(held=5, window=40),
-        Case(held=30, window=1),
-        Case(has_sinks=True, held=11, window=9, groups=2),
-        Case(rows=3),
-        Case(rows=3, held=30, groups=2, window=12, has_sinks=True),
-        Case(rows=2, held=44),
+        Prefill(),
+        Prefill(held=30),
+        Prefill(held=30, groups=3),
+        Prefill(window=7, groups=2),
+        Prefill(held=30, window=7),
+        Prefill(held=5, window=40),
+        Prefill(held=30, window=1),
+        Prefill(has_sinks=True, held=11, window=9, groups=2),
+        Prefill(rows=3),
+        Prefill(rows=3, held=30, groups=2, window=12, has_sinks=True),
+        Prefill(rows=2, held=44),
     ],
     ids=str,
 )
@@ -99,21 +81,15 @@ def test_a_pass_over_packed_rows_is_the_plain_products(case, monkeypatch):
     monkeypatch.setattr(attention, "varlen_kernel", lambda *_: double)
     monkeypatch.setattr(attention, "_FEW_QUERIES", 0)
     monkeypatch.setattr(attention, "_fused", None)
-    end = case.held + 9
-    spans = Spans([[(0, 4), (4, end)], *[[(2, end)]] * (case.rows - 1)], length=end, device=torch.device("cpu"))
-    visibility = Visibility([case.held] * case.rows)
-    meter, expected_meter = AttentionMeter(spans, by_head=True), AttentionMeter(spans, by_head=True)
-    query, key, value = case.tensors
-    output = _attended(query, key, value, Look(case.queries, visibility, meter), case.scoring)
-    mask = visibility.mask(case.queries, case.slots, case.window, torch.device("cpu"))
-    expected = _plain(query, key, value, mask, case.scoring, expected_meter)
+    output, meter = attended(case)
+    expected, expected_meter = plainly_attended(case)
     torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(meter.of_heads(), expected_meter.of_heads(), atol=1e-6, rtol=1e-4)
     assert expected_meter.mean().abs().max() > 1e-3
 
 
 def test_the_log_sum_exp_is_each_rows_and_heads_own():
-    case = Case(rows=3, groups=2, held=44)
+    case = Prefill(rows=3, groups=2, held=44)
     query, key, value = case.tensors
     _, lse = packed_attention(query, key, value, scale=0.25, window=None, kernel=double)
     scores = 0.25 * query @ key.repeat_interleave(2, dim=1).transpose(2, 3)
@@ -144,6 +120,52 @@ def test_whole_models_write_and_read_the_same(fast, twin, monkeypatch):
         assert any(queries < keys for queries, keys in asked), "behind what was read before"
 
 
+def without_numbers(numbers, *, device=None, dtype=torch.long) -> Tensor:
+    """``torch.tensor`` whose fake tensors keep no number, for which that of one element needs the GPU itself."""
+    return torch.zeros(np.shape(numbers), dtype=dtype, device=device)
+
+
+def test_passes_on_a_gpu_that_is_not_there_mix_no_devices(fast, monkeypatch):
+    """Fake tensors of a GPU have no numbers, but what asks for one, or mixes two devices, fails."""
+    gpu, kernels = torch.device("cuda", 0), []
+
+    def mass(query, key, lse, owner, spans, **_):
+        assert {tensor.device for tensor in (query, key, lse, owner)} == {gpu}
+        kernels.append(key.shape[2])
+        return query.new_zeros(*lse.shape, spans, dtype=torch.float32)
+
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
+    monkeypatch.setattr(attention, "span_mass", mass)
+    monkeypatch.setattr(torch, "tensor", without_numbers)
+    config = fast.network.config
+    with FakeTensorMode():
+        model = copy.copy(fast)
+        model.device = gpu
+        model._passes = SharedPasses(model._read_together)
+        with gpu:
+            model._network = AutoModelForCausalLM.from_config(
+                config, dtype=torch.bfloat16, attn_implementation=attention.IMPLEMENTATION
+            ).eval()
+        spans = Spans([[(0, 2), (2, 30)]], length=30, device=gpu)
+        past, others, rows = RowCache(), RowCache(), RowCache(rows=0)
+        for tokens in (200, 120, 7, 1):  # alone, behind a cache, a node, a token
+            meter = AttentionMeter(spans, by_head=tokens == 7)
+            logits = model.forward([[1] * tokens], past, meter=meter, logits_of=[0, -1])
+            assert (logits.device, logits.shape) == (gpu, (1, 2, config.vocab_size))
+            assert (meter.mean().device, meter.mean().shape) == (gpu, (1, tokens, 2))
+        model.forward([[1] * 50], others)
+        for cache in (past, others):
+            rows.add_row(cache)
+        assert model.forward([[1, 2]] * 2, rows).device == gpu
+        among = torch.ones(6, 6, dtype=torch.bool).tril()
+        among[3:, 1:3] = False
+        wanted = [Pass([1] * 6, past, AttentionMeter(spans), among, (2, 5)), Pass([1] * 130, others)]
+        assert [logits.shape[0] for logits in model._read_together(wanted)] == [2, 1]
+        past.keep([*range(past.lengths[0] - 6), past.lengths[0] - 1])
+        assert past._buffers[0][0].device == gpu
+    assert kernels == ([] if config.model_type == "gemma2" else [200] * 3 + [320] * 3)
+
+
 @pytest.mark.parametrize("window", [None, 5])
 def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window, monkeypatch):
     """Its operator on tensors of a GPU that is not there: arguments, shapes and types, no numbers."""
@@ -158,6 +180,35 @@ def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window,
         output, lse = packed_attention(query, states, states, scale=0.3, window=window, kernel=kernel)
     assert (output.shape, output.dtype, output.device.type) == (query.shape, torch.bfloat16, "cuda")
     assert (lse.shape, lse.dtype) == (query.shape[:3], torch.float32)
+
+
+def without_shared_heads(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, return_aux, scale, window_size):
+    """The kernel as torch 2.11 has it."""
+    assert return_aux == ("lse", True)
+    assert query.shape[1] == key.shape[1] == value.shape[1]
+    return double(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, scale=scale, window_size=window_size)
+
+
+def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
+    older = SimpleNamespace(varlen_attn=without_shared_heads, AuxRequest=lambda lse: ("lse", lse))
+    monkeypatch.setattr(varlen, "import_module", lambda _: older)
+    kernel = varlen._loaded.__wrapped__()
+    assert kernel is not None
+    case = Prefill(rows=2, groups=3, held=44)
+    given = {"scale": 0.25, "window": 9}
+    for ours, expected in zip(
+        packed_attention(*case.tensors, **given, kernel=kernel),
+        packed_attention(*case.tensors, **given, kernel=double),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, expected)
+
+
+def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
+    def oldest(query, key, value, *, is_causal, return_aux): ...
+
+    monkeypatch.setattr(varlen, "import_module", lambda _: SimpleNamespace(varlen_attn=oldest))
+    assert varlen._loaded.__wrapped__() is None
 
 
 @pytest.mark.parametrize(
