@@ -165,13 +165,14 @@ class OwnStore(OwnGraph):
         check_overviews(rows, namespace=self._namespace)
         with self._database.lock:
             state = self._state
-            state = without(state, {name for name in rows.removed if name in state.overviews}, set())
+            state = without(state, with_above(state, {name for name in rows.removed if name in state.overviews}), set())
             there = dict(state.overviews)
+            targets = [edge.target_id for edge in rows.summarizes]
+            nodes = {node.id for node in self.nodes(targets) if not isinstance(node, Overview)}
             for overview in sorted(rows.overviews, key=lambda item: item.level):
                 below = tuple(edge for edge in rows.summarizes if edge.source_id == overview.id)
                 holds = all(name in state.graphs and state.versions[name] <= as_of for name in overview.documents)
-                lower = {edge.target_id for edge in below} & {item.id for item in rows.overviews}
-                if holds and lower <= there.keys():
+                if holds and {edge.target_id for edge in below} <= there.keys() | nodes:
                     there.setdefault(overview.id, (overview, below))
             self._put(replace(state, overviews=there))
             return sorted({item.id for item in rows.overviews} & there.keys())
@@ -330,6 +331,14 @@ def without_overviews(state: State, documents: set[str]) -> State:
     """The state without the overviews that rest on these documents."""
     gone = {name for name, (item, _) in state.overviews.items() if not documents.isdisjoint(item.documents)}
     return without(state, gone, documents)
+
+
+def with_above(state: State, gone: set[str]) -> set[str]:
+    """These overviews, and all that lies over them."""
+    above = {
+        name for name, (_, below) in state.overviews.items() if not gone.isdisjoint(edge.target_id for edge in below)
+    }
+    return gone if above <= gone else with_above(state, gone | above)
 
 
 def without(state: State, gone: set[str], changed: set[str]) -> State:

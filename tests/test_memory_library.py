@@ -45,6 +45,15 @@ def test_library_is_the_same_in_each_store(open_memory: OpenMemory, tmp_path: Pa
         assert shape(twin) == shape(memory), "in whatever order documents come, and under whatever ids"
 
 
+def test_of_one_document_there_is_no_library(open_memory: OpenMemory) -> None:
+    memory = open_memory(**options(layers=["entities"]))
+    memory.add(NOTES[0])
+
+    (receipt,) = memory.deepen(layers=["library"])
+
+    assert receipt == Receipt("", "library", Action.UNCHANGED, {}, notes={"too few documents for a library": 1})
+
+
 def test_questions_are_asked_from_the_root(open_memory: OpenMemory) -> None:
     memory = open_memory(**options(layers=["entities"]))
     texts = {receipt.document_id: note.text for receipt, note in zip(memory.add_many(NOTES), NOTES, strict=True)}

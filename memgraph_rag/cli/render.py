@@ -191,7 +191,7 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
     line.append(f"  {counts}", style="default")
     if receipt["notes"]:
         notes = ", ".join(f"{count:,} × {plain(name)}" for name, count in receipt["notes"].items())
-        line.append(f"  (model output left out: {notes})", style="yellow")
+        line.append(f"  (notes: {notes})", style="yellow")
     if receipt["echoes"]:
         line.append(f"  (no evidence, answered before: {_many(receipt['echoes'], 'segment')})", style="yellow")
     if receipt["stale_questions"]:

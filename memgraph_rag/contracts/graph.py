@@ -327,7 +327,9 @@ class GraphWriter(Protocol):
         ...
 
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
-        """Store overviews, and remove others; one that is there stays as it is. The ids of those that are there then.
+        """Store overviews, and remove others with all that lies over them; one that is there stays as it is.
+
+        Returns the ids of those of these overviews that are there then.
 
         Left out is what rests on a document that is not there any more or was written after version ``as_of``, and what
         lies over an overview that is not there. Each further write of one of its documents removes an overview.

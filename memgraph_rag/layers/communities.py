@@ -32,7 +32,7 @@ from memgraph_rag.layers.community_reports import (
 from memgraph_rag.layers.community_sources import Source, Sources
 from memgraph_rag.layers.community_statements import Statements, read_relations, read_segments, spelled_out
 from memgraph_rag.layers.community_tree import CommunityTree, grow_tree, make_key
-from memgraph_rag.layers.entity_graph import EntityGraph, count_pairs
+from memgraph_rag.layers.entity_graph import MOST_NAMED, EntityGraph, count_pairs
 from memgraph_rag.layers.hierarchical_leiden import BYTES_OF_AN_EDGE, SEED, require_leiden
 from memgraph_rag.types import (
     Overview,
@@ -49,6 +49,9 @@ logger = logging.getLogger(__name__)
 
 COMMUNITIES = "communities"
 """The layer's name."""
+
+NO_PAIRS = f"no two entities are related, or named together in a segment that names at most {MOST_NAMED}"
+"""Note of a receipt: why there are no communities."""
 
 _VERSION = 1  # of how reports are made; part of their keys
 _MADE_AT_ONCE = 1000  # reports that one transaction writes
@@ -123,6 +126,8 @@ class CommunitiesLayer:
         work = self._begin(graph, stored, models)
         known = {overview.key: overview for overview in stored}
         work.overviews = {place: known[key] for place, key in enumerate(work.keys) if key in known}
+        if not work.keys:
+            yield OverviewRows(notes={NO_PAIRS: 1})
         removed = tuple(sorted(known[key].id for key in known.keys() - set(work.keys)))
         if removed:
             yield OverviewRows(removed=removed)
@@ -134,7 +139,8 @@ class CommunitiesLayer:
         segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
-        relations = [item.relation for item in graph.indexed_relations(since=-1)]
+        ids = {segment.id for segment in segments}  # what came meanwhile is in no list of documents
+        relations = [item.relation for item in graph.indexed_relations(since=-1) if item.relation.segment_id in ids]
         self._check_memory(count_pairs(segments) + len(relations))
         of_entities = EntityGraph.of(entities, segments, relations)
         tree = grow_tree(of_entities, segments, relations, stored, most_members=self._most_members, seed=self._seed)

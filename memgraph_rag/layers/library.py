@@ -56,7 +56,10 @@ class LibraryLayer:
         Where nothing lacks, only ids and overviews are listed; else the embeddings of all segments are read once.
         """
         overviews = graph.overviews(self.name)
-        if _is_whole(overviews, graph.document_ids()):
+        ids = graph.document_ids()
+        if len(ids) < 2:
+            yield OverviewRows(notes={"too few documents for a library": 1})
+        if _is_whole(overviews, ids):
             return
         shelf = Shelf.of(graph)
         tree = shelf.tree(overviews)

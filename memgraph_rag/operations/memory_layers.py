@@ -1,7 +1,8 @@
 """Layers of the memory: rows that rest on several documents, built part by part, each part in one transaction.
 
 It knows no layer's work and no database. Invariants: what is stored is true of its documents as they are then; a call
-that is interrupted leaves what was stored, and the next one goes on from there.
+that is interrupted leaves what was stored, and the next one goes on from there; a layer is built until nobody wrote
+meanwhile, or its receipt says so, so that of processes that build at once the last one leaves it whole.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ MEMORY_LAYERS = tuple(_MAKERS)
 
 LEFT_OUT = "overviews left out, because a document changed meanwhile"
 """Note of a receipt: ``deepen`` again builds these."""
+
+NOT_ALONE = "others wrote all the while: deepen again"
+"""Note of a receipt: whether something lacks is not known."""
+
+_MOST_PASSES = 4  # each of which looks again at what others wrote during the one before it
 
 _MEMBERS = ("name", "needs_language", "requires", "build")
 
@@ -91,15 +97,24 @@ def build_memory_layers(
 
 
 def _build(store: GraphStore, layer: MemoryLayer, *, models: Models, progress: Progress | None) -> Receipt:
-    as_of = store.version()  # before anything is read
     written, removed, usage = 0, 0, Usage()
     notes: Counter[str] = Counter()
-    for rows in _parts(layer, store, models=models, progress=progress):
-        stored = store.write_overviews(rows, as_of=as_of)
-        written += len(stored)
-        removed += len(rows.removed)
-        usage += rows.usage
-        notes.update({**rows.notes, LEFT_OUT: len(rows.overviews) - len(stored)})
+    for left in reversed(range(_MOST_PASSES)):
+        version = as_of = store.version()  # before anything is read
+        left_out = 0
+        for rows in _parts(layer, store, models=models, progress=progress):
+            usage += rows.usage
+            notes.update(rows.notes)
+            if rows.overviews or rows.removed:
+                stored = store.write_overviews(rows, as_of=as_of)
+                version += 1
+                written += len(stored)
+                removed += len(rows.removed)
+                left_out += len(rows.overviews) - len(stored)
+        is_alone = store.version() == version
+        if is_alone or not left:
+            notes.update({LEFT_OUT: left_out, NOT_ALONE: not is_alone})
+            break
     models.settle()
     action = Action.DEEPENED if written or removed else Action.UNCHANGED
     return Receipt("", layer.name, action, {"Overview": written} if written else {}, notes=dict(+notes), usage=usage)

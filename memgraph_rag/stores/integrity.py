@@ -18,6 +18,7 @@ from memgraph_rag.stores import kept_questions, rows
 from memgraph_rag.stores.embedding_updates import Vectors, embed
 from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.layer_rows import NAMES, POINTS, SECTIONS, kinds_of
+from memgraph_rag.stores.overview_rows import is_torn
 from memgraph_rag.stores.overview_writes import remove_overviews
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Create, Row
@@ -174,7 +175,7 @@ def _flaws(survey: _Survey) -> Flaws:
         loose_sections=_sorted(
             {row["document_id"] for row in survey.sections if row["targets"] != row["parts"]} & documents.keys()
         ),
-        torn_overviews=_sorted(row["id"] for row in survey.overviews if _is_torn(row)),
+        torn_overviews=_sorted(row["id"] for row in survey.overviews if is_torn(row)),
         lost_relations=_sorted(lost_relations),
         lone_entities=_sorted(lone),
         miswritten=_sorted(
@@ -195,12 +196,6 @@ def _flaws(survey: _Survey) -> Flaws:
             if node_id not in survey.entities or not survey.is_embedded(survey.entities[node_id])
         ),
     )  # fmt: skip
-
-
-def _is_torn(overview: Row) -> bool:
-    """Whether an overview lacks an edge: what it rests on is gone."""
-    tied = overview["resting"], overview["members"], overview["targets"]
-    return tied != (len(overview["documents"] or ()), len(overview["entities"] or ()), overview["parts"])
 
 
 def _said(entity: Row) -> Counter[tuple[str, str]] | None:

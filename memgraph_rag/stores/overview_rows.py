@@ -13,7 +13,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.rows import Columns, Row, caption
 from memgraph_rag.types import Finding, Overview, Span, Summarizes
 
-__all__ = ["decode_overview", "overview_columns", "target_columns"]
+__all__ = ["decode_overview", "is_torn", "overview_columns", "target_columns"]
 
 
 def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
@@ -66,3 +66,9 @@ def decode_overview(row: Row) -> Overview:
         ) from exc
     lists = {name: tuple(row[name] or ()) for name in ("documents", "entities")}
     return Overview(**{**row, **lists, "findings": findings})
+
+
+def is_torn(overview: Row) -> bool:
+    """Whether an overview lacks an edge: what it rests on is gone."""
+    tied = overview["resting"], overview["members"], overview["targets"]
+    return tied != (len(overview["documents"] or ()), len(overview["entities"] or ()), overview["parts"])

@@ -79,8 +79,9 @@ def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int)
     wanted = sorted({document for item in rows.overviews for document in item.documents})
     unchanged = run("read/find_unchanged_documents", document_ids=wanted, as_of=as_of) if wanted else []
     documents = {row["id"] for row in unchanged}
-    there = _ids_there(run, rows)
-    new = _holding(rows, documents, there)
+    ids = {item.id for item in rows.overviews}
+    there = {row["id"] for row in run("read/find_overview_ids", node_ids=sorted(ids))} if ids else set[str]()
+    new = [item for item in rows.overviews if item.id not in there and documents.issuperset(item.documents)]
     new_ids = {item.id for item in new}
     edges = [edge for edge in rows.summarizes if edge.source_id in new_ids]
     create("write/create_overviews", overview_rows.overview_columns(new, edges))
@@ -88,31 +89,14 @@ def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int)
     create("write/link_members", overview_rows.target_columns((item.id, item.entities) for item in new))
     for link in _LINKS:  # an id is that of one kind of node: each finds its own
         create(link, link_columns(edges))
-    return sorted({item.id for item in rows.overviews} & (there | new_ids))
+    return sorted((there | new_ids) - _remove_torn(run, create, new_ids))
 
 
-def _ids_there(run: Run, rows: OverviewRows) -> set[str]:
-    """The overviews among what is to be stored and what it lies over that are there already."""
-    ids = sorted({item.id for item in rows.overviews} | {edge.target_id for edge in rows.summarizes})
-    return {row["id"] for row in run("read/find_overview_ids", node_ids=ids)} if ids else set()
-
-
-def _holding(rows: OverviewRows, documents: set[str], there: set[str]) -> list[Overview]:
-    """Those overviews that are new, of which each document and each overview below is there."""
-    own = {item.id: item for item in rows.overviews}
-    below: dict[str, list[str]] = defaultdict(list)
-    for edge in rows.summarizes:
-        below[edge.source_id].append(edge.target_id)
-    holding: dict[str, Overview] = {}
-    for item in sorted(rows.overviews, key=lambda item: item.level):
-        lower = [target for target in below[item.id] if target in own]
-        if (
-            item.id not in there
-            and documents.issuperset(item.documents)
-            and all(target in there or target in holding for target in lower)
-        ):
-            holding[item.id] = item
-    return list(holding.values())
+def _remove_torn(run: Run, create: Create, ids: set[str]) -> set[str]:
+    """Remove those that lack an edge, as where another process removed what lies below; the ids of all that went."""
+    tied = run("read/count_overview_edges", node_ids=sorted(ids)) if ids else []
+    torn = [row["id"] for row in tied if overview_rows.is_torn(row)]
+    return remove_overviews(run, create, torn) if torn else set()
 
 
 def remove_overviews_on(run: Run, create: Create, document_ids: Sequence[str]) -> None:
@@ -122,7 +106,16 @@ def remove_overviews_on(run: Run, create: Create, document_ids: Sequence[str]) -
         remove_overviews(run, create, [row["id"] for row in listed], changed=document_ids)
 
 
-def remove_overviews(run: Run, create: Create, ids: Sequence[str], *, changed: Sequence[str] = ()) -> None:
-    """Remove overviews; questions for which they were read are stale then, by those of these documents that change."""
-    kept_questions.mark_overviews_gone(run, create, ids, changed=changed)
-    run("write/delete_overviews", node_ids=list(ids))
+def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: Sequence[str] = ()) -> set[str]:
+    """Remove overviews and all that lies over them; the ids of all.
+
+    Questions for which they were read are stale then, by those of these documents that change.
+    """
+    every = found = set(ids)
+    while found:
+        found = {row["id"] for row in run("read/list_overviews_above", node_ids=sorted(found))} - every
+        every = every | found
+    gone = sorted(every)
+    kept_questions.mark_overviews_gone(run, create, gone, changed=changed)
+    run("write/delete_overviews", node_ids=gone)
+    return every

@@ -29,7 +29,7 @@ class Receipt:
 
     Attributes:
         counts: nodes and edges of the document by label or relationship type, read back after the commit.
-        notes: what could not be used of what the model wrote, or of the messages' times, by kind, counted.
+        notes: what could not be used of what the model wrote, or of the messages' times, or built, by kind, counted.
         usage: model work of this call.
         echoes: segments of the document that say again what the memory itself answered, and so are no evidence.
         stale_questions: kept questions of which the write took away something that was read (``Question.changes``).

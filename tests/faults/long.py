@@ -110,12 +110,20 @@ def suites(share: float, engines: Sequence[str]) -> Tally:
 
     In a process of its own: pytest will not load behind the fuzzers' hypothesis.
     """
-    names = ("test_sequences", "test_namespaces", "test_whole", "test_hostile", "test_archive", "test_forgotten")
+    names = (
+        "test_sequences",
+        "test_namespaces",
+        "test_whole",
+        "test_hostile",
+        "test_archive",
+        "test_forgotten",
+        "test_overviews",
+    )
     more = {"FAULT_SHARE": str(max(1.0, 30 * share)), "FAULT_ENGINES": " ".join(engines)}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "told.xml"
         options = ["-q", "--timeout=7200", f"--junitxml={file}"]
-        files = [str(HERE / f"{name}.py") for name in names]
+        files = [str(HERE / f"test_{name}.py") for name in names]
         subprocess.run([sys.executable, "-m", "pytest", *options, *files], env=os.environ | more, check=False)
         count = ElementTree.parse(file).getroot()[0].attrib
     return Tally(tried=int(count["tests"]), lost=int(count["failures"]) + int(count["errors"]))

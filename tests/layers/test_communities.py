@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from meetings import GROUPS, PLACES, open_meetings
 
-from memgraph_rag import Failure, Memory
+from memgraph_rag import Failure, Memory, Receipt
 from memgraph_rag.contracts import GraphStore, Models
-from memgraph_rag.errors import ModelNotFound, SearchMemoryExceeded
-from memgraph_rag.layers.communities import CommunitiesLayer
+from memgraph_rag.errors import ModelNotFound, ModelUnavailable, SearchMemoryExceeded
+from memgraph_rag.layers import communities
+from memgraph_rag.layers.communities import NO_PAIRS, CommunitiesLayer
 from memgraph_rag.layers.community_statements import Statements
+from memgraph_rag.layers.entity_graph import MOST_NAMED
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels, FakeRecognizer
-from memgraph_rag.types import Generation, Overview, OverviewRows, Prompt, Segment
+from memgraph_rag.types import Action, Generation, Overview, OverviewRows, Prompt, Segment
 
 SENTENCES = CommunitiesLayer(with_model=False)
 
@@ -163,6 +165,28 @@ def test_what_names_nobody_else_changes_nothing(memory: Memory) -> None:
     assert deepen(memory) == []
 
 
+def test_what_a_document_says_that_came_meanwhile_is_in_no_report(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store: Any = memory._store
+    read = store.indexed_relations
+
+    def late(**options: Any) -> Any:
+        monkeypatch.undo()
+        memory.add("Ann met Ben at the secret quarry.", key="late")
+        assert not any(isinstance(outcome, Failure) for outcome in memory.deepen(["late"], layers=["relations"]))
+        assert read(since=-1)
+        return read(**options)
+
+    monkeypatch.setattr(store, "indexed_relations", late)
+    deepen(memory)
+    memory.forget("late")
+
+    assert stored(memory)
+    assert not any("quarry" in overview.text for overview in stored(memory))
+    assert memory.examine() == []
+
+
 def test_after_an_interruption_what_is_written_stays(memory: Memory) -> None:
     store = memory._store
     first = next(SENTENCES.build(store, models=FakeModels()))
@@ -175,13 +199,18 @@ def test_after_an_interruption_what_is_written_stays(memory: Memory) -> None:
     assert not any(rows.removed for rows in parts)
 
 
-@pytest.mark.parametrize("text", ["Ann slept.", "It rained all day."])
+CROWD = [f"Guest{number}x" for number in range(MOST_NAMED + 1)]
+
+
+@pytest.mark.parametrize("text", ["", "Ann slept.", "It rained all day.", f"{', '.join(CROWD)} came."])
 def test_a_memory_without_pairs_has_no_communities(tmp_path: Path, text: str) -> None:
-    parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer({"Ann": "NAME"})}
+    recognizer = FakeRecognizer(dict.fromkeys(["Ann", *CROWD], "NAME"))
+    parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": recognizer}
     with Memory(tmp_path / "m.lbug", layers=["entities"], **parts) as memory:
-        assert deepen(memory) == []
-        memory.add(text, key="only")
-        assert deepen(memory) == []
+        if text:
+            memory.add(text, key="only")
+        *_, receipt = memory.deepen(layers=["communities"])
+        assert receipt == Receipt("", "communities", Action.UNCHANGED, {}, notes={NO_PAIRS: 1})
 
 
 def test_too_many_pairs_are_refused_beforehand(memory: Memory) -> None:
@@ -231,6 +260,7 @@ def test_a_finding_rests_on_what_it_cites(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
+        ("", "unreadable reply"),
         ("I cannot help with that.", "unreadable reply"),
         ("[1, 2]", "unreadable reply"),
         ('{"title": "A box", "findings": [["Someone gave', "report cut off"),
@@ -248,6 +278,37 @@ def test_what_the_model_should_not_write_is_counted(memory: Memory, text: str, n
     assert notes[note] >= len(overviews)
     assert notes[MADE] >= len(overviews)
     assert all(overview.findings and overview.text for overview in overviews)
+
+
+def test_a_model_that_writes_no_report_is_not_asked_again(tmp_path: Path) -> None:
+    model = FakeLanguageModel([""] * 50)
+    with open_meetings(tmp_path / "m.lbug", model=model) as memory:
+        first, again = (list(memory.deepen(layers=["communities"]))[-1] for _ in range(2))
+
+    assert isinstance(first, Receipt)
+    assert first.usage.model_calls == first.notes[MADE] == first.counts["Overview"] == 5
+    assert again == Receipt("", "communities", Action.UNCHANGED, {})
+
+
+def test_a_model_that_fails_leaves_what_was_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(communities, "_WRITTEN_AT_ONCE", 2)
+    fails = iter([False, True])
+
+    class Failing(FakeLanguageModel):
+        def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
+            if next(fails, False):
+                raise ModelUnavailable("Expected an answer, got none.")
+            return super().generate(prompts, **options)
+
+    with open_meetings(tmp_path / "m.lbug", model=Failing()) as memory:
+        *_, failure = memory.deepen(layers=["communities"])
+        assert isinstance(failure, Failure)
+        assert (failure.source, len(stored(memory))) == ("communities", 2)
+        *_, receipt = memory.deepen(layers=["communities"])
+
+        assert isinstance(receipt, Receipt)
+        assert receipt.counts["Overview"] == 3
+        assert_sound(memory)
 
 
 def test_a_summary_that_nothing_bears_out_is_left_out(memory: Memory) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memories import options
@@ -16,9 +19,11 @@ from rich.console import Console
 from memgraph_rag import Memory
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
+from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import DocumentError, LayerError, SettingsError
+from memgraph_rag.layers import library
 from memgraph_rag.testing import FakeEmbedder
-from memgraph_rag.types import Action, Document, Failure, Overview, Receipt
+from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt
 
 
 @pytest.fixture
@@ -56,12 +61,51 @@ def test_forgetting_takes_only_what_rests_on_the_document(memory: Memory) -> Non
 
 def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> None:
     third = memory._store.document_ids()[2]
+    forgetting = iter([lambda: memory.forget(third)])
 
-    (receipt,) = memory.deepen(layers=[Pairs(before_second=lambda: memory.forget(third))])
+    (receipt,) = memory.deepen(layers=[Pairs(before_second=lambda: next(forgetting, lambda: None)())])
 
     assert isinstance(receipt, Receipt)
+    assert receipt.notes == {}, "what was left out is built then"
     assert all(third not in overview.documents for overview in overviews(memory))
-    assert len(overviews(memory)) == 1
+    assert len(overviews(memory)) == 2
+
+
+def test_who_builds_while_others_write_without_end_says_so(memory: Memory) -> None:
+    class Busy(Pairs):
+        def build(self, graph: MemoryGraph, **options: Any) -> Iterator[OverviewRows]:
+            yield from super().build(graph, **options)
+            memory.add("New.", key=f"new{graph.version()}")
+
+    (receipt,) = memory.deepen(layers=[Busy()])
+
+    assert isinstance(receipt, Receipt)
+    assert receipt.notes == {"others wrote all the while: deepen again": 1}
+    assert memory.stats()["counts"]["Document"] <= 9
+
+
+@pytest.mark.parametrize("before_part", range(1, 6))
+def test_of_two_that_build_at_once_the_last_leaves_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before_part: int
+) -> None:
+    monkeypatch.setattr(library, "_AT_ONCE", 2)
+    parts = itertools.count(1)
+
+    def meanwhile(stage: str, done: int, total: int) -> None:
+        if stage.startswith("library") and next(parts) == before_part:
+            list(memory.deepen(layers=["library"]))
+
+    made = options(layers=["entities"], progress=meanwhile)
+    with Memory(tmp_path / "notes.lbug", cache_dir=tmp_path, **made) as memory:
+        list(memory.add_many(Document(f"Note {number} says {number}.", key=f"n{number}") for number in range(80)))
+
+        list(memory.deepen(layers=["library"]))
+
+        assert next(parts) > before_part
+        held = Counter((item.level, name) for item in memory._store.overviews("library") for name in item.documents)
+        assert {level for level, _ in held} == {1, 2}
+        assert set(held.values()) == {1}, "each document lies under one overview of each level"
+        assert not memory.examine()
 
 
 def test_an_interrupted_build_keeps_what_was_stored(memory: Memory) -> None:

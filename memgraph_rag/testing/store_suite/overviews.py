@@ -114,6 +114,28 @@ def test_removed_overviews_go_with_their_edges(
     assert store.successors([root.id]) == []
 
 
+def test_what_lies_over_an_overview_goes_with_it(
+    store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]
+) -> None:
+    low, _, _ = tree
+
+    assert store.write_overviews(OverviewRows(removed=(low.id,)), as_of=0) == []
+    assert store.overviews() == []
+
+
+def test_what_lies_over_an_overview_that_is_gone_is_left_out(
+    store: GraphStore, three: list[DocumentGraph], tree: tuple[Overview, Overview, OverviewRows]
+) -> None:
+    low, root, rows = tree
+    above = overview(store.namespace, "above", three, level=3)
+    store.write_overviews(OverviewRows(removed=(low.id,)), as_of=0)
+    over_it = tuple(edge for edge in rows.summarizes if edge.source_id == root.id)
+
+    assert store.write_overviews(OverviewRows((above, root), (*over_it, *edges(above, root))), as_of=99) == []
+    assert store.overviews() == []
+    assert store.flaws().torn_overviews == ()
+
+
 def test_what_does_not_hold_is_left_out(store: GraphStore, three: list[DocumentGraph]) -> None:
     first, second, third = three
     before = store.version()
