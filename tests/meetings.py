@@ -17,8 +17,8 @@ NAMES = FakeRecognizer(dict.fromkeys([*PLACES, *sum(GROUPS, ()), "Zoe", "Yuri"],
 
 def open_meetings(store: Path | GraphStore, *, model: FakeLanguageModel | None = None, **options: Any) -> Memory:
     """The memory, with entities only; a document for each meeting, under "group-day"."""
-    parts = {"model": model or FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": NAMES}
-    memory = Memory(store, layers=["entities"], **parts, **options)
+    parts = {"model": model or FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": NAMES, **options}
+    memory = Memory(store, layers=["entities"], **parts)
     meetings = [Document(_story(group, day), key=f"{group}-{day}") for group in range(4) for day in range(5)]
     for _ in memory.add_many([*meetings, Document("Cleo met Dora at the pond.", key="meeting")]):
         pass

@@ -167,7 +167,9 @@ def _caption(thing: Thing) -> str:
 
 
 def _text(thing: Thing) -> str:
-    return thing.answer.text if isinstance(thing, Question) else _caption(thing)
+    if isinstance(thing, Question):
+        return thing.answer.text
+    return thing.text if isinstance(thing, Overview) else _caption(thing)
 
 
 def _facts(thing: Thing) -> str:

@@ -123,7 +123,8 @@ class _Drawn:
             self._below(branch, self._found.things[tie.target_id], tie)
         for kind in ("overviews", "points", "segments"):
             self._rest(branch, kind)
-        self._branch(root, "is about", (_name(thing) for thing in things if isinstance(thing, Entity)))
+        members = sorted((thing for thing in things if isinstance(thing, Entity)), key=lambda thing: thing.normal)
+        self._branch(root, "is about", map(_name, members))
         keys = (thing.key for thing in things if isinstance(thing, DocumentRecord))
         documents = self._branch(root, "rests on", (_labelled(key, "") for key in keys))
         self._rest(documents if documents is not None else root, "documents")
@@ -272,7 +273,8 @@ def _line(thing: object) -> Text:
     if isinstance(thing, Segment):
         head, place = f"segment {thing.index}", f"  {thing.start}–{thing.end}"
     elif isinstance(thing, Overview):
-        head, place = f"{thing.layer} {thing.level}", f"  over {len(thing.documents):,} documents"
+        about = f"  {one_line(thing.title, _CHARACTERS)}" if thing.title else ""
+        head, place = f"{thing.layer} {thing.level}", f"{about}  over {len(thing.documents):,} documents"
     else:
         assert isinstance(thing, InformationPoint)
         head, place = f"{_POINT[thing.layer]} {thing.level}.{thing.index}", ""

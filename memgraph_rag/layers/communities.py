@@ -11,7 +11,6 @@ window, the reports of its largest sub-communities take the place of their state
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,8 @@ from hashlib import sha256
 from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress
-from memgraph_rag.errors import ModelNotFound, SearchMemoryExceeded, WindowExceeded
+from memgraph_rag.errors import ModelNotFound, WindowExceeded
+from memgraph_rag.layers.community_memory import MemoryNeeded
 from memgraph_rag.layers.community_reports import (
     FORM_TOKENS,
     REPORT_TOKENS,
@@ -33,7 +33,7 @@ from memgraph_rag.layers.community_sources import Source, Sources
 from memgraph_rag.layers.community_statements import Statements, read_relations, read_segments, spelled_out
 from memgraph_rag.layers.community_tree import CommunityTree, grow_tree, make_key
 from memgraph_rag.layers.entity_graph import MOST_NAMED, EntityGraph, count_pairs
-from memgraph_rag.layers.hierarchical_leiden import BYTES_OF_AN_EDGE, SEED, require_leiden
+from memgraph_rag.layers.hierarchical_leiden import SEED, require_leiden
 from memgraph_rag.types import (
     Overview,
     OverviewRows,
@@ -44,8 +44,6 @@ from memgraph_rag.types import (
 )
 
 __all__ = ["COMMUNITIES", "CommunitiesLayer"]
-
-logger = logging.getLogger(__name__)
 
 COMMUNITIES = "communities"
 """The layer's name."""
@@ -123,7 +121,7 @@ class CommunitiesLayer:
             SearchMemoryExceeded: the entities have to do with too many others.
         """
         stored = graph.overviews(self.name)
-        work = self._begin(graph, stored, models)
+        work = self._begin(graph, stored, models, MemoryNeeded(self._most_bytes, progress))
         known = {overview.key: overview for overview in stored}
         work.overviews = {place: known[key] for place, key in enumerate(work.keys) if key in known}
         if not work.keys:
@@ -135,33 +133,26 @@ class CommunitiesLayer:
         if lacking:
             yield from self._write(work, self._statements(graph, work, lacking), lacking, progress)
 
-    def _begin(self, graph: MemoryGraph, stored: Sequence[Overview], models: Models) -> _Work:
+    def _begin(self, graph: MemoryGraph, stored: Sequence[Overview], models: Models, needed: MemoryNeeded) -> _Work:
+        needed.tell_reading(graph.statistics(), dimension=models.embedder.dimension)
         segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
         ids = {segment.id for segment in segments}  # what came meanwhile is in no list of documents
         relations = [item.relation for item in graph.indexed_relations(since=-1) if item.relation.segment_id in ids]
-        self._check_memory(count_pairs(segments) + len(relations))
+        sizes = {"segments": len(segments), "entities": len(entities)}
+        pairs = count_pairs(segments) + len(relations)
+        needed.check_pairs(pairs, **sizes)
         of_entities = EntityGraph.of(entities, segments, relations)
+        needed.tell_finding(pairs, **sizes, edges=len(of_entities.edges))
         tree = grow_tree(of_entities, segments, relations, stored, most_members=self._most_members, seed=self._seed)
+        needed.end()
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: segment.document_id for segment in segments}
         work = _Work(of_entities, tree, graph.namespace, texts, documents, models, self._language(models))
         for place in range(len(tree.communities)):
             work.keys.append(_key(work, place))
         return work
-
-    def _check_memory(self, pairs: int) -> None:
-        needed = pairs * BYTES_OF_AN_EDGE
-        logger.info("communities of at most %d pairs of entities take about %d MiB", pairs, needed >> 20)
-        if needed > self._most_bytes:
-            raise SearchMemoryExceeded(
-                f"Expected a namespace whose communities fit {self._most_bytes / 2**20:,.0f} MiB of memory, got "
-                f"{pairs:,} pairs of entities with something in common, which need about {needed / 2**20:,.0f} MiB. "
-                f"Give the layer as CommunitiesLayer(most_bytes={needed}).",
-                pairs=pairs,
-                needed_bytes=needed,
-            )
 
     def _language(self, models: Models) -> LanguageModel | None:
         if not self._with_model:

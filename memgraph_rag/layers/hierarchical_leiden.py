@@ -22,13 +22,10 @@ from numpy.typing import NDArray
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["BYTES_OF_AN_EDGE", "SEED", "Community", "Edges", "hierarchy", "require_leiden"]
+__all__ = ["SEED", "Community", "Edges", "hierarchy", "require_leiden"]
 
 SEED = 0xDEADBEEF
 """The released code's."""
-
-BYTES_OF_AN_EDGE = 700
-"""Measured: 672,213 edges took 400 MiB at the most."""
 
 _NO_INNER_EDGE = 1e-6  # the weight of what holds a kept community together that has no inner edge any more
 

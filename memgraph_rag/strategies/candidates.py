@@ -16,7 +16,7 @@ from heapq import nsmallest
 
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.strategies.library_frontier import LibraryFrontier
-from memgraph_rag.types import Node, Vector
+from memgraph_rag.types import Hit, Node, Vector
 
 __all__ = ["Candidates", "Weights"]
 
@@ -81,6 +81,7 @@ class Candidates:
         self._largest = 0.0  # attention that a read node got
         self._nearest = 0.0  # cosine
         self._wanted: Vector | None = None
+        self._hits: Sequence[Hit] = ()  # of the scope
         self._scope: list[str] = []
         self._unread: dict[str, None] = {}
         self._read: set[str] = set()
@@ -101,16 +102,15 @@ class Candidates:
         documents = dict.fromkeys(node.document_id for node in nodes)
         self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
         self._wanted = wanted
-        self._compare(wanted)
+        if self._weights.similarity:
+            self._hits = self._graph.similarities(wanted, documents=self._scope) if self._scope else []
+            if self._library:
+                self._library.look_for(wanted)
+            self._compare()
 
-    def _compare(self, wanted: Vector) -> None:
-        """Take the cosines to this vector in place of those that were known; what has none is far."""
-        if not self._weights.similarity:
-            return
-        hits = self._graph.similarities(wanted, documents=self._scope) if self._scope else []
-        if self._library:
-            self._library.look_for(wanted)
-            hits += self._library.hits()
+    def _compare(self) -> None:
+        """Take the cosines to what is wanted in place of those that were known; what has none is far."""
+        hits = [*self._hits, *(self._library.hits() if self._library else ())]
         self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
         self._points = {hit.node_id for hit in hits if hit.kind != "segment"}
         self._nearest = max(self._similarity.values(), default=0.0)
@@ -127,8 +127,8 @@ class Candidates:
             place = len(self._read) + 1 if self._falls_with_distance else 1  # the question is 1
             given[node.id] = max(attended, 0.0) * place
         self._largest = max([self._largest, *given.values()])
-        if self._library and self._library.descend(nodes) and self._wanted is not None:
-            self._compare(self._wanted)
+        if self._library and self._library.descend(nodes) and self._weights.similarity and self._wanted is not None:
+            self._compare()
         self._pass_down({node.id: given[node.id] for node in nodes if node.level})
         self._pass_over({node.id: given[node.id] for node in nodes if not node.level})
 

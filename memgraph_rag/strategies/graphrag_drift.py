@@ -93,13 +93,10 @@ class GraphragDrift:
 
     def _primer(self, question: str, tree: ReportTree, context: ReadingContext) -> list[Chosen]:
         """The nearest reports that a quarter of the window holds."""
-        candidates = tree.cut(question, _COMPARED_TOKENS)
-        vectors = context.embedder.embed([question, *(f"{report.title}: {report.text}" for report in candidates)])
-        cosines = (vectors[1:] @ vectors[0]).tolist()
-        nearest = sorted(zip(cosines, candidates, strict=True), key=lambda item: (-item[0], item[1].key))
+        nearest = tree.nearest(question, tree.cut(question, _COMPARED_TOKENS))[: self._reports]
         room = context.session.tokens_left // 4
         chosen: list[Chosen] = []
-        for cosine, report in nearest[: self._reports]:
+        for report, cosine in nearest:
             if cost(report) <= room:
                 chosen.append(Chosen(report, max(cosine, 0.0), "similarity", via=report.title))
                 room -= cost(report)

@@ -40,6 +40,7 @@ class ReportTree:
         under = {report.id for reports in self._below.values() for report in reports}
         self.roots = [report for report in self.reports if report.id not in under]
         self._lacking = _lacking(self.reports, context)
+        self._cosines: dict[str, float] = {}
 
     def __bool__(self) -> bool:
         return bool(self.reports)
@@ -84,11 +85,18 @@ class ReportTree:
         if sum(map(tokens, reports)) <= room:
             return list(reports)
         kept: list[Overview] = []
-        for report, _ in nearest_overviews(question, reports, self._context):
+        for report, _ in self.nearest(question, reports):
             if tokens(report) <= room:
                 kept.append(report)
                 room -= tokens(report)
         return kept
+
+    def nearest(self, question: str, reports: Sequence[Overview]) -> list[tuple[Overview, float]]:
+        """Reports with their cosines to the one question of this reading, nearest first; each is embedded once."""
+        new = [report for report in reports if report.id not in self._cosines]
+        self._cosines |= {report.id: cosine for report, cosine in nearest_overviews(question, new, self._context)}
+        known = ((report, self._cosines[report.id]) for report in reports if report.id in self._cosines)
+        return sorted(known, key=lambda pair: (-pair[1], pair[0].key))
 
     @property
     def note(self) -> str:

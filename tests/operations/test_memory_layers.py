@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from meetings import open_meetings
 from memories import options
 from own_memory_layer import Pairs
 from rich.console import Console
@@ -22,6 +23,7 @@ from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import DocumentError, LayerError, SettingsError
 from memgraph_rag.layers import library
+from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt
 
@@ -239,6 +241,21 @@ def test_an_overview_is_looked_at_by_the_name_of_its_layer(memory: Memory) -> No
     Console(file=drawn, width=100).print(tree(around))
     assert "sums up" in drawn.getvalue()
     assert "overview" in page(around)
+
+
+def test_pages_and_trees_show_title_and_text_of_overviews(tmp_path: Path) -> None:
+    with open_meetings(tmp_path / "m.lbug") as memory:
+        list(memory.deepen(layers=[CommunitiesLayer(with_model=False)]))
+        around = memory.around("communities")
+        low = next(item for item in memory._store.overviews("communities") if item.level == 1)
+    drawn = StringIO()
+    Console(file=drawn, width=400).print(tree(around))
+
+    assert isinstance(around.centre, Overview)
+    assert around.centre.text in page(around), "and not its title alone"
+    assert f"communities 1  {low.title}  over {len(low.documents)} documents" in drawn.getvalue()
+    _, members = drawn.getvalue().split("is about")
+    assert members.index("Ann") < members.index("Bergen") < members.index("Tromso")
 
 
 def test_tidy_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:

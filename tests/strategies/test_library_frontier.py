@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.strategies.walk import Walk
-from memgraph_rag.types import Matrix, Node, Overview, Step, Summarizes
+from memgraph_rag.types import Hit, Matrix, Node, Overview, Step, Summarizes, Vector
 
 QUESTION = "What swims in the sea?"
 WANTED = np.array([1.0, 0.0], np.float32)
@@ -139,6 +140,23 @@ def test_pecan_reaches_documents_only_below_what_it_read() -> None:
     assert order.index("root") < order.index("sea") < order.index("s1")
     assert order.index("low") < order.index("x0")
     assert order.index("s3") < order.index("sea"), "found by the search, so it waits for no overview"
+
+
+def test_cosines_of_what_a_search_found_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = context(WHOLE, entry=["s3"])
+    asked: list[list[str]] = []
+    graph: Any = reading.graph
+    similarities = graph.similarities
+
+    def recorded(vector: Vector, *, documents: Sequence[str], **options: Any) -> list[Hit]:
+        asked.append(list(documents))
+        return similarities(vector, documents=documents, **options)
+
+    monkeypatch.setattr(graph, "similarities", recorded)
+    passes(Walk(), reading)
+
+    assert len(asked) > 1
+    assert asked.count(["d3"]) == 1
 
 
 def test_pecan_reads_documents_outside_the_library_as_before() -> None:

@@ -20,7 +20,11 @@ class Lettered:
     name = "lettered"
     dimension = 2
 
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
     def embed(self, texts: Sequence[str]) -> Matrix:
+        self.embedded += texts[1:]
         cosines = np.array([1.0, *((ord(text[-1]) % 26) / 26 for text in texts[1:])])
         return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
 
@@ -45,8 +49,9 @@ class Forest:
             Overview(name, "communities", name, self.height(place), "", name, tokens[place], ("d",))
             for place, name in enumerate(self.ids)
         ]
+        self.embedder = Lettered()
         self.tree = ReportTree(
-            ReadingContext(HandMadeGraph(nodes, edges), HandMadeSearch([]), HandMadeSession(), Lettered())
+            ReadingContext(HandMadeGraph(nodes, edges), HandMadeSearch([]), HandMadeSession(), self.embedder)
         )
 
     def height(self, place: int) -> int:
@@ -119,3 +124,14 @@ def test_of_highest_reports_that_do_not_fit_the_nearest_are_kept() -> None:
 
     assert forest.cut(6) == [3, 4], "and not the report over all, though it would fit"
     assert forest.cut(0) == []
+
+
+def test_a_report_is_embedded_once_for_a_reading() -> None:
+    forest = Forest([0, 0, 0, 1, 1, 2, 2], [9, 2, 2, 2, 2, 2, 2])
+
+    cut = forest.tree.cut("?", 6)
+    nearest = forest.tree.nearest("?", cut)
+
+    assert [report.id for report, _ in nearest] == [forest.ids[place] for place in (6, 5, 1)]
+    assert sorted(forest.embedder.embedded) == sorted(set(forest.embedder.embedded))
+    assert forest.tree.nearest("?", cut) == nearest
