@@ -202,7 +202,12 @@ def _place(node: Node) -> str:
 
 
 def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
-    """The passages with what they name; a heading where the document changes."""
+    """The passages with what they name, behind the words of an overview; a heading where the document changes."""
+    centre = neighbourhood.centre
+    if isinstance(centre, Overview):
+        further = (finding.text for finding in centre.findings if finding.text not in centre.text)
+        said = "\n".join([centre.text, *(f"• {text}" for text in further)])
+        yield _Passage(centre.id, "overview", _facts(centre), [(said, "", "")], "What it says")
     named: dict[str, list[tuple[int, int, str, str]]] = {}
     for mention in neighbourhood.mentions:
         named.setdefault(mention.segment_id, []).append(
