@@ -5,9 +5,10 @@
 A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``lexical/statements.py`` were
 written with; others, which were held out until they were looked at in November 2026; and the files in ``PHRASINGS``,
 written before the rules over the parse. Between them stand what others are or do, questions, wishes, and an assistant
-that repeats older values. Asked by ``search`` alone, with the facts and without them (plain top k of the same search):
-is the newest value in the first result; as of a day between two changes; are two statements that contradict each other
-both named by the first result?
+that repeats older values. The two kinds "everyday" are people of ``matters.py``. Asked by ``search`` alone: as it is;
+by facts, without likeness; and without both (plain top k of the same search). Is the newest value in the first result;
+as of a day between two changes; are two statements that contradict each other both named by the first result; and does
+a question about the past find what the plain search finds?
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import argparse
 import json
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from matters import HALVES, Acquaintance, acquaintances
 
 from memgraph_rag import Memory
 from memgraph_rag.types import Evidence
@@ -27,7 +32,8 @@ from memgraph_rag.types import Evidence
 SEED = 27
 CHANGES = 4
 PHRASINGS = Path(__file__).with_name("data") / "updates"
-KINDS = ("seen", "held out", "paraphrases", "held back")
+KINDS = ("seen", "held out", "paraphrases", "held back", *HALVES)
+WAYS = ("as it is", "facts", "top k")
 
 NOUNS = {
     "favourite colour": "green blue red yellow violet orange turquoise black silver brown",
@@ -200,24 +206,55 @@ class NoFacts:
         return ()
 
 
-def measure(memory: Memory, person: Person, *, plain: bool) -> Iterator[tuple[str, bool]]:
-    """(measure, whether it is right) of each question of a person."""
-    facts = memory._search.facts
-    if plain:
-        memory._search.facts = NoFacts()  # type: ignore[assignment]
+@contextmanager
+def searching(memory: Memory, way: str) -> Iterator[None]:
+    """While it is open, searches go one of ``WAYS``."""
+    search = memory._search
+    facts = search.facts
+    if way == "top k":
+        search.facts = NoFacts()  # type: ignore[assignment]
     try:
-        for name, changes in person.changes.items():
-            asked = person.phrasings.attributes[name]
-            best = memory.search(asked.now, user=person.name, k=10)
-            yield "newest", is_said(best[0], changes[-1].text)
-            held = changes[len(changes) // 2 - 1]
-            best = memory.search(asked.then, user=person.name, k=10, at=held.day)
-            yield "as of", is_said(best[0], held.text)
-        for question, never, done in person.contradictions:
-            best = memory.search(question, user=person.name, k=10)
-            yield "contradiction", any(is_contradicted(item, never, done) for item in best[:1])
+        if way == "as it is":
+            yield
+        else:
+            with patch("memgraph_rag.search.segments.asks_for_now", return_value=False):
+                yield
     finally:
-        memory._search.facts = facts
+        search.facts = facts
+
+
+def measure(memory: Memory, person: Person | Acquaintance) -> Iterator[tuple[str, bool]]:
+    """(measure, whether it is right) of each question of a person."""
+    if isinstance(person, Acquaintance):
+        yield from measure_matters(memory, person)
+        return
+    for name, changes in person.changes.items():
+        asked = person.phrasings.attributes[name]
+        best = memory.search(asked.now, user=person.name, k=10)
+        yield "newest", is_said(best[0], changes[-1].text)
+        held = changes[len(changes) // 2 - 1]
+        best = memory.search(asked.then, user=person.name, k=10, at=held.day)
+        yield "as of", is_said(best[0], held.text)
+    for question, never, done in person.contradictions:
+        best = memory.search(question, user=person.name, k=10)
+        yield "contradiction", any(is_contradicted(item, never, done) for item in best[:1])
+
+
+def measure_matters(memory: Memory, person: Acquaintance) -> Iterator[tuple[str, bool]]:
+    """The same of people in everyday words; and of each statement asked for, whether it is among the first ten."""
+    for matter in person.matters:
+        best = memory.search(matter.now, user=person.name, k=10)
+        yield "newest", is_said(best[0], matter.said[-1])
+        yield "newest in 10", any(is_said(item, matter.said[-1]) for item in best)
+        yield "all in 10", all(any(is_said(item, text) for item in best) for text in matter.said)
+        held = len(matter.said) // 2 if len(matter.said) > 2 else 0  # never the newest
+        best = memory.search(matter.as_of, user=person.name, k=10, at=matter.days[held])
+        yield "as of", is_said(best[0], matter.said[held])
+        if matter.past:
+            best = memory.search(matter.past, user=person.name, k=10)
+            with searching(memory, "top k"):
+                plain = memory.search(matter.past, user=person.name, k=10)
+            yield "past as found", [item.text for item in best] == [item.text for item in plain]
 
 
 def is_said(item: Evidence, text: str) -> bool:
@@ -234,26 +271,32 @@ def is_contradicted(item: Evidence, never: str, done: str) -> bool:
     return (is_said(item, never) and done in quotes) or (is_said(item, done) and never in quotes)
 
 
+def people_of(kind: str, count: int) -> Sequence[Person | Acquaintance]:
+    """The people of a kind: as many as are wanted of those that are made up by rule, else all."""
+    return acquaintances(kind) if kind in HALVES else [make_person(number, kind) for number in range(count)]
+
+
 def main() -> None:
     """Build the memory, ask, print a table, and write the figures where they are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--people", type=int, default=50, help="of each set of phrasings")
+    parser.add_argument("--people", type=int, default=50, help="of each set of phrasings that is made up by rule")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--store", default=":memory:")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     rows: dict[tuple[str, str, str], list[bool]] = {}
     with Memory(arguments.store) as memory:
-        people = [(kind, make_person(n, kind)) for kind in arguments.kinds for n in range(arguments.people)]
+        people = [(kind, person) for kind in arguments.kinds for person in people_of(kind, arguments.people)]
         for _, person in people:
             memory.session(user=person.name).add(person.turns)
         for kind, person in people:
-            for plain in (False, True):
-                for name, is_right in measure(memory, person, plain=plain):
-                    rows.setdefault((kind, name, "top k" if plain else "facts"), []).append(is_right)
-    print(f"{'phrasings':<12}{'measure':<15}{'search':<8}{'right':>8}{'n':>6}")
+            for way in WAYS:
+                with searching(memory, way):
+                    for name, is_right in measure(memory, person):
+                        rows.setdefault((kind, name, way), []).append(is_right)
+    print(f"{'phrasings':<21}{'measure':<15}{'search':<10}{'right':>8}{'n':>6}")
     for (kind, name, how), right in rows.items():
-        print(f"{kind:<12}{name:<15}{how:<8}{100 * sum(right) / len(right):>7.1f}%{len(right):>6}")
+        print(f"{kind:<21}{name:<15}{how:<10}{100 * sum(right) / len(right):>7.1f}%{len(right):>6}")
     if arguments.output:
         figures = {" / ".join(key): [sum(right), len(right)] for key, right in rows.items()}
         arguments.output.write_text(json.dumps(figures, indent=1), "utf-8")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memgraph_rag.lexical.attributes import attribute_form
 from memgraph_rag.lexical.tokenize import stem, words
 
-__all__ = ["AskedAttribute", "asked_among", "asked_attribute"]
+__all__ = ["AskedAttribute", "asked_among", "asked_attribute", "asks_for_now"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,37 @@ _ABOUT_A_THING = re.compile(
 )
 _OWN = re.compile(r"\b(?:i|my|our|we|i['’]m)\b", re.IGNORECASE)
 _DEED = re.compile(r"\b(?:should|could|would|can|did|will|might|recommend|suggest|help)\b", re.IGNORECASE)
+
+
+_OVER = re.compile(
+    r"\b(?:did|was|were|had|been|before|previous(?:ly)?|former(?:ly)?|used to|original(?:ly)?|initial(?:ly)?|first|"
+    r"earlier|in the past|back then|history|ever|over time|chang(?:e|es|ed|ing)|so far|since|ago|last|passed|between|"
+    r"(?:have|has) (?:i|we)|(?<!do )(?:i|we)(?:['’]ve| have))\b(?! got\b)",
+    re.IGNORECASE,
+)
+_FOR_ADVICE = re.compile(
+    r"\b(?:should|could|would|might|may|suggest\w*|recommend\w*|advi[sc]e|help|explain|summar\w+|compare|ideas?|"
+    r"tips?|you)\b",
+    re.IGNORECASE,
+)
+_OF_ASKER = re.compile(r"\b(?:i|we|my|our|mine|ours|me|us)\b", re.IGNORECASE)
+_PRESENT = re.compile(
+    r"(?:(?:in|at|to|for|by|on) )?(?:what|which|who|whom|where|when|how)(?:['’]s|\b.*?\b(?:are|do|have|\w+s))\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_now(question: str) -> bool:
+    """Whether a question asks how something is at present, whatever it is; English only.
+
+    >>> asks_for_now("How many hens do I have?"), asks_for_now("Who feeds the cat?")
+    (True, True)
+    >>> asks_for_now("Where did I live before?"), asks_for_now("What should I cook?")
+    (False, False)
+    """
+    plain = _LEAD.sub("", question.strip())
+    is_of_now = bool(_OF_ASKER.search(plain) or _PRESENT.match(plain))
+    return is_of_now and not _OVER.search(plain) and not _FOR_ADVICE.search(plain)
 
 
 def _of_asker(question: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses
 from memgraph_rag.lexical.inflection import is_past
 
-__all__ = ["may_hold", "own_clauses"]
+__all__ = ["change_words", "is_in_first_person", "is_of_kin", "may_hold", "own_clauses"]
 
 _FIRST_PERSON = re.compile(r"\b(?:(?:i|we)(?:['’]\w+)?|my|mine|our|ours|us|me|myself|ourselves)\b", re.IGNORECASE)
 _KIN_WORDS = (
@@ -21,6 +21,14 @@ _KIN_WORDS = (
     r"roommate|flatmate|buddy|mate)s?"
 )
 _KIN = re.compile(rf"\b(?:my|our) (?:\w+ )?{_KIN_WORDS}\b(?:['’]s?)?", re.IGNORECASE)
+_KIN_FIRST = re.compile(rf"(?:my|our) (?:\w+ )?{_KIN_WORDS}\b", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:now|these days|nowadays|lately|currently|since|instead|anymore|any longer|no longer|again|finally|"
+    r"back (?:to|in|on|with)|from (?:now|today|this|next)|as of|for good|so it['’]s|it['’]ll be|new|gone|gave up|"
+    r"took over|over to|switch\w*|swap\w*|mov\w+|quit|cancel\w*|drop\w*|chang\w+|replac\w+|turn\w* (?:to|into)|"
+    r"left|clos\w+|sold|retired|resigned|start\w*|began|join\w*|ended|finished|died|broke)\b",
+    re.IGNORECASE,
+)
 _OF_ANOTHER = re.compile(rf"\b(?:my|our) (?:\w+ )?{_KIN_WORDS}['’]|\b(?:her|his|their)\b", re.IGNORECASE)
 _OVER = re.compile(
     r"\b(?:was|were|had|did)\b(?!.*\b(?:now|these days|is|am|are)\b)|\bonce\b|\byears? (?:ago|back)\b", re.IGNORECASE
@@ -55,3 +63,26 @@ def may_hold(clause: str) -> bool:
     """
     is_of_now = not any(pattern.search(clause) for pattern in (_OVER, _NOT, _OF_MIND, _OF_ANOTHER))
     return is_of_now and asserts(clause)
+
+
+def is_in_first_person(text: str) -> bool:
+    """Whether a text says I, we, my or our."""
+    return bool(_FIRST_PERSON.search(text))
+
+
+def is_of_kin(text: str) -> bool:
+    """Whether a text begins with a relative or friend of its speaker.
+
+    >>> is_of_kin("My cousin got promoted."), is_of_kin("I met my cousin.")
+    (True, False)
+    """
+    return bool(_KIN_FIRST.match(text))
+
+
+def change_words(text: str) -> list[str]:
+    """The words by which a text says that something is so now, or became so.
+
+    >>> change_words("The oven broke, so I cook on a camping stove now.")
+    ['broke', 'now']
+    """
+    return _CHANGE.findall(text)

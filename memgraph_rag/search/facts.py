@@ -21,7 +21,7 @@ from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord
 from memgraph_rag.types.facts import Rival, Standing
 
-__all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "within"]
+__all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "user_of", "within"]
 
 _LAYER = "facts"
 _DAYS = "days"  # the kind of those annotations that are no statements
@@ -95,12 +95,13 @@ class FactIndex:
                     facts[document_id] = tuple(_fact(item, records[document_id]) for item in of_document)
             there = set(self._graph.document_ids())
             self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & there)}
-            users = {**self.users, **{document_id: _user(record) for document_id, record in records.items()}}
+            users = {**self.users, **{document_id: user_of(record) for document_id, record in records.items()}}
             self.users = {document_id: user for document_id, user in users.items() if user and document_id in there}
         self._version = version
 
 
-def _user(record: DocumentRecord) -> str:
+def user_of(record: DocumentRecord) -> str:
+    """The user whose scope a document is in; empty where it has none."""
     return str(record.metadata.get("user", ""))
 
 
@@ -110,7 +111,7 @@ def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
     moment = instant(said)
     speaker, attribute = properties.get("speaker", ""), properties.get("attribute", "")
     return Fact(
-        (_user(record), speaker.casefold(), attribute),
+        (user_of(record), speaker.casefold(), attribute),
         annotation.kind,
         properties.get("value", ""),
         annotation.text,

@@ -17,7 +17,7 @@ Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,8 @@ class Found:
     """A segment as the walk found it, before the store is asked for its text.
 
     ``ranks`` is the ``why`` of ``types.Evidence``; ``carried`` are all entities that brought something, with ids for
-    names. ``cosine`` is None where the question was not embedded, or the segment is not in the list of vectors.
+    names. ``cosine`` is None where the question was not embedded, or the segment is not in the list of vectors;
+    ``vector`` is the segment's own, where a search had it at hand.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Found:
     ranks: dict[str, int]
     carried: tuple[Carrier, ...] = ()
     cosine: float | None = None
+    vector: Vector | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ class GraphSearch:
             {name: of_list[place] for name, of_list in order.ranks.items() if place in of_list},
             self._carried(order.view, order.walk, place, order.seeds),
             float(order.walk.by_vector[place]),
+            order.view.embeddings[place],
         )
 
     def _second_step(

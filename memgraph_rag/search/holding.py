@@ -52,6 +52,7 @@ def arranged(
     documents: Collection[str] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    newest: Evidence | None = None,
 ) -> list[Evidence]:
     """The k best results, those that state something with their standing, what holds before what it superseded.
 
@@ -61,9 +62,11 @@ def arranged(
         find: for what holds and is not among the results.
         embedder: compares deeds that no rule joins, where its cosines are calibrated; else None.
         users: of the documents that have one, by id.
+        newest: of the results, that which by likeness says what holds of what is asked for; first where no fact is
+            of that.
     """
     known = within(facts, documents=documents, since=since, until=until)
-    if not known:
+    if not known and newest is None:
         return list(results[:k])
     by_key = by_subject(known)
     asked = _asked_for(question, by_key)
@@ -74,6 +77,8 @@ def arranged(
             by_key.setdefault(fact.key, []).append(fact)
     stood = _standings(by_key, results, asked)
     ordered = list(results)
+    if newest is not None and not any(_is_asked(key, asked) for key in by_key):
+        ordered = _moved_first(ordered, [newest.segment.id], find)
     if asked is not None and not asked.is_past:
         ordered = _asked_first(ordered, asked, by_key, find)
     if asked is None or not asked.is_past:

@@ -15,14 +15,16 @@ from typing import get_args
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.as_of import AsOf, as_of, best_within
-from memgraph_rag.search.facts import FactIndex
+from memgraph_rag.search.facts import FactIndex, user_of
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.hipporag import HippoSearch
 from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex, View
+from memgraph_rag.search.likeness import newest_alike
 from memgraph_rag.search.name_coverage import asked_about, held, meant
 from memgraph_rag.search.relation_index import RelationIndex
 from memgraph_rag.search.run_search import join_runs, meta_document_of
@@ -108,15 +110,23 @@ class SegmentSearch:
         if runs is not None:
             raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
-        pool = self._found(query, max(k, POOL) if facts else k, mode, documents, since, until, cues or Cues())
-        if not facts or not pool:
-            return pool
+        by_likeness = mode == "graph" and asks_for_now(query)
+        most = max(k, POOL) if facts or by_likeness else k
+        pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues())
+        newest = newest_alike(query, pool, matches, self._users_of(pool)) if by_likeness else None
+        if not pool or not (facts or newest):
+            return pool[:k]
         chosen = None if documents is None else set(documents)
         is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
         return arranged(
             query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
-            users=self.facts.users, documents=chosen, since=since, until=until,
+            users=self.facts.users, documents=chosen, since=since, until=until, newest=newest,
         )  # fmt: skip
+
+    def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
+        """The user of each document of these results that has one, by id."""
+        records = self._graph.documents(sorted({item.segment.document_id for item in results}))
+        return {record.id: user for record in records if (user := user_of(record))}
 
     def _runs(
         self,
@@ -148,8 +158,8 @@ class SegmentSearch:
         since: datetime | None,
         until: datetime | None,
         cues: Cues,
-    ) -> list[Evidence]:
-        """The k best segments, whether what they say holds or not."""
+    ) -> tuple[list[Evidence], dict[str, Found]]:
+        """The k best segments, whether what they say holds or not, and how the index found them, by id."""
         if mode not in get_args(SearchMode):
             raise SettingsError(
                 f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode
@@ -159,8 +169,8 @@ class SegmentSearch:
                 self.index.refresh()
                 view = self.index.view(documents=documents, since=since, until=until)
                 matches = self._walked(query, view, k, mode, cues) if len(view.rows) else []
-            return self._evidence(matches)
-        return self._listed(query, k, mode, documents, self._ids_within(documents, since, until))
+            return self._evidence(matches), {match.id: match for match in matches}
+        return self._listed(query, k, mode, documents, self._ids_within(documents, since, until)), {}
 
     def _ids_within(
         self, documents: Sequence[str] | None, since: datetime | None, until: datetime | None
