@@ -110,7 +110,7 @@ class SegmentSearch:
         if runs is not None:
             raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
-        by_likeness = mode == "graph" and asks_for_now(query)
+        by_likeness = mode == "graph" and asks_for_now(query) and self._has_speakers()
         most = max(k, POOL) if facts or by_likeness else k
         pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues())
         newest = newest_alike(query, pool, matches, self._users_of(pool)) if by_likeness else None
@@ -122,6 +122,11 @@ class SegmentSearch:
             query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
             users=self.facts.users, documents=chosen, since=since, until=until, newest=newest,
         )  # fmt: skip
+
+    def _has_speakers(self) -> bool:
+        with self.index.lock:
+            self.index.refresh()
+            return len(self.index.said.names) > 1  # the first is of what nobody says
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
         """The user of each document of these results that has one, by id."""
