@@ -1,8 +1,8 @@
 """What somebody said last of what a question asks for, found without reading a value: by likeness.
 
-It knows results, their vectors and a question, no facts and no model. Invariants: what a machine said, or nobody at a
-known time, is no candidate; statements of different users or speakers never supersede one another. Which questions ask
-for what holds now is for the caller to say.
+It knows results, their vectors and a question, no facts and no model. Invariants: what asks, what a machine said, and
+what nobody said at a known time are no candidates; statements of different users or speakers never supersede one
+another. Which questions ask for what holds now is for the caller to say.
 
 Each candidate has a probability p of being a statement of what is asked for, by a few figures that know no attribute
 (a logistic regression). That it is what holds now has the probability p times the product of 1 - p over all later ones:
@@ -103,7 +103,7 @@ def candidates_of(
     cosines = {each.id: each.cosine or 0.0 for each in found.values()}
     known = [item for item in results if item.segment.id in vectors]
     people = [item for item in known if item.segment.speaker and not is_machine(item.segment.speaker)]
-    people = [item for item in people if instant(item.segment.time) is not None][:CANDIDATES]
+    people = [item for item in people if instant(item.segment.time) is not None and not _asks(item)][:CANDIDATES]
     if not people or asked_for(question, {item.segment.speaker for item in people}):
         return None
     own = [item for item in people if _voice(item, users) == _voice(people[0], users)]
@@ -134,6 +134,11 @@ def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: fl
 
 def _logistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 / (1 + np.exp(-sums))
+
+
+def _asks(item: Evidence) -> bool:
+    """Whether a turn ends with a question, which states nothing."""
+    return item.segment.text.rstrip().endswith("?")
 
 
 def _voice(item: Evidence, users: Mapping[str, str]) -> tuple[str, str]:

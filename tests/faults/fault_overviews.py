@@ -12,8 +12,11 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from fault_kills import context
 from fault_tally import Tally
@@ -50,10 +53,15 @@ def _meeting(group: int, day: int) -> Document:
     )
 
 
-def open_meetings(place: Place) -> Memory:
+@contextmanager
+def open_meetings(place: Place) -> Iterator[Memory]:
     """The memory, with entities only, whose layers are built in many small transactions with pauses between them."""
-    library._AT_ONCE = communities._MADE_AT_ONCE = 1
-    return place.open(layers=["entities"], progress=lambda *_: time.sleep(PAUSE_S))
+    with (
+        patch.object(library, "_AT_ONCE", 1),
+        patch.object(communities, "_MADE_AT_ONCE", 1),
+        place.open(layers=["entities"], progress=lambda *_: time.sleep(PAUSE_S)) as memory,
+    ):
+        yield memory
 
 
 def _deepen(memory: Memory, after: int = 0) -> list[str]:

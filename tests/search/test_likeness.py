@@ -61,6 +61,10 @@ def test_what_a_machine_or_nobody_at_a_known_time_said_is_no_candidate() -> None
     assert newest((BUS, "", 0.8)) is None
 
 
+def test_what_asks_is_no_candidate() -> None:
+    assert newest((QUESTION, "12", 1.0), (BUS, "01", 0.8), *OTHERS) == BUS
+
+
 def test_a_question_that_names_a_speaker_has_no_answer_by_likeness() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS, question="How does Ann get to the lab?", speaker="Ann") is None
 
