@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from mcp.server.mcpserver.exceptions import ToolError
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-__all__ = ["CONTENT_TYPE", "Metrics", "Way"]
-
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+__all__ = ["Metrics", "Way"]
 
 Way = Literal["mcp", "rest"]
 
@@ -46,13 +45,14 @@ class Metrics:
 
     @contextmanager
     def call(self, tool: str, way: Way) -> Iterator[None]:
-        """One call; its outcome is "ok", or the name of the error with which it ended."""
+        """One call; its outcome is "ok", or the name of the error with which it ended, as the tool raised it."""
         began, outcome = time.perf_counter(), "ok"
         self._under_way.labels(tool, way).inc()
         try:
             yield
         except BaseException as error:
-            outcome = type(error.__cause__ or error).__name__
+            raised = error.__cause__ if isinstance(error, ToolError) else None  # the SDK's, around ours
+            outcome = type(raised or error).__name__
             raise
         finally:
             self._under_way.labels(tool, way).dec()

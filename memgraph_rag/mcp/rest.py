@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
@@ -34,7 +35,6 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
-from memgraph_rag.mcp.metrics import CONTENT_TYPE
 from memgraph_rag.mcp.results import Answered
 from memgraph_rag.mcp.services import Call, Services
 from memgraph_rag.mcp.tools import Confirmation, asked, confirm
@@ -114,7 +114,7 @@ class RestApi:
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /metrics``: figures of all calls, over MCP too. They name nobody, and no token is needed."""
-        return Response(self._services.metrics.text(), media_type=CONTENT_TYPE)
+        return Response(self._services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
         call = cast("Call", _PlainCall(_Lent(self._services)))

@@ -15,8 +15,9 @@ from memories import FOX, QUESTION, RIVER
 from starlette.requests import Request
 
 from memgraph_rag import __version__
-from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly
+from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly, StoreUnavailable
 from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.rest import RestApi
 from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.memory import Memory
@@ -265,3 +266,11 @@ def test_figures_tell_tools_and_outcomes_and_nobody(post: Post, get) -> None:
     assert "ann" not in response.text
     assert "fox" not in response.text
     assert get("/metrics", Host="evil.example").status_code == 421
+
+
+def test_a_failed_call_is_counted_by_its_own_error_not_by_what_caused_it() -> None:
+    figures = Metrics()
+    with pytest.raises(StoreUnavailable), figures.call("status", "rest"):
+        raise StoreUnavailable("gone") from OSError("no route")
+    assert 'outcome="StoreUnavailable"' in figures.text().decode()
+    assert "OSError" not in figures.text().decode()
