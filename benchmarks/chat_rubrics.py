@@ -111,8 +111,8 @@ def _rubrics(directory: Path) -> dict[str, Rubric]:
 
 def _telling(text: str, question: str) -> frozenset[str]:
     """Stems of the words that tell; where all are the question's, these."""
-    stems = frozenset(map(stem, keywords(text)))
-    return stems - set(map(stem, keywords(question))) or stems
+    stems = _stems(text)
+    return stems - _stems(question) or stems
 
 
 def _share(item: frozenset[str], stems: frozenset[str]) -> float:
@@ -131,9 +131,10 @@ def _threshold(rubrics: Sequence[Rubric]) -> Threshold:
         if rubric.reference.strip():
             of_kind[rubric.kind].append(rubric)
     for alike in of_kind.values():
-        for rubric, foreign in zip(alike, [*alike[1:], alike[0]], strict=True):
-            own += [_share(item, _stems(rubric.reference)) for item in rubric.items]
-            other += [_share(item, _stems(foreign.reference)) for item in rubric.items]
+        references = [_stems(rubric.reference) for rubric in alike]
+        for rubric, reference, foreign in zip(alike, references, [*references[1:], references[0]], strict=True):
+            own += [_share(item, reference) for item in rubric.items]
+            other += [_share(item, foreign) for item in rubric.items]
     return best_threshold(own, other)
 
 
@@ -149,8 +150,8 @@ def _shares(
         quotes = [texts[key][start:end] for (key, start, end), _ in outcome.found]
         answer = "" if outcome.abstained else outcome.answer
         said, cited = (
-            sum(_share(item, _stems(text)) > threshold for item in rubric.items) / len(rubric.items)
-            for text in (answer, "\n".join([answer, *quotes]))
+            sum(_share(item, stems) > threshold for item in rubric.items) / len(rubric.items)
+            for stems in (_stems(answer), _stems("\n".join([answer, *quotes])))
         )
         of_method[outcome.method][outcome.question] = Shares(said, cited)
     return of_method
