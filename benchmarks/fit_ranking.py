@@ -36,7 +36,6 @@ from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.search import graph
-from memgraph_rag.search.index import View
 from memgraph_rag.search.ranking import (
     FEATURES,
     TURN_FEATURES,
@@ -46,6 +45,7 @@ from memgraph_rag.search.ranking import (
     shares,
     told_before,
 )
+from memgraph_rag.search.segment_index import View
 from memgraph_rag.search.speakers import asked_of, is_machine, said_instead
 from memgraph_rag.types import Segment
 

@@ -1,6 +1,7 @@
 """How fast is a graph search over many segments, and what does it hold in memory?
 
     python benchmarks/search_speed.py DIR [--segments 6000 100000] [--store PATH_OR_URL] [--questions 100] [--k 10]
+        [--search memory]
 
 DIR holds ``docs.jsonl`` and ``questions.jsonl``. For each size a namespace is filled: with the folder's documents, as
 the library adds them (entities by the rules recognizer), then with copies. In copy 7 every name that was found, and
@@ -8,8 +9,8 @@ every title, ends in 7, so the copy has entities of its own; its embeddings are 
 to compute 100,000 takes long. So figures of quality mean nothing here, and an entity never occurs more often than in
 DIR. Questions name originals and copies alike.
 
-Measured, in one process and with models loaded: the first search, which reads the namespace into memory; later ones;
-the first one after one more ``add``; memory. With --store the namespaces stay, and a second run only searches; only
+Measured, in one process and with models loaded: the first search, which reads the namespace into memory, or with
+``--search database`` a sample of it; later ones; the first one after one more ``add``; memory. With --store the namespaces stay, and a second run only searches; only
 then is the process's memory that of searching.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
@@ -27,7 +28,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count, islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from machine import header, memory_now, peak_memory
@@ -35,7 +36,7 @@ from take_sample import DATA_HELP
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.contracts import GraphStore
+from memgraph_rag.contracts import GraphStore, SearchSpace
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import SEED
@@ -59,7 +60,7 @@ COLUMNS = (
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     options = _options(arguments)
-    given = {"layers": ("entities",), "recognizer": "rules", **given}
+    given = {"layers": ("entities",), "recognizer": "rules", "search": options.search, **given}
     try:
         folder = read_folder(options.directory)
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
@@ -90,6 +91,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--search", choices=get_args(SearchSpace), default="auto", help="where; as in Memory")
     return parser.parse_args(arguments)
 
 
@@ -209,7 +211,7 @@ def _measured(memory: Memory, folder: Folder, questions: int, k: int, *, was_the
     first_s = _search(memory, asked[0], k)
     after = memory_now()
     grown = f"{(after - before) / 2**20:.0f}" if was_there and before is not None and after is not None else "–"
-    index_bytes = memory._search.index.nbytes
+    index_bytes = memory._search.index.nbytes  # next to nothing where the database is searched
     p50, p99 = np.percentile([1000 * _search(memory, question, k) for question in asked], [50, 99])
     started = time.perf_counter()
     memory.add(Document("Ann Lee of Warsaw keeps one more fox.", key="one more", title="One more fox"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import (
@@ -107,6 +107,11 @@ class Settings(BaseSettings):
         True, description="Abstain where what was read does not name what is asked about, and is not very near to it."
     )
     stemming: bool = Field(False, description='Whether "marriages" finds "marriage" in keyword and graph search.')
+    search: Literal["auto", "memory", "database"] = Field(
+        "auto",
+        description="Where graph search looks: the namespace in memory, or what the database draws for each question; "
+        "auto is in memory as long as it fits search_memory_mib.",
+    )
     search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")
     max_seconds: PositiveFloat | None = Field(None, description="Budget of one question; none by default.")
     max_tokens: PositiveInt | None = None

@@ -50,6 +50,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "checks_speaker": ("false", False),
     "checks_names": ("false", False),
     "stemming": ("true", True),
+    "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
     "max_seconds": ("2.5", 2.5),
     "max_tokens": ("900", 900),

@@ -38,7 +38,8 @@ from memgraph_rag.contracts.models import (
     TokenCounter,
     Word,
 )
-from memgraph_rag.contracts.search import Search, SearchMode
+from memgraph_rag.contracts.pools import PooledGraph
+from memgraph_rag.contracts.search import Search, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "Named",
     "NodeReader",
     "Parser",
+    "PooledGraph",
     "Progress",
     "PurgedStore",
     "ReadingContext",
@@ -73,6 +75,7 @@ __all__ = [
     "Reranker",
     "Search",
     "SearchMode",
+    "SearchSpace",
     "SearchedGraph",
     "SplitDocument",
     "Strategy",

@@ -8,10 +8,13 @@ from typing import Literal, Protocol
 
 from memgraph_rag.types import Cues, Evidence, Relation, RunParameters
 
-__all__ = ["Search", "SearchMode"]
+__all__ = ["Search", "SearchMode", "SearchSpace"]
 
 
 SearchMode = Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"]
+
+SearchSpace = Literal["auto", "memory", "database"]
+"""Where a graph search looks: the whole namespace in memory, or what the database draws for each question."""
 
 
 class Search(Protocol):

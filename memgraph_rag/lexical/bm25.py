@@ -7,6 +7,7 @@ have without days.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -54,6 +55,12 @@ class KeywordIndex:
         """Bytes of its arrays, and about those of its vocabulary."""
         arrays = (self._terms, self._counts, self._starts, self._lengths)
         return sum(array.nbytes for array in arrays) + 150 * len(self._numbers)
+
+    def copy(self) -> KeywordIndex:
+        """Another index of the same rows, to which others can be appended."""
+        other = copy.copy(self)
+        other._numbers = {**self._numbers}
+        return other
 
     def append(self, titles_and_texts: Iterable[tuple[str, str]]) -> None:
         """Further rows, numbered from ``len``."""
@@ -118,12 +125,15 @@ class KeywordIndex:
         """The terms without the days."""
         return terms[~self._is_day[terms]]
 
-    def scores(self, terms: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def scores(
+        self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """(len(rows),) BM25 of these rows, as if there were no others; 0 where a row holds none of the terms.
 
         Args:
             terms: as ``terms`` and ``terms_of`` give them, each once.
             rows: numbers of rows, rising.
+            weights: (len(rows),) how many texts each row stands for where words and lengths are counted; 1 by default.
         """
         scores = np.zeros(len(rows))
         hits, at, of = self._hits(terms, rows)
@@ -131,16 +141,18 @@ class KeywordIndex:
             return scores
         counts = self._counts[hits].astype(np.float64)
         lengths = self._lengths[rows]
-        held_back = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0))
-        idf = _idf(np.bincount(of, minlength=len(terms)), len(rows))
+        held_back = K1 * (1 - B + B * lengths / max(np.average(lengths, weights=weights), 1.0))
+        idf = _idf(*_frequencies(at, of, len(terms), len(rows), weights))
         np.add.at(scores, at, idf[of] * counts / (counts + held_back[at]))
         return scores
 
-    def rarity(self, terms: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def rarity(
+        self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """(len(terms),) how much each word tells among these rows: its idf; 0 where none of them holds it."""
-        _, _, of = self._hits(terms, rows)
-        holding = np.bincount(of, minlength=len(terms))
-        return np.where(holding > 0, _idf(holding, len(rows)), 0.0)
+        _, at, of = self._hits(terms, rows)
+        holding, texts = _frequencies(at, of, len(terms), len(rows), weights)
+        return np.where(holding > 0, _idf(holding, texts), 0.0)
 
     def _hits(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64]
@@ -160,7 +172,15 @@ class KeywordIndex:
         return hits, at, term[hits]
 
 
-def _idf(holding: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
+def _frequencies(
+    at: NDArray[np.int64], of: NDArray[np.int32], terms: int, rows: int, weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], float]:
+    """(terms,) how many texts hold each term, from where the rows hold them; and how many texts there are."""
+    counted = np.bincount(of, weights=None if weights is None else weights[at], minlength=terms)
+    return counted.astype(np.float64), rows if weights is None else float(weights.sum())
+
+
+def _idf(holding: NDArray[np.float64], rows: float) -> NDArray[np.float64]:
     return np.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 

@@ -138,6 +138,7 @@ class OpenMemory:
             self.recognizer,
             stemming=self.settings.stemming,
             most_bytes=self.settings.search_memory_mib * 2**20,
+            space=self.settings.search,
         )
 
     def _models_within(self, max_tokens: int | None) -> Models:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.types import InformationPoint, Node, Segment
 
-__all__ = ["AsOf", "as_of", "best_within"]
+__all__ = ["AsOf", "as_of", "best_among", "best_within"]
 
 _GROWTH = 4  # how many times as many are asked for, where too few of them count
 
@@ -68,10 +68,17 @@ def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[
     >>> best_within(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
     [4, 9, 14]
     """
+    return best_among(fetch, k, lambda items: [item for item in items if may_count(item)])
+
+
+def best_among(
+    fetch: Callable[[int], list[Item]], k: int, counting_of: Callable[[list[Item]], list[Item]]
+) -> list[Item]:
+    """The k best that count, where ``fetch(n)`` gives the n best of all, and ``counting_of`` which of some count."""
     count = k
     while True:
         items = fetch(count)
-        counting = [item for item in items if may_count(item)]
+        counting = counting_of(items)
         if len(counting) >= k or len(items) < count:
             return counting[:k]
         count *= _GROWTH

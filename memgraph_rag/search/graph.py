@@ -26,7 +26,6 @@ from memgraph_rag.contracts import Embedder, EntityRecognizer
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
-from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
 from memgraph_rag.search.ranking import (
     TURN_WEIGHTS,
@@ -40,6 +39,7 @@ from memgraph_rag.search.ranking import (
     told_before,
     turn_features,
 )
+from memgraph_rag.search.segment_index import SegmentIndex, View, edges_of
 from memgraph_rag.search.speakers import asked_of, said_instead
 from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, respelt
 from memgraph_rag.types import Carrier, Vector, entity_id
@@ -123,7 +123,7 @@ class GraphSearch:
     """
 
     def __init__(
-        self, index: NamespaceIndex, *, namespace: str, embedder: Embedder, recognizer: EntityRecognizer
+        self, index: SegmentIndex, *, namespace: str, embedder: Embedder, recognizer: EntityRecognizer
     ) -> None:
         self.index = index
         self._namespace = namespace
@@ -286,15 +286,16 @@ class GraphSearch:
         self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int], on_day: Scores
     ) -> _Walk:
         cosines = np.asarray(view.embeddings @ vector).astype(np.float64)
-        bm25 = self.index.keywords.scores(terms, view.rows)
-        score = standard(smoothed(cosines, view, NEIGHBOURS)) + KEYWORDS * standard(smoothed(bm25, view, NEIGHBOURS))
-        score += DAY * on_day
+        bm25 = self.index.keywords.scores(terms, view.rows, view.weights)
+        meaning, by_words = (standard(smoothed(scores, view, NEIGHBOURS), view.weights) for scores in (cosines, bm25))
+        score = meaning + KEYWORDS * by_words + DAY * on_day
         reset = np.exp(SHARPNESS * (score - score.max()))
+        total = reset.sum() if view.weights is None else reset @ view.weights
         entities = np.zeros(len(view.segments_with))
         if seeds:
             entities[list(seeds)] = 1.0 / view.segments_with[list(seeds)]
             entities *= ENTITIES / entities.sum()
-        return _Walk(cosines, bm25, *personalised_pagerank(view, reset / reset.sum(), entities, damping=_damping(view)))
+        return _Walk(cosines, bm25, *personalised_pagerank(view, reset / total, entities, damping=_damping(view)))
 
     def _carried(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
         """The mass that the walk brought to a segment by each of its entities, as a share of the segment's."""

@@ -22,10 +22,10 @@ import numpy as np
 from memgraph_rag.contracts import Embedder, EntityRecognizer
 from memgraph_rag.lexical.names import is_name, names_in, normalise
 from memgraph_rag.search.graph import Found, ranked
-from memgraph_rag.search.index import NamespaceIndex, View, edges_of
 from memgraph_rag.search.name_graph import NameGraph, name_graph
 from memgraph_rag.search.pagerank import Scores, pagerank
 from memgraph_rag.search.relation_index import RelationIndex
+from memgraph_rag.search.segment_index import SegmentIndex, View, edges_of
 from memgraph_rag.types import Carrier, Relation, Vector, entity_id
 
 __all__ = ["CANDIDATE_FACTS", "HippoSearch"]
@@ -48,7 +48,7 @@ class HippoSearch:
 
     def __init__(
         self,
-        index: NamespaceIndex,
+        index: SegmentIndex,
         relations: RelationIndex,
         *,
         namespace: str,

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from memgraph_rag.search.index import NamespaceIndex, View
 from memgraph_rag.search.relation_index import RelationIndex, Relations
+from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import IndexedName, Matrix
 
 __all__ = ["NameGraph", "name_graph"]
@@ -126,7 +126,7 @@ class NameGraph:
         return known, np.array(rows, np.float32) if rows else np.zeros((0, self.facts.vectors.shape[1]), np.float32)
 
 
-def name_graph(view: View, index: NamespaceIndex, relations: RelationIndex) -> NameGraph:
+def name_graph(view: View, index: SegmentIndex, relations: RelationIndex) -> NameGraph:
     """The graph of a view's segments. The caller holds the index's lock."""
     place_of = {segment_id: place for place, segment_id in enumerate(view.ids)}
     places = np.array([place_of.get(segment_id, -1) for segment_id in relations.relations.segments], np.int64)
@@ -150,7 +150,7 @@ def name_graph(view: View, index: NamespaceIndex, relations: RelationIndex) -> N
     )
 
 
-def _columns(facts: Relations, index: NamespaceIndex) -> dict[str, int]:
+def _columns(facts: Relations, index: SegmentIndex) -> dict[str, int]:
     """The columns of the index, and further ones for names that only relations hold (in conversations)."""
     columns = {name: column for column, name in enumerate(index.entity_ids)}
     for end in (*facts.sources, *facts.targets):

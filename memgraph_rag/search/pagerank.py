@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from memgraph_rag.search.index import View
+from memgraph_rag.search.segment_index import View
 
 __all__ = ["Scores", "pagerank", "personalised_pagerank"]
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.search.index import Said, View
+from memgraph_rag.search.segment_index import Said, View
 from memgraph_rag.search.speakers import asked_for, asked_side, is_machine
 
 __all__ = [
@@ -115,7 +115,7 @@ def features(
     heads = [keywords.words_among(keywords.terms(_head(title))) for title in titles]
     names = [keywords.words_among(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
-    rarity = keywords.rarity(question_terms, view.rows)
+    rarity = keywords.rarity(question_terms, view.rows, view.weights)
     of_question = rarity[np.searchsorted(question_terms, start.terms)]
     holds = np.stack([_holds(terms, start.terms) for terms in candidate_terms]) / max(float(of_question.sum()), 1e-9)
     asked = [_share(rarity[np.searchsorted(question_terms, name)], _holds(start.terms, name)) for name in names]
@@ -124,8 +124,8 @@ def features(
         for terms, own in zip(of_starts, names[-2:], strict=True)
     ]
     columns = [
-        standard(start.cosines)[candidates],
-        standard(start.farther)[candidates],
+        standard(start.cosines, view.weights)[candidates],
+        standard(start.farther, view.weights)[candidates],
         np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
         holds @ of_question,
         *(holds @ (of_question * ~_holds(terms, start.terms)) for terms in of_starts),
@@ -152,9 +152,9 @@ def turn_features(
     lengths = np.log1p(said.lengths[rows])
     usual = lengths[is_humans].mean() if is_humans.any() else 0.0
     columns = [
-        standard(cosines),
-        standard(smoothed(cosines, view, 1.0)),
-        standard(smoothed(bm25, view, 1.0)),
+        standard(cosines, view.weights),
+        standard(smoothed(cosines, view, 1.0), view.weights),
+        standard(smoothed(bm25, view, 1.0), view.weights),
         is_asked,
         lengths * ~in_chat,
         said.asks[rows] & ~in_chat,
@@ -179,6 +179,17 @@ def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return odds / odds.sum()
 
 
+def standard(scores: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """How many standard deviations above the mean; 0 everywhere where all are equal.
+
+    Args:
+        weights: how often each score counts in both; once by default.
+    """
+    mean = np.average(scores, weights=weights)
+    deviation = scores.std() if weights is None else np.sqrt(np.average((scores - mean) ** 2, weights=weights))
+    return (scores - mean) / deviation if deviation > 1e-12 else np.zeros_like(scores)
+
+
 def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
     """The mean with the neighbours in the document, each of which counts ``weight``."""
     sums, weights = scores.copy(), np.ones(len(scores))
@@ -187,12 +198,6 @@ def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[
         sums[there] += weight * scores[neighbour[there]]
         weights[there] += weight
     return sums / weights
-
-
-def standard(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many standard deviations above the mean; 0 everywhere where all are equal."""
-    deviation = scores.std()
-    return (scores - scores.mean()) / deviation if deviation > 1e-12 else np.zeros_like(scores)
 
 
 def _head(title: str) -> str:

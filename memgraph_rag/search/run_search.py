@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from memgraph_rag.contracts import NodeReader
-from memgraph_rag.search.index import NamespaceIndex, View
 from memgraph_rag.search.runs import Run, best_runs, segment_values
+from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Evidence, RunParameters, Segment
 
 __all__ = ["MetaDocument", "join_runs", "meta_document_of"]
@@ -40,7 +40,7 @@ class MetaDocument:
     stretches: NDArray[np.int64]
 
 
-def meta_document_of(ranked: Sequence[Evidence], index: NamespaceIndex, view: View, *, documents: int) -> MetaDocument:
+def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View, *, documents: int) -> MetaDocument:
     """The documents of the first results. The caller holds the index's lock.
 
     Args:

@@ -7,34 +7,37 @@ that many segments can match, best first, ties by id.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import get_args
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
+from memgraph_rag.errors import SearchMemoryExceeded, SettingsError
 from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
-from memgraph_rag.search.as_of import AsOf, as_of, best_within
+from memgraph_rag.search.as_of import AsOf, as_of, best_among
 from memgraph_rag.search.facts import FactIndex, user_of
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
 from memgraph_rag.search.hipporag import HippoSearch
 from memgraph_rag.search.holding import POOL, arranged
-from memgraph_rag.search.index import NamespaceIndex, View
+from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.likeness import newest_alike
 from memgraph_rag.search.name_coverage import asked_about, held, meant
+from memgraph_rag.search.pool import PoolReader, ids_within
 from memgraph_rag.search.relation_index import RelationIndex
 from memgraph_rag.search.run_search import join_runs, meta_document_of
 from memgraph_rag.search.runs import checked_parameters
+from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Carrier, Cues, Evidence, Hit, Relation, RelevanceCurve, RunParameters, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
-_IN_MEMORY = ("graph", "hipporag", "hipporag2")  # the modes that the index answers
 _POOL = 50  # candidates that each list contributes to a fusion
+_Within = Callable[[Sequence[str]], Collection[str]]  # which of these segments count
 
 
 class SegmentSearch:
@@ -43,6 +46,8 @@ class SegmentSearch:
     Args:
         stemming: whether words are compared by their stems.
         most_bytes: about how much memory a graph search may hold.
+        space: where it searches: the whole namespace in memory, or a pool that the database draws for each question;
+            "auto" is in memory as long as the namespace fits ``most_bytes``, then for good in the database.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class SegmentSearch:
         *,
         stemming: bool = False,
         most_bytes: int = 2 * 2**30,
+        space: SearchSpace = "auto",
     ) -> None:
         self._graph = graph
         self._embedder = embedder
@@ -60,13 +66,42 @@ class SegmentSearch:
         self._stemming = stemming
         self.facts = FactIndex(graph)
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
+        self._pools = PoolReader(graph, embedder, recognizer, stemming=stemming)
+        self._space: SearchSpace = space
         self._relations = RelationIndex(graph, dimension=embedder.dimension, most_bytes=most_bytes)
 
-    @cached_property
-    def _walk(self) -> GraphSearch:
-        return GraphSearch(
-            self.index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer
-        )
+    def _over(self, index: SegmentIndex) -> GraphSearch:
+        return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer)
+
+    def _is_in_memory(self) -> bool:
+        """Whether the whole namespace is searched in memory, where it then is as it is stored now."""
+        if self._space == "database":
+            return False
+        try:
+            self.index.refresh()
+        except SearchMemoryExceeded:
+            if self._space == "memory":
+                raise
+            self._space = "database"  # to count segments again before each search would take longer than it
+            return False
+        return True
+
+    @contextmanager
+    def _searched(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] | None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Iterator[tuple[GraphSearch, View]]:
+        """What a graph search for a question looks at: the namespace, or a pool of it."""
+        with self.index.lock:
+            if self._is_in_memory():
+                yield self._over(self.index), self.index.view(documents=documents, since=since, until=until)
+                return
+        pool = self._pools.read(question, documents=documents, since=since, until=until)
+        yield self._over(pool), pool.view(since=since, until=until)
 
     @cached_property
     def _hippo(self) -> HippoSearch:
@@ -102,7 +137,7 @@ class SegmentSearch:
 
         Raises:
             SettingsError: no such mode, or runs that cannot be.
-            SearchMemoryExceeded: the namespace is too large for a graph search, or for a search of some time.
+            SearchMemoryExceeded: the namespace is too large for a HippoRAG search, or to be searched in memory only.
         """
         if mode == "segments":
             parameters = checked_parameters(runs)
@@ -110,7 +145,7 @@ class SegmentSearch:
         if runs is not None:
             raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
-        by_likeness = mode == "graph" and asks_for_now(query) and self._has_speakers()
+        by_likeness = mode == "graph" and asks_for_now(query) and self._may_have_speakers()
         most = max(k, POOL) if facts or by_likeness else k
         pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues())
         newest = newest_alike(query, pool, matches, self._users_of(pool)) if by_likeness else None
@@ -123,10 +158,9 @@ class SegmentSearch:
             users=self.facts.users, documents=chosen, since=since, until=until, newest=newest,
         )  # fmt: skip
 
-    def _has_speakers(self) -> bool:
+    def _may_have_speakers(self) -> bool:
         with self.index.lock:
-            self.index.refresh()
-            return len(self.index.said.names) > 1  # the first is of what nobody says
+            return not self._is_in_memory() or len(self.index.said.names) > 1  # the first is of what nobody says
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
         """The user of each document of these results that has one, by id."""
@@ -145,9 +179,8 @@ class SegmentSearch:
     ) -> list[Evidence]:
         """Runs out of the ranking of a graph search, of as many segments as the parameters say."""
         ranked = self.find(query, k=parameters.candidates, documents=documents, since=since, until=until)
-        with self.index.lock:
-            view = self.index.view(documents=documents, since=since, until=until)
-            meta = meta_document_of(ranked, self.index, view, documents=parameters.documents)
+        with self._searched(query, documents=documents, since=since, until=until) as (walk, view):
+            meta = meta_document_of(ranked, walk.index, view, documents=parameters.documents)
         return join_runs(ranked, meta, self._graph, k=k, parameters=parameters)
 
     def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
@@ -169,37 +202,39 @@ class SegmentSearch:
             raise SettingsError(
                 f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode
             )
-        if mode in _IN_MEMORY:
+        if mode == "graph":
+            with self._searched(query, documents=documents, since=since, until=until) as (walk, view):
+                matches = walk.find(query, view, k=k)
+            return self._evidence(matches), {match.id: match for match in matches}
+        if mode in {"hipporag", "hipporag2"}:
             with self.index.lock:
                 self.index.refresh()
                 view = self.index.view(documents=documents, since=since, until=until)
                 matches = self._walked(query, view, k, mode, cues) if len(view.rows) else []
-            return self._evidence(matches), {match.id: match for match in matches}
-        return self._listed(query, k, mode, documents, self._ids_within(documents, since, until)), {}
+            return self._evidence(matches), {}
+        within = None if since is None and until is None else partial(self._within, documents, since, until)
+        return self._listed(query, k, mode, documents, within), {}
 
-    def _ids_within(
-        self, documents: Sequence[str] | None, since: datetime | None, until: datetime | None
-    ) -> frozenset[str] | None:
-        """The segments of that time, which the database does not know; None where all times are wanted."""
-        if since is None and until is None:
-            return None
+    def _within(
+        self, documents: Sequence[str] | None, since: datetime | None, until: datetime | None, ids: Sequence[str]
+    ) -> Collection[str]:
+        """Which of these segments are of that time."""
         with self.index.lock:
-            self.index.refresh()
-            return frozenset(self.index.view(documents=documents, since=since, until=until).ids)
+            if self._is_in_memory():
+                return {*ids} & {*self.index.view(documents=documents, since=since, until=until).ids}
+        return ids_within(self._graph, ids, since=since, until=until)
 
     def _walked(self, query: str, view: View, k: int, mode: SearchMode, cues: Cues) -> list[Found]:
         """The k best segments of a view that has some, over the graph that is in memory."""
         if mode == "hipporag":
             return self._hippo.by_names(query, view, k=k, names=cues.names)
-        if mode == "hipporag2":
-            return self._hippo.by_facts(query, view, k=k, relations=cues.relations)
-        return self._walk.find(query, view, k=k)
+        return self._hippo.by_facts(query, view, k=k, relations=cues.relations)
 
     def as_of(self, until: datetime) -> AsOf:
         """What had been said before a moment.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large for a graph search.
+            SearchMemoryExceeded: the namespace is too large to be held in memory.
         """
         with self.index.lock:
             self.index.refresh()
@@ -223,14 +258,14 @@ class SegmentSearch:
     ) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 
-        None where nobody else does, or where not all of these documents (ids; None is all) are conversations.
+        None where nobody else does, or where not all of these documents (ids; None is all) are conversations: of a
+        namespace that is not in memory, all of the question's pool.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large for a graph search.
+            SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
-        with self.index.lock:
-            self.index.refresh()
-            return self._walk.said_by_another(question, self.index.view(documents=documents, until=until))
+        with self._searched(question, documents=documents, until=until) as (walk, view):
+            return walk.said_by_another(question, view)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Each name that a question tells, as it writes it, and whether one of the texts holds it.
@@ -249,20 +284,19 @@ class SegmentSearch:
         """The ids of the entities of this memory that a question names, in the order in which it names them.
 
         As for a graph search: by a name's exact normal form, or a title's anywhere in the question; a name within a
-        longer one that is known too is none. One round trip.
+        longer one that is known too is none.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large for a graph search.
+            SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
-        with self.index.lock:
-            self.index.refresh()
-            names = self._walk.names(question)
+        with self._searched(question, documents=None) as (walk, _):
+            names = walk.names(question)
         there = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
         known = {name: entity_id for name, entity_id in names.items() if entity_id in there}
         return [known[name] for name in longest(known)]
 
     def _listed(
-        self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None, within: Collection[str] | None
+        self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None, within: _Within | None
     ) -> list[Evidence]:
         """By the database's own indexes; only segments ``within``, where that is given."""
         pool = max(k, _POOL) if mode == "hybrid" else k
@@ -345,8 +379,15 @@ class SegmentSearch:
         return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
 
 
-def _best(fetch: Callable[[int], list[Hit]], k: int, within: Collection[str] | None) -> list[Hit]:
-    return fetch(k) if within is None else best_within(fetch, k, lambda hit: hit.node_id in within)
+def _best(fetch: Callable[[int], list[Hit]], k: int, within: _Within | None) -> list[Hit]:
+    if within is None:
+        return fetch(k)
+
+    def counting_of(hits: list[Hit]) -> list[Hit]:
+        ids = within([hit.node_id for hit in hits])
+        return [hit for hit in hits if hit.node_id in ids]
+
+    return best_among(fetch, k, counting_of)
 
 
 def _as_written(name: str, question: str) -> str:

@@ -200,6 +200,21 @@ class StoredGraph(ABC):
                 named.append(row["entity_id"])
         return {segment_id: sorted(mentioned[segment_id]) for segment_id in wanted if segment_id in mentioned}
 
+    def named_by(self, entity_ids: Sequence[str]) -> list[int]:
+        """How many segments mention each of these entities."""
+        wanted = list(dict.fromkeys(entity_ids))
+        numbers = {row["id"]: row["segments"] for row in self._run("read/count_naming", entity_ids=wanted)}
+        return [numbers.get(entity_id, 0) for entity_id in entity_ids]
+
+    def times_of(self, segment_ids: Sequence[str]) -> dict[str, str]:
+        """For each of these segments that exists its own time, else when its document was added."""
+        wanted = list(dict.fromkeys(segment_ids))
+        return {row["id"]: row["time"] for row in self._run("read/list_segment_times", segment_ids=wanted)}
+
+    def first_segment_ids(self, *, k: int) -> list[str]:
+        """The k smallest ids of segments."""
+        return [row["id"] for row in self._run("read/list_first_segments", k=k)]
+
     def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
         """The SIMILAR_TO edges at these entities, by (source, target)."""
         wanted = list(dict.fromkeys(entity_ids))

@@ -27,6 +27,7 @@ from memgraph_rag.stores import (
     schema,
 )
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
+from memgraph_rag.stores.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.segment_words import SegmentWords
 from memgraph_rag.types import (
     DocumentGraph,
@@ -153,20 +154,41 @@ class LadybugStore(graph_writes.WrittenGraph):
             self._require_open()
             table = self._table("read/list_indexed_segments", since=since)
             named = self._table("read/list_indexed_entities", since=since)
-        entities: dict[str, list[str]] = {}
-        for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
-            entities.setdefault(node_id, []).append(entity_id)
-        vectors = _matrix(table["embedding"]) if table.num_rows else ()
-        listed = table.drop_columns("embedding").to_pylist()
-        segments = (
-            rows.decode_indexed(
-                row
-                | {"embedding": vector}
-                | {"entities": entities.get(row["id"], ()), "titles": entities.get(row["document_id"], ())}
-            )
-            for row, vector in zip(listed, vectors, strict=True)
-        )
-        return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
+        return _indexed(table, named)
+
+    def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
+        """These segments and the one before and behind each in its document; 0 for a missing embedding."""
+        if not segment_ids:
+            return []
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            neighbours = self._table("read/list_neighbouring_segments", segment_ids=list(segment_ids))
+            wanted = list(dict.fromkeys([*segment_ids, *neighbours["id"].to_pylist()]))
+            table = self._table("read/find_indexed_segments", segment_ids=wanted)
+            named = self._table("read/find_indexed_entities", segment_ids=wanted)
+        return _indexed(table, named)
+
+    def linked_segments(
+        self,
+        masses: Mapping[str, float],
+        *,
+        entity_ids: Sequence[str] = (),
+        title_ids: Sequence[str] = (),
+        entity_mass: float = 0.0,
+        k: int,
+        documents: Sequence[str] | None = None,
+    ) -> list[Hit]:
+        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
+        run = self._runner(self._file.look_up)
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            left = run("read/list_segment_edges", segment_ids=list(masses), entity_ids=list(entity_ids),
+                       title_ids=list(title_ids))  # fmt: skip
+            ids = sorted({row["entity_id"] for row in left})
+            edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.within(documents)) if ids else []
+        named = sorted({row["entity_id"] for row in left if not row["segment_id"]})
+        on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
+        return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
 
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
         """The relations of the documents that a write later than version ``since`` stored, by id."""
@@ -362,6 +384,24 @@ class LadybugStore(graph_writes.WrittenGraph):
 def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
     """What documents contribute that does not depend on embeddings."""
     return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
+
+
+def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
+    """Segments by (document id, index), with what ``named`` says that they and their documents name."""
+    entities: dict[str, list[str]] = {}
+    for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
+        entities.setdefault(node_id, []).append(entity_id)
+    vectors = _matrix(table["embedding"]) if table.num_rows else ()
+    listed = table.drop_columns("embedding").to_pylist()
+    segments = (
+        rows.decode_indexed(
+            row
+            | {"embedding": vector}
+            | {"entities": entities.get(row["id"], ()), "titles": entities.get(row["document_id"], ())}
+        )
+        for row, vector in zip(listed, vectors, strict=True)
+    )
+    return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
 
 def _matrix(column: pa.ChunkedArray) -> Matrix:

@@ -29,6 +29,7 @@ from memgraph_rag.stores import (
     rows,
     schema,
 )
+from memgraph_rag.stores.linked_segments import MOST_LINKS
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
 from memgraph_rag.types import (
     DocumentGraph,
@@ -157,11 +158,41 @@ class Neo4jStore(graph_writes.WrittenGraph):
         names = self._written_since("read/list_indexed_names", since, relation_rows.decode_name)
         return sorted(names, key=lambda name: name.id)
 
+    def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
+        """These segments and the one before and behind each in its document."""
+        if not segment_ids:
+            return []
+        segments = self._streamed(
+            "read/list_segments_around", {"segment_ids": list(dict.fromkeys(segment_ids))}, self._indexed
+        )
+        return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
+
+    def linked_segments(
+        self,
+        masses: Mapping[str, float],
+        *,
+        entity_ids: Sequence[str] = (),
+        title_ids: Sequence[str] = (),
+        entity_mass: float = 0.0,
+        k: int,
+        documents: Sequence[str] | None = None,
+    ) -> list[Hit]:
+        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
+        named = {"entity_ids": list(entity_ids), "title_ids": list(title_ids)}
+        return self._hits(
+            "read/find_linked_segments",
+            rows=[{"id": segment_id, "mass": mass} for segment_id, mass in masses.items()],
+            entity_mass=entity_mass, most=MOST_LINKS, k=k, **named, **graph_reads.within(documents),
+        )  # fmt: skip
+
     def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
         """The rows of a statement over what was written after a version, each decoded as it arrives."""
+        return self._streamed(name, {"since": since}, decode)
+
+    def _streamed(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
         self._require_open()
         statement = queries.statement(name, self._dialect)
-        bound = statement.bind(self._bound, {"since": since})
+        bound = statement.bind(self._bound, parameters)
         return self._connection.stream(statement.name, statement.text, bound, decode)
 
     def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:

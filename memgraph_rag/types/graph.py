@@ -213,7 +213,8 @@ class IndexedSegment:
     """What the graph search holds in memory of a segment.
 
     ``entities`` are the ids of those that it mentions, ``titles`` of those that its document's title names, each once,
-    sorted. ``time`` is the segment's own, else when its document was added.
+    sorted. ``time`` is the segment's own, else when its document was added. ``siblings`` is how many segments its
+    document has, itself counted, where not all of them were read; else 0.
     """
 
     id: str
@@ -227,6 +228,7 @@ class IndexedSegment:
     entities: tuple[str, ...]
     titles: tuple[str, ...]
     echo: bool = False
+    siblings: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -425,7 +425,7 @@ def test_what_is_interrupted_is_read_anew(place: str, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"memgraph_rag.search.index.{place}", interrupted)
+        patch.setattr(f"memgraph_rag.search.segment_index.{place}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             search.index.refresh()
     for question in ("Otto", "Zoe in Oslo"):

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.search.index import Said, View
 from memgraph_rag.search.ranking import (
     FEATURES,
     TURN_FEATURES,
@@ -19,6 +18,7 @@ from memgraph_rag.search.ranking import (
     standard,
     turn_features,
 )
+from memgraph_rag.search.segment_index import Said, View
 
 TITLES = ["Red Harbour (film)", "Lund, Sweden", "Otto Brandt", "Rain"]
 TEXTS = ["A silent film by Otto Brandt, shot in Lund.", "A town with a harbour.", "He grew up in Lund.", "It rained."]

@@ -25,7 +25,7 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in ("writes", "searches", "entities", "relations", "annotations", "clusters", "questions", "echoes",
-                       "revisions", "fingerprints", "groups", "outlines", "overviews")
+                       "revisions", "fingerprints", "groups", "outlines", "overviews", "pools")
     )
 )  # fmt: skip
 
@@ -40,6 +40,7 @@ from memgraph_rag.testing.store_suite.groups import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.outlines import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.overviews import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.overviews import three, tree  # noqa: E402
+from memgraph_rag.testing.store_suite.pools import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.questions import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.relations import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.revisions import *  # noqa: E402, F403

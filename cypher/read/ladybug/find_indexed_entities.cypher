@@ -1,0 +1,13 @@
+// The entities that these segments, and the titles of their documents, name. The reader sorts.
+// params: namespace, segment_ids
+// returns: node_id, entity_id
+// needs: Segment.id
+UNWIND $segment_ids AS one_id
+MATCH (s:Segment {id: one_id})-[:MENTIONS]->(e:Entity)
+WHERE s.namespace = $namespace
+RETURN DISTINCT s.id AS node_id, e.id AS entity_id
+UNION ALL
+UNWIND $segment_ids AS one_id
+MATCH (s:Segment {id: one_id})<-[:HAS_SEGMENT]-(d:Document)-[:TITLED]->(e:Entity)
+WHERE s.namespace = $namespace
+RETURN DISTINCT d.id AS node_id, e.id AS entity_id

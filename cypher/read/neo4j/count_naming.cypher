@@ -1,0 +1,18 @@
+// How many segments mention each of these entities; of one that is mentioned often how often, which costs nothing.
+// params: namespace, entity_ids
+// returns: id, segments
+// needs: Entity.id
+UNWIND $entity_ids AS entity_id
+MATCH (e:Entity {id: entity_id})
+WHERE e.namespace = $namespace
+WITH e, COUNT { (e)<-[:MENTIONS]-() } AS mentions
+WITH
+  e,
+  CASE
+    WHEN mentions > 20 THEN mentions
+    ELSE COUNT {
+      MATCH (e)<-[:MENTIONS]-(s:Segment)
+      RETURN DISTINCT s
+    }
+  END AS segments
+RETURN e.id AS id, segments AS segments

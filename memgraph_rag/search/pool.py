@@ -1,0 +1,199 @@
+"""The segments of a namespace among which a question is answered, read from the database without a copy of the whole.
+
+It knows the graph through the reader only. Invariants: the statements for a question are bounded in number, whatever
+the size of the namespace; the background is of the namespace's present version, so nothing forgotten stays in it; of
+documents that were asked for nothing else is read.
+
+What a graph search puts first is near by meaning or by words, or two steps of the walk from what is: the database
+walks them. The background, a sample of the namespace, keeps means, deviations and the rarity of words near those of the
+whole (``docs/decisions/search.md``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph
+from memgraph_rag.lexical.names import names_in, ngrams
+from memgraph_rag.lexical.timestamps import instant
+from memgraph_rag.search.as_of import best_among
+from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
+from memgraph_rag.search.ranking import shares
+from memgraph_rag.search.segment_index import SegmentIndex
+from memgraph_rag.types import Hit, IndexedSegment, entity_id
+
+__all__ = ["PoolReader", "ids_within"]
+
+LISTED = 200  # of the nearest, and of those that match the words
+SEEDS = 20  # first ones of each list, from which the walk starts
+LINKED = 200  # to which it brings the most
+STEPPING = 50  # of the first step, from which the second one starts
+BACKGROUND = 300
+RARE_WORDS = 10.0  # standard deviations above the mean: about where the best BM25 of a namespace stands
+_LEAST_DEVIATION = 0.01
+
+
+class PoolReader:
+    """Reads the pools of questions on one namespace. May be used from several threads."""
+
+    def __init__(
+        self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer, *, stemming: bool = False
+    ) -> None:
+        self._graph = graph
+        self._embedder = embedder
+        self._recognizer = recognizer
+        self._stemming = stemming
+        self._lock = threading.Lock()
+        self._background = _Background(-1, 0, SegmentIndex(stemming=stemming))
+        self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # of a question that is asked once more
+
+    def read(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> SegmentIndex:
+        """The pool of a question: of these documents (ids; None is all), for a view of ``[since, until)``.
+
+        The rows are not to be changed: whoever asks the same next gets them too.
+        """
+        background = self._refreshed()
+        asked = (background.version, question, documents and tuple(documents), since, until)
+        last = self._last
+        if last is None or last[0] != asked:
+            last = self._last = asked, self._drawn(question, background, documents, since, until)
+        return last[1]
+
+    def _drawn(
+        self,
+        question: str,
+        background: _Background,
+        documents: Sequence[str] | None,
+        since: datetime | None,
+        until: datetime | None,
+    ) -> SegmentIndex:
+        vector = self._embedder.embed([question])[0]
+        graph, stemming, is_of_all = self._graph, self._stemming, documents is None and since is None and until is None
+
+        def listed(fetch: Callable[[int], list[Hit]]) -> list[Hit]:
+            return fetch(LISTED) if since is None and until is None else best_among(fetch, LISTED, in_time)
+
+        def in_time(hits: list[Hit]) -> list[Hit]:
+            ids = ids_within(graph, [hit.node_id for hit in hits], since=since, until=until)
+            return [hit for hit in hits if hit.node_id in ids]
+
+        near = listed(lambda count: graph.nearest(vector, k=count, documents=documents))
+        matching = listed(lambda count: graph.matching(question, k=count, documents=documents, stemming=stemming))
+        first = graph.linked_segments(
+            _reset(near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)),
+            entity_ids=self._ids(names_in(question, self._recognizer)),
+            title_ids=self._ids(ngrams(question)),
+            entity_mass=ENTITIES,
+            k=LINKED,
+            documents=documents,
+        )
+        stepping = {hit.node_id: DAMPING * hit.score for hit in first[:STEPPING]}
+        second = graph.linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
+        pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *_most(first, second)))
+        segments = graph.segments_around([*pool])
+        if not is_of_all:
+            return SegmentIndex(stemming=stemming).extended(segments)
+        index = background.extended(segments)
+        index.named_by = np.array(graph.named_by(index.entity_ids), np.int64)
+        return index
+
+    def _refreshed(self) -> _Background:
+        with self._lock:
+            version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
+            if version != self._background.version:
+                rows = SegmentIndex(stemming=self._stemming)
+                self._last, self._background = None, _Background(-1, 0, rows)  # should this fail, nothing old is left
+                ids = self._graph.first_segment_ids(k=BACKGROUND)
+                rows.append(self._graph.segments_around(ids))
+                self._background = _Background(version, _estimated(ids), rows)
+            return self._background
+
+    def _ids(self, names: Sequence[str]) -> list[str]:
+        return [entity_id(self._graph.namespace, name) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """A sample of the namespace.
+
+    Attributes:
+        version: of the namespace when it was read.
+        segments: about how many the namespace has.
+        rows: segments, with their neighbours.
+    """
+
+    version: int
+    segments: float
+    rows: SegmentIndex
+
+    def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
+        """The pool with the sample behind it, which stands for all that is not in the pool."""
+        index = self.rows.extended(segments)
+        is_sampled = np.arange(len(index.live)) < len(self.rows.live)
+        elsewhere = self.segments - int((index.live & ~is_sampled).sum())
+        index.weights = np.where(is_sampled, max(elsewhere / max(int((index.live & is_sampled).sum()), 1), 1.0), 1.0)
+        return index
+
+
+def ids_within(
+    graph: SearchedGraph, segment_ids: Sequence[str], *, since: datetime | None, until: datetime | None
+) -> frozenset[str]:
+    """Which of these segments are of the time ``[since, until)``."""
+    times = {segment_id: instant(time) for segment_id, time in graph.times_of(segment_ids).items()}
+    return frozenset(
+        segment_id
+        for segment_id, at in times.items()
+        if at is not None and (since is None or at >= since) and (until is None or at < until)
+    )
+
+
+def _reset(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[np.float64]) -> dict[str, float]:
+    """Where the walk starts: on the first of both lists, as in ``GraphSearch``; they sum to 1.
+
+    What a list lacks has the cosine of its last, or no words.
+
+    Args:
+        usual: cosines of other segments.
+    """
+    seeds = list(dict.fromkeys(hit.node_id for hit in (*near[:SEEDS], *matching[:SEEDS])))
+    if not seeds:
+        return {}
+    cosines = {hit.node_id: hit.score for hit in near}
+    words = {hit.node_id: hit.score for hit in matching}
+    meaning = np.array([cosines.get(seed, min(cosines.values(), default=0.0)) for seed in seeds])
+    by_words = np.array([words.get(seed, 0.0) for seed in seeds]) / max(words.values(), default=1.0)
+    scores = (meaning - usual.mean()) / max(usual.std(), _LEAST_DEVIATION) + KEYWORDS * RARE_WORDS * by_words
+    return dict(zip(seeds, shares(SHARPNESS * scores).tolist(), strict=True))
+
+
+def _estimated(first_ids: Sequence[str]) -> float:
+    """About how many segments there are, by the smallest ids of them all; exactly where these are all.
+
+    Ids are hashes, so the k-th smallest of n stands at about k / n of their range.
+
+    Source: Bar-Yossef and others, "Counting distinct elements in a data stream", 2002.
+    """
+    if len(first_ids) < BACKGROUND:
+        return len(first_ids)
+    return (len(first_ids) - 1) * 16 ** len(first_ids[-1]) / (int(first_ids[-1], 16) + 1)
+
+
+def _most(*steps: Iterable[Hit]) -> list[Hit]:
+    """The segments to which the steps together brought the most; ties by id."""
+    masses: dict[str, float] = {}
+    for hit in (hit for hits in steps for hit in hits):
+        masses[hit.node_id] = masses.get(hit.node_id, 0.0) + hit.score
+    return sorted((Hit(*item) for item in masses.items()), key=lambda hit: (-hit.score, hit.node_id))[:LINKED]

@@ -1,0 +1,105 @@
+"""Graph search over a pool that the database draws: against the search in memory, and what it reads."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memgraph_rag import Document, Memory
+from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.search import pool
+from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
+
+NAMES = ("Otto", "Zoe", "Lund", "Oslo", "Harbour", "Ann", "Bob")
+PLACES = range(30)
+
+
+def opened(path: Path, **options: Any) -> Memory:
+    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=None, **options)
+
+
+@pytest.fixture
+def tales(tmp_path: Path) -> Path:
+    """Thirty short documents over a few names, of different days."""
+    with opened(tmp_path / "tales.lbug") as memory:
+        for place in PLACES:
+            first, second = NAMES[place % 7], NAMES[(place * 3 + 1) % 7]
+            text = f"{first} went to see {second} on the hill number {place}."
+            memory.add(Document(text, key=f"{place}", metadata={"time": f"2024-05-{place + 1:02}"}))
+    return tmp_path / "tales.lbug"
+
+
+def keys(memory: Memory, question: str, **options: Any) -> list[str]:
+    return [evidence.document_key for evidence in memory.search(question, k=10, **options)]
+
+
+def test_a_pool_of_everything_is_searched_as_the_namespace(tales: Path) -> None:
+    with opened(tales, search="memory") as memory:
+        expected = [keys(memory, question) for question in ("Whom did Otto see?", "hill number 7")]
+    with opened(tales, search="database") as memory:
+        assert [keys(memory, question) for question in ("Whom did Otto see?", "hill number 7")] == expected
+        assert len(memory._search.index) == 0
+
+
+def test_what_does_not_fit_is_searched_in_the_database(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memgraph_rag.search.index._BYTES_BESIDE", 2**20)
+    with opened(tales, search_memory_mib=1) as memory:
+        assert len(keys(memory, "Whom did Otto see?")) == 10
+        with pytest.raises(SearchMemoryExceeded):
+            memory.search("Whom did Otto see?", mode="hipporag")
+    with opened(tales, search_memory_mib=1, search="memory") as memory, pytest.raises(SearchMemoryExceeded):
+        memory.search("Whom did Otto see?")
+
+
+def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("LISTED", 3), ("LINKED", 3), ("BACKGROUND", 5)):
+        monkeypatch.setattr(pool, name, count)
+    with opened(tales, search="database") as memory:
+        memory.search("warm")
+        reads: list[str] = []
+        store = memory._store
+        for name in ("version", "nearest", "matching", "linked_segments", "segments_around", "first_segment_ids",
+                     "named_by", "times_of", "indexed_segments", "nodes", "documents", "entities"):  # fmt: skip
+            read = getattr(store, name)
+            monkeypatch.setattr(
+                store,
+                name,
+                lambda *given, _read=read, _name=name, **more: (reads.append(_name), _read(*given, **more))[1],
+            )
+        memory.search("Whom did Otto see in Lund?")
+        drawn = ["nearest", "matching", "linked_segments", "linked_segments", "segments_around", "named_by"]
+        assert [read for read in reads if read != "version"] == [*drawn, "nodes", "documents", "entities"]
+        assert 3 <= len(memory._search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
+
+
+def test_documents_and_times_are_kept_to(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "LISTED", 2)
+    since, until = (datetime(2024, 5, day, tzinfo=timezone.utc) for day in (10, 13))
+    with opened(tales, search="database") as memory:
+        for mode in ("graph", "hybrid", "vector"):
+            assert set(keys(memory, "Whom did Otto see?", documents=["3", "7"], mode=mode)) == {"3", "7"}
+            within = memory._search.find("Whom did Otto see?", k=9, mode=mode, since=since, until=until)
+            assert {evidence.document_key for evidence in within} <= {"9", "10", "11"}
+            assert len(within) >= 2
+        assert memory._search.find("Whom did Otto see?", k=9, until=datetime(2020, 1, 1, tzinfo=timezone.utc)) == []
+
+
+def test_nothing_forgotten_stays_in_the_background(tales: Path) -> None:
+    with opened(tales, search="database") as memory:
+        forgotten = keys(memory, "Whom did Otto see?")[0]
+        ids = {evidence.segment.id for evidence in memory.search("Otto", documents=[forgotten])}
+        reader = memory._search._pools
+        assert ids <= set(reader._background.rows.view().ids)
+        memory.forget(forgotten)
+        assert forgotten not in keys(memory, "Whom did Otto see?")
+        assert not ids & set(reader._background.rows.view().ids)
+
+
+def test_the_smallest_ids_tell_how_many_there_are() -> None:
+    ids = sorted(hashlib.sha256(f"{number}".encode()).hexdigest()[:32] for number in range(20_000))
+    assert pool._estimated(ids[:7]) == 7
+    assert pool._estimated(ids[: pool.BACKGROUND]) == pytest.approx(20_000, rel=0.2)
