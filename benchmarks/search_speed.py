@@ -10,8 +10,8 @@ to compute 100,000 takes long. So figures of quality mean nothing here, and an e
 DIR. Questions name originals and copies alike.
 
 Measured, in one process and with models loaded: the first search, which reads the namespace into memory, or with
-``--search database`` a sample of it; later ones; the first one after one more ``add``; memory. With --store the namespaces stay, and a second run only searches; only
-then is the process's memory that of searching.
+``--search database`` a sample of it; later ones; the first one after one more ``add``; memory. With --store the
+namespaces stay, and a second run only searches; only then is the process's memory that of searching.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
