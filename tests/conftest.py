@@ -204,8 +204,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByServer(config, log)
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    config.stash[SERVERS].close()
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the servers before a worker says that it is done: ten seconds later it would be killed, and they stay."""
+    session.config.stash[SERVERS].close()
 
 
 def pytest_report_header() -> str:
