@@ -68,7 +68,7 @@ class KeywordIndex:
         counts: list[int] = []
         starts: list[int] = []
         lengths: list[int] = []
-        all_days: Counter[str] = Counter()
+        all_days: set[str] = set()
         numbers = self._numbers
         for title, text in titles_and_texts:
             word_counts = Counter(word for word in words(text) if word not in STOP_WORDS)
@@ -83,7 +83,7 @@ class KeywordIndex:
             terms += [numbers.setdefault(term, len(numbers)) for term in (*word_counts, *day_counts)]
             counts += (*word_counts.values(), *day_counts.values())
             starts.append(len(self._terms) + len(terms))
-            all_days += day_counts
+            all_days |= day_counts.keys()
         self._terms = np.concatenate([self._terms, np.array(terms, np.int32)])
         self._counts = np.concatenate([self._counts, np.array(counts, np.int32)])
         self._starts = np.concatenate([self._starts, np.array(starts, np.int64)])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.dates import asked, forms, written
 from memgraph_rag.lexical.tokenize import words
@@ -92,3 +93,15 @@ def test_a_day_counts_like_a_word_and_changes_no_other_score(stemming: bool) -> 
     np.testing.assert_array_equal(
         index.scores(index.terms(asked_words), rows), without.scores(without.terms(asked_words), rows)
     )
+
+
+PIECES = ("3", "27", "2026", "08", "May", "august", "the", "of", "th", *".,-/年月日:%", *6 * " ")
+
+
+@given(st.lists(st.sampled_from(PIECES)))
+def test_days_stand_where_a_number_does(pieces: list[str]) -> None:
+    text = "".join(pieces)
+
+    everywhere = [match.span() for match in dates._FORM.finditer(text)]
+
+    assert [match.span() for match in dates._matches(text)] == everywhere
