@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import numpy as np
-from own_graph import OwnGraph, State
+from own_graph import State
+from own_pools import OwnPools
 
 from memgraph_rag.errors import DocumentChanged, DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores import layer_rows, write_checks
@@ -34,7 +35,7 @@ from memgraph_rag.types import (
 )
 
 
-class OwnStore(OwnGraph):
+class OwnStore(OwnPools):
     """Implements ``contracts.GraphStore``."""
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ from memgraph_rag.contracts.graph import (
     ReembeddedStore,
     SearchedGraph,
 )
+from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
@@ -56,6 +57,7 @@ __all__ = [
     "GraphStore",
     "GraphView",
     "GraphWriter",
+    "IndexKeeper",
     "LanguageModel",
     "Layer",
     "LearningLayer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.pools import PooledGraph
 from memgraph_rag.types import (
     Action,
@@ -126,7 +127,7 @@ class GraphReader(NodeReader, Protocol):
         ...
 
 
-class SearchedGraph(NodeReader, PooledGraph, Protocol):
+class SearchedGraph(NodeReader, PooledGraph, IndexKeeper, Protocol):
     """What a search reads: the k best of all segments, and all of them for an index of its own."""
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ K1, B = 0.9, 0.4
 
 TITLE_WEIGHT = 2
 """How often a word of the title counts."""
+
+
+_ARRAYS = ("_is_day", "_terms", "_counts", "_starts", "_lengths")
 
 
 class KeywordIndex:
@@ -55,6 +59,22 @@ class KeywordIndex:
         """Bytes of its arrays, and about those of its vocabulary."""
         arrays = (self._terms, self._counts, self._starts, self._lengths)
         return sum(array.nbytes for array in arrays) + 150 * len(self._numbers)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that it holds beside the terms themselves, by name."""
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    @property
+    def numbered(self) -> list[str]:
+        """All terms, words and days, in the order of their numbers."""
+        return list(self._numbers)
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], numbered: Iterable[str]) -> None:
+        """Hold what another index held (``arrays``, ``numbered``); the arrays are never written to."""
+        for name in _ARRAYS:
+            setattr(self, name, arrays[name])
+        self._numbers = {term: number for number, term in enumerate(numbered)}
 
     def copy(self) -> KeywordIndex:
         """Another index of the same rows, to which others can be appended."""

@@ -3,22 +3,27 @@
 It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store
 held at some moment since the call began, whoever wrote it; it reads only documents written since the last time;
 what a forgotten document left here is never found and is dropped when it makes up half; after an error it holds
-nothing, or what it held before.
+nothing, or what it held before. A large one is kept in a file beside the store, where the store has room for one, so
+that the next process need not make it again.
 """
 
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from typing_extensions import override
 
 from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.search.index_file import read_index, write_index
 from memgraph_rag.search.segment_index import SegmentIndex
 
 __all__ = ["NamespaceIndex"]
 
 _BYTES_BESIDE = 700  # of a segment, beside its vector: id, place, words, edges (measured, docs/measurements.md)
+
+_KEPT_FROM = 2_000  # segments: below, to make the index takes less than half a second
 
 
 class NamespaceIndex(SegmentIndex):
@@ -57,6 +62,8 @@ class NamespaceIndex(SegmentIndex):
             return
         if self._version < 0:
             self._check_memory()
+            if self._read_kept(version):
+                return
         changed = self._graph.indexed_segments(since=self._version)
         if self._version >= 0 and self._bytes_of(len(self._ids) + len(changed)) > self._most_bytes:
             self._clear()  # without what was dropped it may fit
@@ -70,10 +77,30 @@ class NamespaceIndex(SegmentIndex):
         except BaseException:  # interrupted between two of the lists, which are out of step
             self._clear()
             raise
-        self._version = version
+        is_whole, self._version = self._version < 0, version
         if len(self) < len(self._ids) // 2:
             self._clear()
             self.refresh()
+        elif is_whole and len(self) >= _KEPT_FROM:
+            write = partial(write_index, self.state, about=self._about(version))
+            self._graph.keep_index(write, version=version, nbytes=self.nbytes)
+
+    def _read_kept(self, version: int) -> bool:
+        """Whether the index was kept as it is now, and is read again."""
+        kept = self._graph.kept_index()
+        state = None if kept is None else read_index(kept, about=self._about(version))
+        if state is None:
+            return False
+        try:
+            self.restore(state)
+        except BaseException:
+            self._clear()
+            raise
+        self._version = version
+        return True
+
+    def _about(self, version: int) -> dict[str, str | int]:
+        return {"version": version, "dimension": self._dimension, "stemming": self._stemming}
 
     def _bytes_of(self, segments: int) -> int:
         return segments * (4 * self._dimension + _BYTES_BESIDE)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import starmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
 from memgraph_rag.types import IndexedSegment, Matrix
 
-__all__ = ["MENTION_EDGE", "TITLE_EDGE", "Said", "SegmentIndex", "View", "edges_of"]
+__all__ = ["MENTION_EDGE", "TITLE_EDGE", "IndexState", "Said", "SegmentIndex", "View", "edges_of"]
 
 MENTION_EDGE, TITLE_EDGE = 1.0, 4.0
 """Of the edges between a segment and an entity that it mentions, or that its document's title names."""
@@ -116,6 +118,17 @@ class Said:
     def names_of(self, rows: Rows) -> list[str]:
         """Who says each row."""
         return [self.names[int(speaker)] for speaker in self.speakers[rows]]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """All that a segment index holds, by name: what it is made again from."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    texts: Mapping[str, Sequence[str]]
+
+
+_ARRAYS = ("_document", "_indexes", "_siblings", "_times", "_said_by", "_turns", "_lengths", "_asks", "_with_machine")
 
 
 class SegmentIndex:
@@ -254,6 +267,40 @@ class SegmentIndex:
         extended._embeddings = self._embeddings[: len(self._ids)]  # no room that both would write to
         extended.append(segments)
         return extended
+
+    @property
+    def state(self) -> IndexState:
+        """What ``restore`` takes."""
+        places, edges = list(self._places.values()), self._edges
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | {
+            "live": self.live,
+            "embeddings": self._embeddings[: len(self._ids)],
+            "titled": np.array(sorted(self._titled), np.int64),
+            "places": np.array([(rows.start, rows.stop) for rows in places], np.int64).reshape(-1, 2),
+            "edges data": edges.data, "edges columns": edges.indices, "edges ends": edges.indptr,
+        }  # fmt: skip
+        texts = {"ids": self._ids, "documents": list(self._places), "titles": self._titles,
+                 "entities": self._entity_ids, "speakers": list(self._speakers),
+                 "terms": self.keywords.numbered}  # fmt: skip
+        return IndexState(arrays | {f"keywords {name}": array for name, array in self.keywords.arrays.items()}, texts)
+
+    def restore(self, state: IndexState) -> None:
+        """Hold what another index held; its arrays stay where they are and are never written to."""
+        arrays, texts = state.arrays, state.texts
+        self._clear()
+        for name in _ARRAYS:
+            setattr(self, name, arrays[name])
+        self.live = arrays["live"].copy()
+        self._embeddings = arrays["embeddings"]
+        self._ids, self._titles, self._entity_ids = (list(texts[name]) for name in ("ids", "titles", "entities"))
+        self._places = dict(zip(texts["documents"], starmap(range, arrays["places"].tolist()), strict=True))
+        self._entities = {entity: number for number, entity in enumerate(self._entity_ids)}
+        self._speakers = {speaker: number for number, speaker in enumerate(texts["speakers"])}
+        self._titled = set(arrays["titled"].tolist())
+        edges = (arrays["edges data"], arrays["edges columns"], arrays["edges ends"])
+        self._edges = sparse.csr_matrix(edges, shape=(len(self._ids), len(self._entity_ids)))
+        words = {name: array for key, array in arrays.items() if (name := key.removeprefix("keywords ")) != key}
+        self.keywords.restore(words, texts["terms"])
 
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
 

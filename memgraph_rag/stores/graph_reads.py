@@ -7,9 +7,10 @@ graph give equal lists, whatever the engine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -309,6 +310,15 @@ class StoredGraph(ABC):
     def version(self) -> int:
         """How many writes the namespace has seen."""
         return next((row["version"] for row in self._run("read/find_namespace_version")), 0)
+
+    def kept_index(self) -> Path | None:
+        """None: no file lies beside the store."""
+        return None
+
+    def keep_index(  # noqa: B027 (some keep none)
+        self, write: Callable[[Path], None], *, version: int, nbytes: int
+    ) -> None:
+        """Nothing: what a namespace holds stays where its server guards it."""
 
     def has_answers(self) -> bool:
         """Whether any answered sentence is remembered."""

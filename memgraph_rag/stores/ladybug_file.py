@@ -34,7 +34,7 @@ from memgraph_rag.stores.ladybug_paths import (
 )
 from memgraph_rag.stores.process_guard import OpeningProcess, ProcessLock, keep_for_ever
 
-__all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
+__all__ = ["IN_MEMORY", "Execute", "LadybugFile", "has_space", "open_file"]
 
 T = TypeVar("T")
 
@@ -390,6 +390,12 @@ def _flush(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def has_space(place: str, nbytes: int) -> bool:
+    """Whether so many bytes more beside a file leave room for its next checkpoint."""
+    with in_our_words(place):
+        return shutil.disk_usage(Path(place).parent).free >= SPARE_BYTES + nbytes
 
 
 def _require_space(place: str, row_bytes: int) -> None:

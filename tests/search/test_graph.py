@@ -68,6 +68,9 @@ class Shelf:
         self.rows_read += len(segments)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
+    def kept_index(self) -> None:
+        return None
+
     def count_documents(self) -> int:
         return len(self.written)
 

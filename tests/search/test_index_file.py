@@ -1,0 +1,216 @@
+"""The index of a namespace in a file: it is what was written or nothing, and nothing that was forgotten stays in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag import Document, Memory
+from memgraph_rag.search import index as namespace_index
+from memgraph_rag.search import index_file
+from memgraph_rag.search.index_file import read_index, write_index
+from memgraph_rag.search.segment_index import IndexState
+from memgraph_rag.stores.ladybug import LadybugStore
+from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
+from memgraph_rag.types import Answered
+
+QUESTIONS = ("Whom did Otto see?", "the hill on 3 May 2024", "What did Zoe say?")
+ABOUT = {"version": 3, "stemming": False}
+
+
+@pytest.fixture(autouse=True)
+def every_index_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespace_index, "_KEPT_FROM", 1)
+
+
+def opened(path: Path, **options: Any) -> Memory:
+    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=None, **options)
+
+
+@pytest.fixture
+def tales(tmp_path: Path) -> Path:
+    """Twenty short documents and a conversation."""
+    told = [
+        Document(f"Otto saw Zoe on the hill number {place} on {place + 1} May 2024.", key=f"{place}", title="Łódź")
+        for place in range(20)
+    ]
+    with opened(tmp_path / "tales.lbug") as memory:
+        list(memory.add_many(told))
+        memory.add([{"role": "user", "content": "Zoe: hello?", "time": "2024-05-01"}], key="talk")
+    return tmp_path / "tales.lbug"
+
+
+def kept_beside(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{path.name}.index-*"))
+
+
+def found(memory: Memory) -> list[tuple[str, float, Any]]:
+    hits = [hit for question in QUESTIONS for hit in memory.search(question, k=30)]
+    return [(hit.segment.id, hit.score, hit.path) for hit in hits]
+
+
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The versions since which segments are read from now on."""
+    calls: list[int] = []
+    read = LadybugStore.indexed_segments
+    monkeypatch.setattr(
+        LadybugStore, "indexed_segments", lambda self, *, since: (calls.append(since), read(self, since=since))[1]
+    )
+    return calls
+
+
+def test_the_next_process_reads_no_segment_and_finds_the_same(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tales) as memory:
+        expected = found(memory)
+    (kept,) = kept_beside(tales)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    calls = reads(monkeypatch)
+
+    for options in ({}, {"read_only": True}):
+        with opened(tales, **options) as memory:
+            assert found(memory) == expected
+            assert calls == []
+            assert isinstance(memory._search.index._embeddings.base, np.memmap)
+
+
+def test_what_is_written_after_it_was_read_is_taken_in(tales: Path) -> None:
+    with opened(tales) as memory:
+        found(memory)
+    with opened(tales) as memory:
+        found(memory)
+        memory.add("Otto saw Mia in Lund on 7 June 2024.", key="new")
+        memory.forget("3")
+        now = found(memory)
+    assert kept_beside(tales) == []
+    with opened(tales) as memory:
+        assert found(memory) == now
+
+
+@pytest.mark.parametrize("change", ["add", "replace", "forget", "deepen", "purge", "of another namespace"])
+def test_no_write_leaves_it_there(tales: Path, change: str) -> None:
+    with opened(tales) as memory:
+        found(memory)
+        assert kept_beside(tales)
+        if change == "forget":
+            memory.forget("3")
+        elif change == "purge":
+            memory.purge()
+        elif change == "deepen":
+            list(memory.deepen(layers=["context"]))
+        elif change == "of another namespace":
+            with opened(tales, namespace="other") as other:
+                other.add("Something else.")
+        else:
+            memory.add("Otto saw nobody.", key="3" if change == "replace" else "new")
+        assert kept_beside(tales) == []
+
+
+def test_an_answer_leaves_it_there(tales: Path) -> None:
+    with opened(tales) as memory:
+        found(memory)
+        kept = kept_beside(tales)
+        memory._store.remember([Answered("0" * 32, tuple(memory._store.document_ids()[:1]))])
+        assert memory._store.has_answers()
+    assert kept_beside(tales) == kept
+
+
+def test_another_file_of_the_same_name_is_not_taken_for_it(tales: Path) -> None:
+    with opened(tales) as memory:
+        found(memory)
+        version = memory._store.version()
+    kept = [(path, path.read_bytes()) for path in kept_beside(tales)]
+    tales.unlink()
+    with opened(tales) as memory:
+        while memory._store.version() < version:
+            memory.add("Mia stayed at home.", key=f"{memory._store.version()}")
+        for path, content in kept:
+            path.write_bytes(content)
+        assert {hit.document_key for hit in memory.search("Whom did Otto see?", k=30)} == set(map(str, range(version)))
+
+
+@pytest.mark.parametrize("damage", ["cut", "byte", "empty", "header", "form"])
+def test_a_damaged_one_is_made_again(tales: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tales) as memory:
+        expected = found(memory)
+    (kept,) = kept_beside(tales)
+    content = bytearray(kept.read_bytes())
+    if damage == "form":
+        monkeypatch.setattr(index_file, "_FORM", 0)
+    elif damage == "byte":
+        content[-100] ^= 1
+    elif damage == "header":
+        content[:8] = b"\xff" * 8
+    else:
+        content = content[: len(content) // 2 if damage == "cut" else 0]
+    kept.write_bytes(content)
+    calls = reads(monkeypatch)
+
+    with opened(tales) as memory:
+        assert found(memory) == expected
+    assert calls == [-1]
+    assert kept_beside(tales)
+
+
+def test_other_settings_make_it_anew(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tales) as memory:
+        found(memory)
+    calls = reads(monkeypatch)
+    with opened(tales, stemming=True) as memory:
+        found(memory)
+    assert calls == [-1]
+
+
+def test_where_no_file_can_be_made_the_search_works(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(namespace_index, "write_index", full)
+    with opened(tales) as memory:
+        assert found(memory)
+    assert kept_beside(tales) == []
+
+
+ARRAYS = st.dictionaries(
+    st.sampled_from(["a", "b c", "ü"]),
+    st.builds(
+        lambda numbers, dtype: np.array(numbers, dtype),
+        st.lists(st.integers(0, 1)),
+        st.sampled_from(["f4", "f8", "i4", "i8", "?"]),
+    ),
+)
+TEXTS = st.dictionaries(st.sampled_from(["ids", "t"]), st.lists(st.text()))
+
+
+@settings(max_examples=50)
+@given(arrays=ARRAYS, texts=TEXTS)
+def test_what_is_read_is_what_was_written(
+    arrays: dict[str, Any], texts: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("index") / "kept"
+    write_index(IndexState(arrays, texts), path, about=ABOUT)
+
+    state = read_index(path, about=ABOUT)
+
+    assert state is not None
+    assert state.texts == texts
+    assert {name: (array.dtype, array.tolist()) for name, array in state.arrays.items()} == {
+        name: (array.dtype, array.tolist()) for name, array in arrays.items()
+    }
+    assert read_index(path, about={**ABOUT, "version": 4}) is None
+
+
+def test_objects_are_never_read(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    write_index(IndexState({"a": np.zeros(4)}, {}), path, about=ABOUT)
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = content[8 : 8 + length].replace(b'"<f8"', b'"|O8"')
+    assert json.loads(header)
+    path.write_bytes(content[:8] + header + content[8 + length :])
+    assert read_index(path, about=ABOUT) is None
