@@ -29,7 +29,8 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
 
     server = _server_of(place, home) if files is None else None
     folder = files or _fresh(server)
-    with place.open() as memory:
+    known = {} if server is None or server.password is None else {"neo4j_password": server.password}
+    with place.open(**known) as memory:
         written = memory.write_bulk_files(source, folder)
     if server is None:
         _show(written, as_json=as_json, command=f"cd {shlex.quote(str(folder))} && {_command(written)}")
@@ -38,7 +39,7 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
         import_files(server, written)
     finally:
         shutil.rmtree(folder)
-    with place.open():  # builds the schema and the indexes
+    with place.open(**known):  # builds the schema and the indexes
         pass
     _show(written, as_json=as_json)
 

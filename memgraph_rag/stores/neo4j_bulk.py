@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
+from pyarrow import compute, csv
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import graph_writes, rows, schema
@@ -70,6 +69,8 @@ PROPERTIES_TOO = {"RELATES_TO": ("source_id", "target_id"), "TITLED": ("document
 
 BETWEEN = "\x1f"
 """Between the values of an array: no name and no id holds it, because those can be printed."""
+
+_UTF8_BYTES = 4  # of a character, at most; of a quote, which is written twice, two
 
 ROWS_AT_ONCE = 2000  # of a file: with 384 dimensions, 10 MB of text
 
@@ -150,12 +151,12 @@ class BulkWriter:
         for table in self._tables.values():
             table.close()
         self._entities.remove()
-        longest = max(table.longest for table in self._tables.values())
+        longest = _UTF8_BYTES * max(table.longest for table in self._tables.values())
         options = [table.option for table in self._tables.values()]
         options += [
             "--multiline-fields=true",
             f"--array-delimiter=U+{ord(BETWEEN):04X}",
-            f"--read-buffer-size={max(2**22, 2 * longest)}",
+            f"--read-buffer-size={max(2**22, longest)}",
         ]
         return BulkFiles(self._folder, self._database, tuple(options), self._documents, self._segments, entities)
 
@@ -219,9 +220,8 @@ class BulkWriter:
 
     def _schema_columns(self) -> rows.Columns:
         """Version 0: the next opening builds the schema, for this embedder only."""
-        return {"id": [schema.SCHEMA_ID], "version": [0], "name": [self._schema["embedder"]]} | {
-            name: [value] for name, value in self._schema.items()
-        }
+        columns: rows.Columns = {"id": [schema.SCHEMA_ID], "version": [0], "name": [self._schema["embedder"]]}
+        return columns | {name: [value] for name, value in self._schema.items()}
 
     def _namespace_columns(self) -> rows.Columns:
         own_id = rows.namespace_id(self._namespace)
@@ -256,8 +256,8 @@ class _Table:
             cells = [_cells(values[start : start + ROWS_AT_ONCE]) for values in ordered]
             table = pa.table(cells, names=self._names)
             csv.write_csv(table, self._file, csv.WriteOptions(include_header=False))
-            texts = [pc.max(pc.binary_length(column)).as_py() for column in cells if pa.types.is_string(column.type)]
-            self.longest = max(self.longest, *(length or 0 for length in texts), 0)
+        lengths = (_characters(value) for values in columns.values() for value in values)
+        self.longest = max(self.longest, max(lengths, default=0))
 
     def close(self) -> None:
         if self._file is not None:
@@ -275,12 +275,20 @@ def _type(name: str, values: Sequence[Any] | Matrix) -> str:
     return f":{names[type(first)]}"
 
 
+def _characters(value: object) -> int:
+    """Of a text, or of an array of texts; 0 for what is never long."""
+    if isinstance(value, list):
+        return sum(map(len, value)) + len(value)
+    return len(value) if isinstance(value, str) else 0
+
+
 def _cells(values: Sequence[Any] | Matrix) -> pa.Array:
     """A column as a CSV file holds it: an array as text; float32 in the shortest form that is read back the same."""
     if isinstance(values, np.ndarray):
-        flat = pa.array(np.ascontiguousarray(values, np.float32).ravel())
+        numbers = pa.array(np.ascontiguousarray(values, np.float32).ravel()).cast(pa.string())
         offsets = pa.array(np.arange(len(values) + 1, dtype=np.int32) * values.shape[1])
-        return pc.binary_join(pa.ListArray.from_arrays(offsets, pc.cast(flat, pa.string())), BETWEEN)
+        rows_of_numbers = pa.ListArray.from_arrays(offsets, numbers)
+        return compute.call_function("binary_join", [rows_of_numbers, pa.scalar(BETWEEN)])
     if any(isinstance(value, list) for value in values):
         return pa.array([BETWEEN.join(value) if value else None for value in values], pa.string())
     return pa.array(values)

@@ -59,8 +59,13 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
             _run(neo4j, home, files, lock)
             home.drop_aside()
     finally:
-        ports = {"bolt_port": server.bolt_port, "http_port": server.http_port}
-        started = neo4j_server.start(server.home, version=server.version, timeout_s=_START_S, **ports)
+        started = neo4j_server.start(
+            server.home,
+            version=server.version,
+            bolt_port=server.bolt_port,
+            http_port=server.http_port,
+            timeout_s=_START_S,
+        )
     return started
 
 
@@ -68,9 +73,7 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
 def _locked(home: Home) -> Iterator[int]:
     lock = home.lock()
     if lock is None:
-        message = (
-            f"Expected the folder {home.path} for itself, got one in which a server starts. Try again soon."
-        )
+        message = f"Expected the folder {home.path} for itself, got one in which a server starts. Try again soon."
         raise StoreLocked(message, home=home.path)
     try:
         yield lock

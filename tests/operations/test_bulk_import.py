@@ -65,8 +65,13 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
             other.add(FOX, key="bare")
         assert all(memory.stats()["counts"][name] for name in ("SIMILAR_TO", "CONTAINS", "ANNOTATES", "Overview"))
         assert {record.layers for record in memory.documents()} >= {()}
-        memory.export_to(folder / "all.jsonl")
+        memory.export_to(folder / "made.jsonl")
     store.close()
+    with Memory(folder / "again.lbug", namespace=NAMESPACE, **options(recognizer=NAMES)) as memory:
+        list(
+            memory.import_from(folder / "made.jsonl")
+        )  # with the ids that an import makes, by which relations are sorted
+        memory.export_to(folder / "all.jsonl")
     return folder / "all.jsonl"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memgraph_rag.stores import queries
+from memgraph_rag.stores import neo4j_bulk, queries
 from memgraph_rag.stores.neo4j_bulk import BETWEEN, EDGES, LATER, NODES, BulkFiles, BulkWriter
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations, random_units
 from memgraph_rag.types import DocumentGraph
@@ -72,8 +72,13 @@ def test_echo_is_in_no_namespace_of_the_word_index(tmp_path: Path) -> None:
 
 
 def test_value_longer_than_the_buffer_makes_it_longer(tmp_path: Path) -> None:
-    files = written(tmp_path, make_graph(NAMESPACE, "long", ('"' * 3_000_000,), named=False))
-    assert "--read-buffer-size=6000000" in files.arguments
+    (tmp_path / "text").mkdir()
+    files = written(tmp_path / "text", make_graph(NAMESPACE, "long", ('"' * 3_000_000,), named=False))
+    assert "--read-buffer-size=12000000" in files.arguments
+    table = neo4j_bulk._Table("--nodes=Overview", tmp_path)
+    table.append({"id:ID": ["a"], "documents": [["0" * 32] * 1000]})
+    table.close()
+    assert table.longest == 33_000
 
 
 def test_unknown_statement_is_refused(tmp_path: Path) -> None:
