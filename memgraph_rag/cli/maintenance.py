@@ -55,11 +55,32 @@ def _export_to_stdout(memory: Memory) -> int:
     return number
 
 
-def import_file(place: Place, file: _File, as_json: Json = False) -> None:
-    """Store the documents of an exported file; no model is used. Other documents of the same keys are replaced."""
+def import_file(
+    place: Place,
+    file: _File,
+    bulk: Annotated[bool, typer.Option("--bulk", help="Into an empty Neo4j database, by neo4j-admin.")] = False,
+    files: Annotated[
+        Path | None, typer.Option("--files", help="With --bulk: write the files for neo4j-admin there, and stop.")
+    ] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="With --bulk: the folder of 'neo4j start', if one was named.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Store the documents of an exported file; no model is used. Other documents of the same keys are replaced.
+
+    With --bulk a local server is stopped, its empty database made from files, and started again.
+    """
     from memgraph_rag.cli import render
 
     source = Path("/dev/stdin") if file == _STREAM else file
+    if bulk:
+        from memgraph_rag.cli.bulk_import import import_in_bulk
+
+        import_in_bulk(place, source, files=files, home=home, as_json=as_json)
+        return
+    if files or home:
+        raise typer.BadParameter("goes with --bulk only", param_hint="--files" if files else "--home")
     with place.open() as memory:
         receipts = [json_output.receipt_form(receipt) for receipt in memory.import_from(source)]
     if as_json:

@@ -18,7 +18,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from itertools import chain
 from pathlib import Path
@@ -186,6 +186,11 @@ class Archive:
             copy.flush()
             return os.dup(copy.fileno())
 
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return os.fstat(self._descriptor).st_size
+
     def verify(self, *, embedder: str, dimension: int, check: Callable[[DocumentGraph], None]) -> int:
         """How many documents it holds, after every line of it was checked.
 
@@ -196,8 +201,18 @@ class Archive:
             DocumentError: it is no archive, of a newer version, cut off, or damaged.
             SchemaMismatch: it was made with another embedder.
         """
+        with closing(archive_overviews.ArchivedIds()) as known:
+            return self._verify(known, embedder=embedder, dimension=dimension, check=check)
+
+    def _verify(
+        self,
+        known: archive_overviews.ArchivedIds,
+        *,
+        embedder: str,
+        dimension: int,
+        check: Callable[[DocumentGraph], None],
+    ) -> int:
         numbers, hashes, foot = Counter[str](), hashlib.sha256(), None
-        known = archive_overviews.ArchivedIds()
         for place, line in enumerate(self._lines(), 1):
             match = _ROW_LINE.fullmatch(line)
             if place == 1:
@@ -213,7 +228,7 @@ class Archive:
                 else:
                     graph = _document(self._path, place, row, "")
                     _check(self._path, place, graph, check)
-                    if graph.document.id in known.documents:
+                    if known.has_document(graph.document.id):
                         raise _damaged(self._path, place, "its document comes twice")
                     known.add(graph)
                 hashes.update(own)

@@ -18,7 +18,7 @@ from memgraph_rag.operations.archive_overviews import joined
 from memgraph_rag.stores import write_checks
 from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, Receipt
 
-__all__ = ["import_documents"]
+__all__ = ["checked", "import_documents"]
 
 _WRITTEN_TOGETHER = 64
 
@@ -34,13 +34,24 @@ def import_documents(
         DocumentError: the file is no archive, is cut off or damaged, or holds what ``add`` could not have made.
         SchemaMismatch: it was written with another embedder.
     """
-    file = archive.Archive(path)
-    check = partial(_check_document, dimension=embedder.dimension, recognizer=recognizer)
-    file.verify(embedder=embedder.name, dimension=embedder.dimension, check=check)
+    file = checked(path, embedder, recognizer)
     graphs = file.read(namespace=store.namespace)
     groups = iter(lambda: list(islice(graphs, _WRITTEN_TOGETHER)), [])
     receipts = (receipt for group in groups for receipt in _store_group(store, group))
     return chain(receipts, _store_overviews(store, file))
+
+
+def checked(path: Path, embedder: Embedder, recognizer: EntityRecognizer) -> archive.Archive:
+    """The archive, of which every line can be stored.
+
+    Raises:
+        DocumentError: the file is no archive, is cut off or damaged, or holds what ``add`` could not have made.
+        SchemaMismatch: it was written with another embedder.
+    """
+    file = archive.Archive(path)
+    check = partial(_check_document, dimension=embedder.dimension, recognizer=recognizer)
+    file.verify(embedder=embedder.name, dimension=embedder.dimension, check=check)
+    return file
 
 
 def _store_overviews(store: GraphStore, file: archive.Archive) -> Iterator[Receipt]:

@@ -6,9 +6,9 @@ rests is among the documents of the archive.
 
 from __future__ import annotations
 
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -54,6 +54,10 @@ class _Encoded(TypedDict):
 
 
 OVERVIEW_FORM = TypeAdapter(_Encoded)
+
+_DOCUMENT, _SEGMENT, _OTHER = "document", "segment", "other"  # kinds of ids; other: a point, an entity, an overview
+
+_CACHED_KIB = 16_384
 
 _SCALARS = ("layer", "key", "level", "title", "text", "tokens", "rating")
 
@@ -116,20 +120,36 @@ def decode(encoded: _Encoded, namespace: str) -> OverviewRows:
     return OverviewRows((overview,), tuple(edges))
 
 
-@dataclass(slots=True)
 class ArchivedIds:
-    """The ids, in the namespace "", of all that an archive was seen to hold so far."""
+    """The ids, in the namespace "", of all that an archive was seen to hold so far.
 
-    documents: set[str] = field(default_factory=set)
-    segments: dict[str, range] = field(default_factory=dict)
-    others: set[str] = field(default_factory=set)
+    They are in a file that has no name, of which some MiB are in memory: of a million segments they would take 500.
+    """
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", isolation_level=None)
+        for statement in (
+            "PRAGMA journal_mode = OFF",
+            f"PRAGMA cache_size = {-_CACHED_KIB}",
+            "CREATE TABLE ids (id TEXT PRIMARY KEY, kind TEXT, first INTEGER, last INTEGER) WITHOUT ROWID",
+        ):
+            self._database.execute(statement)
+
+    def close(self) -> None:
+        """Remove them."""
+        self._database.close()
+
+    def has_document(self, document_id: str) -> bool:
+        """Whether that document was noted."""
+        return self._characters(document_id, _DOCUMENT) is not None
 
     def add(self, graph: DocumentGraph) -> None:
         """Note what a document holds."""
-        self.documents.add(graph.document.id)
-        self.segments |= {segment.id: range(segment.start, segment.end + 1) for segment in graph.segments}
-        self.others |= {point.id for point in graph.points}
-        self.others |= {mention.entity_id for mention in graph.mentions} | {item.entity_id for item in graph.titles}
+        others = {point.id for point in graph.points}
+        others |= {item.entity_id for item in (*graph.mentions, *graph.titles)}
+        self._note((segment.id, _SEGMENT, segment.start, segment.end) for segment in graph.segments)
+        self._note((other, _OTHER, 0, 0) for other in sorted(others))
+        self._note([(graph.document.id, _DOCUMENT, 0, 0)])
 
     def check(self, rows: OverviewRows) -> None:
         """Refuse an overview of which something is not among these; else note it.
@@ -141,22 +161,32 @@ class ArchivedIds:
         (overview,) = rows.overviews
         spans = [span for finding in overview.findings for span in finding.spans]
         known = (
-            self.documents.issuperset(overview.documents)
-            and self.others.issuperset(overview.entities)
-            and all(edge.target_id in self.segments or edge.target_id in self.others for edge in rows.summarizes)
-            and all(_lies_in(span, self.segments.get(span.segment_id, range(0))) for span in spans)
-            and overview.id not in self.others
+            all(map(self.has_document, overview.documents))
+            and all(self._characters(member, _OTHER) for member in overview.entities)
+            and all(self._characters(edge.target_id, _SEGMENT, _OTHER) for edge in rows.summarizes)
+            and all(_lies_in(span, self._characters(span.segment_id, _SEGMENT)) for span in spans)
+            and not self._characters(overview.id, _OTHER)
         )
         if not known:
             raise StoreError(
                 "Expected overviews of documents, nodes and entities that the archive holds before them, each once, "
                 f"got another, of layer {overview.layer!r}. Export the memory again."
             )
-        self.others.add(overview.id)
+        self._note([(overview.id, _OTHER, 0, 0)])
+
+    def _note(self, noted: Iterable[tuple[str, str, int, int]]) -> None:
+        self._database.execute("BEGIN")
+        self._database.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?, ?)", noted)
+        self._database.execute("COMMIT")
+
+    def _characters(self, node_id: str, *kinds: str) -> tuple[int, int] | None:
+        """The characters of a segment of that id, or of what else is of one of these kinds; None where nothing is."""
+        row = self._database.execute("SELECT kind, first, last FROM ids WHERE id = ?", (node_id,)).fetchone()
+        return (row[1], row[2]) if row is not None and row[0] in kinds else None
 
 
-def _lies_in(span: Span, characters: range) -> bool:
-    return span.start in characters and span.end in characters and span.start <= span.end
+def _lies_in(span: Span, characters: tuple[int, int] | None) -> bool:
+    return characters is not None and characters[0] <= span.start <= span.end <= characters[1]
 
 
 def joined(parts: Iterable[OverviewRows]) -> OverviewRows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
@@ -28,6 +28,9 @@ from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.validation import as_object, check_limit, check_parts, with_known_arguments
 from memgraph_rag.types.inspection import Damage
 from memgraph_rag.types.receipts import Failure, Receipt, Tidied
+
+if TYPE_CHECKING:
+    from memgraph_rag.stores.neo4j_bulk import BulkFiles
 
 __all__ = ["MaintainedMemory"]
 
@@ -241,6 +244,30 @@ class MaintainedMemory(OpenMemory):
         self._require_writable()
         receipts = archive_import.import_documents(self._store, Path(path), self.embedder, self.recognizer)
         return Outcomes("import_from", telemetry.each("import", receipts))
+
+    def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
+        """Check an archive, and write it as files from which ``neo4j-admin`` makes this memory's database.
+
+        The database must be empty: it is replaced as a whole, while it is stopped. The next opening builds its indexes.
+        ``memgraph-rag import --bulk`` does all of it where the server is one that this library started.
+
+        Args:
+            path: a file that ``export_to`` wrote.
+            folder: a new or empty folder, which becomes its owner's alone; where this raises, it is removed.
+
+        Raises:
+            DocumentError: the file is no such file, is cut off or damaged, or holds what ``add`` could not have made.
+            SchemaMismatch: it was written with another embedder.
+            StoreError: the store is no Neo4j server, or its database is not empty.
+            SettingsError: the folder cannot be written, holds something, or has no room.
+        """
+        from memgraph_rag.operations.bulk_import import write_bulk_files  # imports the driver
+
+        self._require_writable()
+        with telemetry.span("write_bulk_files") as event_fields:
+            files = write_bulk_files(self._store, Path(path), Path(folder), self.embedder, self.recognizer)
+            event_fields["documents"] = files.documents
+        return files
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself.

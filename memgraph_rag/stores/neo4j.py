@@ -22,6 +22,7 @@ from memgraph_rag.stores import (
     embedding_updates,
     graph_reads,
     graph_writes,
+    neo4j_first_opening,
     neo4j_reembed,
     queries,
     relation_rows,
@@ -212,11 +213,14 @@ class Neo4jStore(graph_writes.WrittenGraph):
         schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._connection.address)
         if self._read_only:
             schema.check_current(stored, version=version, address=self._connection.address)
+        self._dimension, self._embedder = dimension, embedder
         if stored.get("version", 0) < version:
             for number, step in steps.items():
                 if number > stored.get("version", 0):
                     self._step(step, dimension)
-            self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
+            neo4j_first_opening.await_indexes(self._run)
+            if stored and not stored["version"]:
+                neo4j_first_opening.complete([self.beside(namespace) for namespace in self.namespaces()])
             parameters = {"version": version, "embedder": embedder, "dimension": dimension}
             self._connection.write(
                 "migrate",
@@ -224,7 +228,6 @@ class Neo4jStore(graph_writes.WrittenGraph):
             )
         if not self._read_only:
             self._remake(self._misfits(dimension), dimension)
-        self._dimension, self._embedder = dimension, embedder
 
     def beside(self, namespace: str) -> Neo4jStore:
         """The same database, bound to another namespace."""

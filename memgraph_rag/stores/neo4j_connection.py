@@ -125,7 +125,7 @@ class Neo4jConnection:
         self.version = version
         self.process = OpeningProcess(address)
         self._driver = driver
-        self._database = database
+        self.database = database
         self._bookmarks = driver.execute_query_bookmark_manager
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
@@ -215,12 +215,12 @@ class Neo4jConnection:
             before_sleep=lambda state: _tell(operation, state),
             reraise=True,
         )
-        with _in_our_words(self.address, self._database, time.monotonic()):
+        with _in_our_words(self.address, self.database, time.monotonic()):
             return retrying(self._once, access, once)
 
     def _once(self, access: str, once: Callable[[neo4j.Session], T]) -> T:
         with self._driver.session(
-            database=self._database, default_access_mode=access, bookmark_manager=self._bookmarks
+            database=self.database, default_access_mode=access, bookmark_manager=self._bookmarks
         ) as session:
             try:
                 return once(session)

@@ -14,6 +14,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from memgraph_rag.errors import SettingsError
@@ -23,6 +24,8 @@ __all__ = ["LOCALHOST", "Home"]
 LOCALHOST = "127.0.0.1"
 
 _TRIES, _PROBED_S = 10, 0.01  # who asks whether the lock is held shares it for a moment
+
+_STORED = ("databases", "transactions")  # where Neo4j keeps a database, below its data
 
 _FACTS = {"pid": int, "version": str, "bolt_port": int, "http_port": int}
 _PORTS = ("bolt_port", "http_port")
@@ -67,7 +70,7 @@ class Home:
     @property
     def has_databases(self) -> bool:
         """True once a server ran here; before that, the first password can be set."""
-        return (self.path / "data" / "databases" / "system").exists()
+        return (self._data / "databases" / "system").exists()
 
     def check(self) -> None:
         """Refuse a place that cannot be a folder of ours.
@@ -104,6 +107,36 @@ class Home:
         """Write Neo4j's settings: localhost only, small memory, no telemetry."""
         settings = _CONF.format(address=LOCALHOST, bolt_port=bolt_port, http_port=http_port)
         self.write("conf/neo4j.conf", settings)
+
+    # ── a database that is made anew ─────────────────────────────────────────────────────────────────────
+
+    def set_aside(self, database: str) -> None:
+        """Take the files of a database away, until ``put_back`` or ``drop_aside``; the lock is held."""
+        for kind in _STORED:
+            (self._aside / kind).mkdir(parents=True, exist_ok=True)
+            (self._data / kind / database).rename(self._aside / kind / database)
+
+    def put_back(self) -> None:
+        """Bring back what was set aside, in place of what a process that failed or was killed made meanwhile."""
+        for kept in self._aside.glob("*/*"):
+            made = self._data / kept.relative_to(self._aside)
+            rmtree(made, ignore_errors=True)
+            kept.rename(made)
+        rmtree(self._aside, ignore_errors=True)
+
+    def drop_aside(self) -> None:
+        """Remove what was set aside: what is there in its place stays, at one moment."""
+        dropped = self._aside.with_suffix(".dropped")
+        self._aside.rename(dropped)
+        rmtree(dropped)
+
+    @property
+    def _data(self) -> Path:
+        return self.path / "data"
+
+    @property
+    def _aside(self) -> Path:
+        return self.path / "set-aside"
 
     # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -33,7 +33,17 @@ from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError, St
 from memgraph_rag.stores.neo4j_distribution import NEWEST, Distribution, fetch
 from memgraph_rag.stores.neo4j_home import LOCALHOST, Home
 
-__all__ = ["BOLT_PORT", "HTTP_PORT", "RunningServer", "credentials_for", "default_home", "start", "status", "stop"]
+__all__ = [
+    "BOLT_PORT",
+    "HTTP_PORT",
+    "RunningServer",
+    "credentials_for",
+    "default_home",
+    "java_command",
+    "start",
+    "status",
+    "stop",
+]
 
 BOLT_PORT = 7687
 HTTP_PORT = 7474
@@ -186,6 +196,7 @@ def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> 
         raise StoreLocked(message, home=home.path)
     try:
         home.forget_server()
+        home.put_back()
         home.configure(bolt_port=bolt_port, http_port=http_port)
         is_first = not home.has_databases
         if is_first:
@@ -223,7 +234,7 @@ def _generate_password(home: Home, neo4j: Distribution) -> None:
     command = ["org.neo4j.server.startup.Neo4jAdminCommand", "dbms", "set-initial-password", f"@{arguments}"]
     environment = {"LANG": "C.UTF-8", "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)}
     try:
-        subprocess.run([*_java(neo4j), *command], env=environment, check=True, capture_output=True, text=True)  # noqa: S603
+        subprocess.run([*java_command(neo4j), *command], env=environment, check=True, capture_output=True, text=True)  # noqa: S603
     except subprocess.CalledProcessError as exc:
         message = f"Neo4j {neo4j.version} could not set its first password: {exc.stderr.strip()[-500:]}"
         raise StoreError(message, home=home.path) from exc
@@ -242,7 +253,7 @@ def _spawn(home: Home, neo4j: Distribution, lock: int) -> int:
     server = [neo4j.entry_point, f"--home-dir={home.path}", f"--config-dir={home.conf}"]
     return os.posix_spawn(
         neo4j.java,
-        [*_java(neo4j), *server],
+        [*java_command(neo4j), *server],
         {"LANG": "C.UTF-8"},
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -264,7 +275,8 @@ def _inheritable() -> list[int]:
     return descriptors
 
 
-def _java(neo4j: Distribution) -> list[str]:
+def java_command(neo4j: Distribution) -> list[str]:
+    """Java with the jars of Neo4j; what is to run stands behind it."""
     return [str(neo4j.java), *JAVA_OPTIONS, "-cp", os.pathsep.join(map(str, neo4j.jars))]
 
 

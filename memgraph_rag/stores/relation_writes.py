@@ -16,7 +16,7 @@ from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
-__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away"]
+__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away", "tie_names"]
 
 FindNear = Callable[[Run, Columns], list[Similar]]
 """All pairs of an entity of these rows (``id``, ``embedding``) with another embedded one, from ``LOWEST_COSINE`` on.
@@ -63,6 +63,11 @@ def embed_names(
     """Give entities the embeddings of their names, and tie them to their near-synonyms."""
     rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
+    tie_names(run, create, find_near, rows)
+
+
+def tie_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
+    """Tie the entities of these rows (``id``, ``embedding``), which have their embeddings, to their near-synonyms."""
     create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
 
 

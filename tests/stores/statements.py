@@ -17,6 +17,8 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_components",
     "read/neo4j/await_indexes",
     "read/list_namespaces",
+    "read/neo4j/find_any_node",
+    "read/neo4j/list_index_progress",
     "read/neo4j/list_index_states",
     "read/neo4j/list_vector_indexes",
     "write/neo4j/drop_constraint",

@@ -281,3 +281,33 @@ def listeners() -> Iterator[tuple[str, int]]:
             address, port = local.split(":")
             if state == "0A":
                 yield address.removeprefix("0000000000000000FFFF0000"), int(port, 16)
+
+
+def test_database_set_aside_comes_back_or_is_dropped(tmp_path: Path) -> None:
+    home, kinds = Home(tmp_path), ("databases", "transactions")
+    places = [tmp_path / "data" / kind / "neo4j" for kind in kinds]
+
+    def fill(text: str) -> None:
+        for place in places:
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "store").write_text(text)
+
+    def texts() -> list[str]:
+        return [(place / "store").read_text() for place in places]
+
+    fill("before")
+    home.put_back()
+    assert texts() == ["before"] * 2, "nothing was set aside"
+    home.set_aside("neo4j")
+    fill("half")
+    home.put_back()
+    assert texts() == ["before"] * 2
+    home.set_aside("neo4j")
+    home.put_back()
+    assert texts() == ["before"] * 2, "nothing was made yet"
+    home.set_aside("neo4j")
+    fill("new")
+    home.drop_aside()
+    home.put_back()
+    assert texts() == ["new"] * 2
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

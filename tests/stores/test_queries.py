@@ -25,10 +25,11 @@ SHARED = (
 )  # fmt: skip
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
-    "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py"),
+    "neo4j": (*SHARED, "neo4j.py", "neo4j_connection.py", "neo4j_bulk.py", "neo4j_first_opening.py"),
 }
 
 VALUES: dict[str, Any] = {
+    "after": "",
     "answer_ids": ["a"],
     "answered_at": 1,
     "any_layer": True,

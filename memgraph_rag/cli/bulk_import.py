@@ -1,0 +1,88 @@
+"""``memgraph-rag import --bulk``: an archive into an empty Neo4j database through ``neo4j-admin``.
+
+It knows no file's form. Invariant: a server is stopped only after the archive was checked and all files are written.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Place
+from memgraph_rag.errors import SettingsError
+
+if TYPE_CHECKING:
+    from memgraph_rag.stores.neo4j_bulk import BulkFiles
+    from memgraph_rag.stores.neo4j_server import RunningServer
+
+__all__ = ["import_in_bulk"]
+
+_FOLDER = "bulk-import"  # in the home of a local server: on the disk of its database
+
+
+def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
+    """Write the files; where no folder is named for them, import them into the local server."""
+    from memgraph_rag.stores.neo4j_import import import_files
+
+    server = _server_of(place, home) if files is None else None
+    folder = files or _fresh(server)
+    known = {} if server is None or server.password is None else {"neo4j_password": server.password}
+    with place.open(**known) as memory:
+        written = memory.write_bulk_files(source, folder)
+    if server is None:
+        _show(written, as_json=as_json, command=f"cd {shlex.quote(str(folder))} && {_command(written)}")
+        return
+    try:
+        import_files(server, written)
+    finally:
+        shutil.rmtree(folder)
+    with place.open(**known):  # builds the schema and the indexes
+        pass
+    _show(written, as_json=as_json)
+
+
+def _server_of(place: Place, home: Path | None) -> RunningServer:
+    """The server that this machine may stop."""
+    from memgraph_rag.stores.neo4j_import import local_server
+
+    address = place.settings().store
+    server = local_server(address, home)
+    if server is None:
+        raise SettingsError(
+            f"Expected a server that 'memgraph-rag neo4j start' runs at {address}, got none. Name its folder by "
+            "--home, or write the files for a server elsewhere: --files DIR.",
+            store=address,
+        )
+    return server
+
+
+def _fresh(server: RunningServer | None) -> Path:
+    assert server is not None
+    folder = server.home / _FOLDER
+    shutil.rmtree(folder, ignore_errors=True)  # of an import that was killed
+    return folder
+
+
+def _command(files: BulkFiles) -> str:
+    return shlex.join(["neo4j-admin", *files.arguments])
+
+
+def _show(files: BulkFiles, *, as_json: bool, command: str = "") -> None:
+    from memgraph_rag.cli import render
+
+    counts: dict[str, Any] = {name: getattr(files, name) for name in ("documents", "segments", "entities")}
+    if as_json:
+        json_output.write_json(counts | ({"files": str(files.folder), "command": command} if command else {}))
+        return
+    what, where = ("written", f"{files.folder}  ") if command else ("imported", "")
+    numbers = "  ".join(f"{name}: {number}" for name, number in counts.items())
+    render.to_stdout().print(render.label(f"{what:<10} {where}{numbers}"), markup=False, soft_wrap=True)
+    if command:
+        shown = (
+            f"\nStop the database {files.database!r}, whose content is replaced, and run:\n{render.plain(command)}\n"
+            "Then start it, and open it once: memgraph-rag status. That builds the indexes."
+        )
+        render.to_stdout().print(shown, markup=False, soft_wrap=True, highlight=False)
