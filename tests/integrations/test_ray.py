@@ -98,7 +98,7 @@ def test_two_actors_build_the_graph_of_one_process(tmp_path: Path, monkeypatch: 
             ]
             graphs[place] = graph_of(memory)
             assert {outcome.action for outcome in memory.add_many(documents, ray=where)} == {"unchanged"}
-    assert graphs["here"]["counts"]["mentions"] > len(rows)
+    assert graphs["here"]["counts"]["MENTIONS"] > len(rows)
     assert graphs["there"] == graphs["here"]
 
 
