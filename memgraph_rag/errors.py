@@ -26,6 +26,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   ├── WindowExceeded       more tokens than the model's window holds
     │   ├── TokenLimitReached    a call has used the tokens that it was given
     │   └── SpanError            a token span is empty or out of range
+    ├── ClusterError             a cluster does not answer, or its workers die
     ├── LayerError               a layer of the user's own failed, or gave what is none of its rows
     └── StrategyError            no strategy of that name, or it was driven wrongly
 
@@ -37,6 +38,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "ClusterError",
     "DocumentChanged",
     "DocumentError",
     "DocumentNotFound",
@@ -179,6 +181,10 @@ class TokenLimitReached(ModelError):
 
 class SpanError(ModelError):
     """A token span is empty, or reaches past the sequence."""
+
+
+class ClusterError(MemgraphRagError):
+    """A cluster that was to build documents does not answer, or a worker of it died."""
 
 
 class LayerError(MemgraphRagError):

@@ -153,7 +153,7 @@ class Memory(MaintainedMemory):
         return outcome
 
     def add_many(
-        self, sources: Iterable[Source] | Path, *, max_tokens: int | None = None
+        self, sources: Iterable[Source] | Path, *, max_tokens: int | None = None, ray: str | None = None
     ) -> Iterator[Receipt | Failure]:
         """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
@@ -167,9 +167,12 @@ class Memory(MaintainedMemory):
             max_tokens: of the language model, read and written, in this call. Once they are reached, what is finished
                 is stored, and each document that needs more is a ``Failure`` with ``TokenLimitReached``; the same call
                 again goes on from there.
+            ray: build on a Ray cluster: its address, or "auto" for one of this machine. This process reads, plans and
+                writes as ever; an actor on each GPU, else on each core, builds. The graph is the same (docs/scale.md).
 
         Raises:
-            SettingsError: a single text or file came, not several sources; or a limit that is none.
+            SettingsError: a single text or file came, not several sources; a limit that is none; Ray is not installed.
+            ClusterError: while it is iterated: no cluster answers, or its workers die again and again.
         """
         if isinstance(sources, Path) and names_folder(sources):
             sources = self.folder(sources)
@@ -177,7 +180,7 @@ class Memory(MaintainedMemory):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
         requests = (Request(source) for source in sources)
-        ingestion = self._ingestion(self._layers, self._models_within(max_tokens))
+        ingestion = self._ingestion(self._layers, self._models_within(max_tokens), ray=ray)
         return Outcomes("add_many", telemetry.each("add", ingestion.add(requests)))
 
     def folder(self, path: Path) -> Folder:

@@ -79,6 +79,7 @@ OWNERS = {
     "starlette": "mcp",
     "sse_starlette": "mcp",
     "prometheus_client": "mcp",
+    "ray": "operations",
     "anyio": "mcp",
     **dict.fromkeys(
         ("langchain_core", "langgraph", "haystack", "llama_index", "agents", "anthropic", "google", "agent_framework"),

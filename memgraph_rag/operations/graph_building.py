@@ -1,12 +1,13 @@
 """The graphs of documents: layers are built and everything is embedded, the documents of a group together.
 
-All model work of ingestion is here; nothing is written. Invariant: the rows and graphs are in the order of the
-documents.
+All model work of ingestion is here. It knows no store: what was stored earlier comes with each document, so that a
+builder may work in another process (it can be pickled where its models and layers can). Invariant: the rows and graphs
+are in the order of the documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,23 +16,21 @@ import numpy as np
 
 from memgraph_rag.contracts import (
     Embedder,
-    GraphReader,
     Layer,
     Models,
-    NodeReader,
     Progress,
     SplitDocument,
     WillingLayer,
 )
-from memgraph_rag.lexical.names import normalise
+from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReached
 from memgraph_rag.operations.layer_building import build_layer
-from memgraph_rag.operations.planning import PendingDocument
+from memgraph_rag.operations.planning import PendingDocument, takes_sections
+from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.operations.unit_vectors import units
-from memgraph_rag.stores.layer_rows import SECTIONS
 from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
 
-__all__ = ["BuiltDocument", "GraphBuilder", "embed_relations"]
+__all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "unnamed_ends"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +42,65 @@ class BuiltDocument:
     graph: DocumentGraph
 
 
+BuildOutcome = BuiltDocument | MemgraphRagError
+"""What became of a document: its graph, or why it cannot be built."""
+
+
 class GraphBuilder:
     """Builds the graphs of documents.
 
     Args:
-        reader: knows what other layers stored earlier: the names of entities, outlines.
+        namespace: of the graph; ids are made of it.
         layers: in the order in which they are built.
     """
 
     def __init__(
-        self, reader: GraphReader, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
+        self, namespace: str, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
     ) -> None:
-        self._reader = reader
+        self._namespace = namespace
         self._models = models
         self._layers = layers
         self._progress = progress
+
+    def shared_by(self, workers: int) -> GraphBuilder:
+        """The builder of one of so many workers, with its share of a limit of tokens; it reports no progress."""
+        models = self._models.shared_by(workers) if isinstance(self._models, LimitedModels) else self._models
+        return GraphBuilder(self._namespace, models, self._layers)
+
+    def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
+        """What becomes of each document, in order.
+
+        All are built together. Where that fails each is built alone: one of them may be to blame, the others are not.
+        """
+        refusal = self._refusal(documents)
+        refused = [refusal is not None and document.needs_language for document in documents]
+        waiting = [document for document, is_refused in zip(documents, refused, strict=True) if not is_refused]
+        outcomes = iter(self._build_isolated(waiting))
+        return [refusal if refusal and is_refused else next(outcomes) for is_refused in refused]
+
+    def settle(self) -> None:
+        """All that was built is stored."""
+        self._models.settle()
+
+    def _refusal(self, documents: Sequence[PendingDocument]) -> TokenLimitReached | None:
+        """Why documents that need the language model are not built: there are no tokens left."""
+        if not isinstance(self._models, LimitedModels) or not any(document.needs_language for document in documents):
+            return None
+        try:
+            self._models.limited.require_room()
+        except ModelNotFound:  # what needs a model was refused before this; the rest is built without
+            return None
+        except TokenLimitReached as error:
+            return error
+        return None
+
+    def _build_isolated(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
+        try:
+            return [*self.build(documents)]
+        except MemgraphRagError as error:
+            if len(documents) == 1:
+                return [error]
+            return [outcome for document in documents for outcome in self._build_isolated([document])]
 
     def build(self, documents: Sequence[PendingDocument]) -> list[BuiltDocument]:
         """The documents with their graphs; segments are embedded while their names are looked for.
@@ -104,7 +147,8 @@ class GraphBuilder:
                 documents, rows, segment_vectors, point_vectors, strict=True
             )
         ]
-        with_vectors = embed_relations(graphs, self._reader, self._models.embedder)
+        names = {end: name for document in documents for end, name in document.stored_names.items()}
+        with_vectors = embed_relations(graphs, names, self._models.embedder)
         return [BuiltDocument(*parts) for parts in zip(documents, rows, with_vectors, strict=True)]
 
     def _in_context(
@@ -129,13 +173,13 @@ class GraphBuilder:
     ) -> None:
         """Build those of these layers that documents lack; what each makes is added to the document's rows."""
         for layer in layers:
-            places = [place for place, document in enumerate(documents) if layer in document.missing_layers]
+            places = [place for place, document in enumerate(documents) if document.lacks(layer.name)]
             if not places:
                 continue
             built = build_layer(
                 layer,
                 [self._evidence(documents[place], rows[place], layer) for place in places],
-                namespace=self._reader.namespace,
+                namespace=self._namespace,
                 models=self._models,
                 progress=self._progress,
             )
@@ -145,9 +189,9 @@ class GraphBuilder:
     def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
         """What a layer may see of a document; with its outline, built just now or stored, where it takes that."""
         evidence = document.evidence
-        if SECTIONS.layer not in {*layer.requires, *getattr(layer, "uses", ())}:
+        if not takes_sections(layer):
             return evidence
-        return replace(evidence, sections=rows.sections or tuple(self._reader.sections(document.record.id)))
+        return replace(evidence, sections=rows.sections or document.stored_sections)
 
     def _record(self, document: PendingDocument, rows: LayerRows) -> DocumentRecord:
         """The document's record; the model is named where only a layer that can do without one asked it."""
@@ -174,24 +218,34 @@ def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
 
 def _waits_for_context(document: PendingDocument) -> bool:
     """Whether its segments are embedded under what the layer ``context`` says, once that is built."""
-    return any(layer.name == CONTEXT for layer in document.missing_layers)
+    return document.lacks(CONTEXT)
 
 
-def embed_relations(graphs: Sequence[DocumentGraph], reader: NodeReader, embedder: Embedder) -> list[DocumentGraph]:
+def unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
+    """Ids of the ends of relations that these graphs do not name: another layer stored them earlier."""
+    return sorted({end for graph in graphs for end in graph.ends} - _names_in(graphs).keys())
+
+
+def embed_relations(
+    graphs: Sequence[DocumentGraph], stored_names: Mapping[str, str], embedder: Embedder
+) -> list[DocumentGraph]:
     """These graphs with the vectors of their relations' descriptions and of the normalised names of their ends.
 
-    The name of an end that another layer stored earlier is read from the graph.
+    Args:
+        stored_names: normalised, by id, of the ends that the graphs do not name (``unnamed_ends``).
     """
     descriptions = [[relation.description for relation in graph.relations] for graph in graphs]
     relation_vectors = embed_grouped(descriptions, embedder)
-    names = {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
-    unnamed = sorted({end for graph in graphs for end in graph.ends} - names.keys())
-    names |= {entity.id: normalise(entity.name) for entity in (reader.entities(unnamed) if unnamed else ())}
+    names = {**stored_names, **_names_in(graphs)}
     end_vectors = embed_grouped([[names[end] for end in graph.ends] for graph in graphs], embedder)
     return [
         replace(graph, relation_embeddings=of_relations, end_embeddings=of_ends)
         for graph, of_relations, of_ends in zip(graphs, relation_vectors, end_vectors, strict=True)
     ]
+
+
+def _names_in(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
+    return {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
 
 
 def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:

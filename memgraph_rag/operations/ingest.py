@@ -1,26 +1,25 @@
 """From sources to stored documents: load → plan → build → write; and further layers for what is stored.
 
 It holds no algorithm; it knows the order of the work, a module a stage: ``sources`` loads, ``planning`` compares with
-what is stored and cuts segments, ``graph_building`` builds layers and embeds, ``graph_writing`` writes. Invariants: all
-model work of a document is done before the one transaction that writes it; one bad source never stops another.
+what is stored and cuts segments, ``graph_building`` builds layers and embeds, wherever a ``build_pool`` lets it, and
+``graph_writing`` writes. Invariants: all model work of a document is done before the one transaction that writes it;
+the store is touched in this process alone; one bad source never stops another.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from memgraph_rag.contracts import GraphStore, Layer, Models, Progress, TokenCounter
-from memgraph_rag.errors import DocumentError, MemgraphRagError, ModelNotFound, TokenLimitReached
-from memgraph_rag.operations.graph_building import BuiltDocument, GraphBuilder
+from memgraph_rag.contracts import GraphStore, Layer, Models, TokenCounter
+from memgraph_rag.errors import DocumentError
+from memgraph_rag.operations.build_pool import BuildPool
+from memgraph_rag.operations.graph_building import BuildOutcome, BuiltDocument
 from memgraph_rag.operations.graph_writing import write_documents
 from memgraph_rag.operations.planning import PendingDocument, Plan, Planner
 from memgraph_rag.operations.sources import Item, Loaded, Request, grouped, load_request
-from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.stores import open_place
 from memgraph_rag.types import DocumentRecord, Failure, Receipt
 
@@ -36,20 +35,16 @@ class _Group:
 
     Attributes:
         plans: of all its documents, in order.
-        result: waits for those that are built.
+        result: waits for what becomes of those that are being built.
     """
 
     plans: Sequence[Plan]
-    result: Callable[[], list[BuiltDocument]]
-
-    @property
-    def pending(self) -> list[PendingDocument]:
-        """Those that are being built."""
-        return _pending(self.plans)
+    result: Callable[[], list[BuildOutcome]]
 
     @property
     def keys(self) -> set[str]:
-        return {document.record.key for document in self.pending}
+        """Of what is being built."""
+        return {document.record.key for document in _pending(self.plans)}
 
 
 class Ingestion:
@@ -57,6 +52,7 @@ class Ingestion:
 
     Args:
         layers: what is built beyond segments, in this order.
+        pool: builds them.
         count_tokens: of the texts of segments.
         segment_tokens: most tokens of one segment.
     """
@@ -66,15 +62,14 @@ class Ingestion:
         store: GraphStore,
         models: Models,
         layers: Sequence[Layer],
+        pool: BuildPool,
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
-        progress: Progress | None = None,
     ) -> None:
         self._store = store
-        self._models = models
         self._planner = Planner(store, models, layers, count_tokens=count_tokens, segment_tokens=segment_tokens)
-        self._builder = GraphBuilder(store, models, layers, progress=progress)
+        self._pool = pool
 
     def add(self, requests: Iterable[Request]) -> Generator[Receipt | Failure, None, None]:
         """What became of each request, in order; the model work of a group of documents runs together.
@@ -100,73 +95,34 @@ class Ingestion:
         return self._ingest(records)
 
     def _ingest(self, items: Iterable[Item]) -> Generator[Receipt | Failure, None, None]:
-        """Group after group. Where no language model works, a group is built while the one before is written."""
-        with ThreadPoolExecutor(1) as beside:
-            building: _Group | None = None
-            for items_of_group in grouped(items, self._store):
+        """Group after group; as many are being built at a time as the pool builds ahead."""
+        with self._pool as pool:
+            groups: deque[_Group] = deque()
+            for items_of_group in grouped(items, self._store, pool.group_size, ahead=pool.ahead):
                 keys = {item.key for item in items_of_group if not isinstance(item, Failure)}
-                if building is not None and building.keys & keys:
-                    yield from self._write(building)  # so that these are compared with what is then stored
-                    building = None
+                while any(group.keys & keys for group in groups):  # so that these are compared with what is then stored
+                    yield from self._write(groups.popleft())
                 plans = self._planner.plan(items_of_group)
-                previous, building = building, self._start_building(plans, beside)
-                if previous is not None:
-                    yield from self._write(previous)
-            if building is not None:
-                yield from self._write(building)
-
-    def _start_building(self, plans: Sequence[Plan], beside: ThreadPoolExecutor) -> _Group:
-        """Begin to build the layers of all pending documents of a group together.
-
-        A language model works in the caller's own thread, later: there it can be interrupted.
-        """
-        pending = _pending(plans)
-        if any(document.needs_language for document in pending):
-            return _Group(plans, partial(self._builder.build, pending))
-        return _Group(plans, beside.submit(self._builder.build, pending).result)
+                groups.append(_Group(plans, pool.start(_pending(plans))))
+                while len(groups) > pool.ahead:
+                    yield from self._write(groups.popleft())
+            while groups:
+                yield from self._write(groups.popleft())
 
     def _write(self, group: _Group) -> Iterator[Receipt | Failure]:
-        """Write a group as soon as it is built; where the limit of tokens is reached, what needs no more of them."""
-        yield from self._write_built(self._within_limit(group))
-
-    def _within_limit(self, group: _Group) -> _Group:
-        """The group without the documents for which there are no tokens left: these have failed."""
-        if not isinstance(self._models, LimitedModels) or not any(plan.needs_language for plan in group.pending):
-            return group
-        try:
-            self._models.limited.require_room()
-        except ModelNotFound:  # what needs a model was refused before this; the rest is built without
-            return group
-        except TokenLimitReached as error:
-            plans = [
-                Failure(plan.record.key, error) if isinstance(plan, PendingDocument) and plan.needs_language else plan
-                for plan in group.plans
-            ]
-            return _Group(plans, partial(self._builder.build, _pending(plans)))
-        return group
-
-    def _write_built(self, group: _Group) -> Iterator[Receipt | Failure]:
-        """Write a group; each document is stored whole or not at all.
-
-        Where building fails, each document is built alone: one of them may be to blame, the others are not.
-        """
-        try:
-            built = group.result()
-        except MemgraphRagError as error:
-            for plan in group.plans:
-                if not isinstance(plan, PendingDocument):
-                    yield plan
-                elif len(group.pending) == 1:
-                    yield Failure(plan.record.key, error)
-                else:
-                    yield from self._write_built(_Group([plan], partial(self._builder.build, [plan])))
-            return
-        outcomes = list(write_documents(self._store, built))
-        if not any(isinstance(outcome, Failure) for outcome in outcomes):
-            self._models.settle()
-        waiting = iter(outcomes)
+        """Write a group as soon as it is built; each document is stored whole or not at all."""
+        built = group.result()
+        written = list(write_documents(self._store, [item for item in built if isinstance(item, BuiltDocument)]))
+        if len(written) == len(built) and not any(isinstance(outcome, Failure) for outcome in written):
+            self._pool.settle()
+        results, outcomes = iter(built), iter(written)
         for plan in group.plans:
-            yield next(waiting) if isinstance(plan, PendingDocument) else plan
+            if not isinstance(plan, PendingDocument):
+                yield plan
+            elif isinstance(result := next(results), BuiltDocument):
+                yield next(outcomes)
+            else:
+                yield Failure(plan.record.key, result)
 
 
 def _pending(plans: Sequence[Plan]) -> list[PendingDocument]:

@@ -7,7 +7,7 @@ loaded before it is asked for; an address is asked nothing before it is needed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class FoundModels:
-    """``Models`` by settings.
+    """``Models`` by settings. Pickled, they find the same models in another process; weights are not sent.
 
     Args:
         language: a model in place of the one that the settings name; so with ``reader``, ``embedder``, ``recognizer``.
@@ -86,9 +86,11 @@ class FoundModels:
     @property
     def embedder(self) -> Embedder:
         """The embedding model."""
-        if self._embedder is None:
-            self._embedder = open_embedder(self._settings.embedder, self._settings)
-        return self._embedder
+        return self._found_embedder if self._embedder is None else self._embedder
+
+    @cached_property
+    def _found_embedder(self) -> Embedder:
+        return open_embedder(self._settings.embedder, self._settings)
 
     @embedder.setter
     def embedder(self, embedder: Embedder) -> None:
@@ -129,6 +131,20 @@ class FoundModels:
         from memgraph_rag.models.recognizers import spacy_parser
 
         return spacy_parser.installed()
+
+    def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()]]:
+        stored = self._fitting_recognizer.name if "_fitting_recognizer" in vars(self) else self._stored_recognizer()
+        again = partial(
+            FoundModels,
+            self._settings.model_copy(update={"store": ":memory:", "neo4j_password": None}),  # they know no database
+            language=self._given,
+            reader=self._reader,
+            embedder=self._embedder,
+            recognizer=self._recognizer,
+            stored_recognizer=partial(str, stored),
+            journal=self._journal,
+        )
+        return again, ()
 
     def settle(self) -> None:
         """All that was built is stored: work that was kept for a retry is not needed any more."""

@@ -28,9 +28,12 @@ from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.operations import scopes
 from memgraph_rag.operations.answer import Reading
+from memgraph_rag.operations.build_pool import LocalPool
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
+from memgraph_rag.operations.graph_building import GraphBuilder
 from memgraph_rag.operations.ingest import Ingestion
 from memgraph_rag.operations.model_loader import FoundModels, open_reranker
+from memgraph_rag.operations.ray_pool import RayPool
 from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.operations.scope_index import ScopeIndex
 from memgraph_rag.operations.token_limit import LimitedModels
@@ -148,15 +151,17 @@ class OpenMemory:
         check_count("max_tokens", max_tokens, most=MOST_TOKENS)
         return LimitedModels(self._models, max_tokens)
 
-    def _ingestion(self, layers: Sequence[Layer], models: Models | None = None) -> Ingestion:
+    def _ingestion(self, layers: Sequence[Layer], models: Models | None = None, *, ray: str | None = None) -> Ingestion:
         self._require_writable()
+        models = self._models if models is None else models
+        builder = GraphBuilder(self._store.namespace, models, layers, progress=self._progress)
         return Ingestion(
             self._store,
-            self._models if models is None else models,
+            models,
             layers,
+            LocalPool(builder) if ray is None else RayPool(builder, ray, device=self.settings.device),
             count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,
-            progress=self._progress,
         )
 
     @cached_property

@@ -1,14 +1,14 @@
 """What is to be done for each document of a group: compared with what is stored, cut into segments, echoes marked.
 
 It builds nothing, and writes metadata only. Invariants: the same content is never built twice; one document that cannot
-be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store, and one more for
-each document that is stored already.
+be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store, and up to three
+more for each document that is stored already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
@@ -16,10 +16,11 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.operations.segmenting import cut_segments
 from memgraph_rag.operations.sources import Item, Loaded, hash_with, is_elsewhere
+from memgraph_rag.stores.layer_rows import RELATIONS, SECTIONS
 from memgraph_rag.text import echoes
-from memgraph_rag.types import Action, Document, DocumentRecord, Failure, Receipt, Segment, make_id
+from memgraph_rag.types import Action, Document, DocumentRecord, Failure, Receipt, Section, Segment, make_id
 
-__all__ = ["ECHO", "PendingDocument", "Plan", "Planner"]
+__all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "takes_sections"]
 
 ECHO = "echo"
 """In a document's metadata: whether all of it, or none, is something that the memory answered."""
@@ -34,6 +35,8 @@ class PendingDocument:
         missing_layers: the layers to be built.
         is_new: whether its segments are to be stored too; else they are stored already.
         same_as: keys of other documents with its text.
+        stored_sections: its outline, where that is stored and a missing layer takes it.
+        stored_names: the normalised names of what it mentions, by entity id, where relations are missing.
     """
 
     record: DocumentRecord
@@ -41,6 +44,12 @@ class PendingDocument:
     missing_layers: tuple[Layer, ...]
     is_new: bool
     same_as: tuple[str, ...] = ()
+    stored_sections: tuple[Section, ...] = ()
+    stored_names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def lacks(self, layer: str) -> bool:
+        """Whether the layer of that name is to be built."""
+        return any(missing.name == layer for missing in self.missing_layers)
 
     @property
     def needs_language(self) -> bool:
@@ -150,8 +159,19 @@ class Planner:
         if not missing:
             counts = self._store.counts(record.id)
             return Receipt(record.id, record.key, Action.UNCHANGED, counts, echoes=record.echoes)
-        segments = tuple(self._store.segments_of(record.id))
-        return PendingDocument(self._with_layers(record, missing), segments, missing, is_new=False)
+        has_readers = SECTIONS.layer in record.layers and any(map(takes_sections, missing))
+        names_are_needed = any(layer.name == RELATIONS.layer for layer in missing)
+        return PendingDocument(
+            self._with_layers(record, missing),
+            tuple(self._store.segments_of(record.id)),
+            missing,
+            is_new=False,
+            stored_sections=tuple(self._store.sections(record.id)) if has_readers else (),
+            stored_names={
+                mention.entity_id: mention.normal
+                for mention in (self._store.mentions(record.id) if names_are_needed else ())
+            },
+        )
 
     def _plan_new(self, document: Document) -> PendingDocument:
         """A new document, cut into segments, with all layers to be built."""
@@ -220,6 +240,11 @@ class Planner:
         document_id = pending.record.id
         segments_before = self._store.segments_of(document_id) if document_id in stored else ()
         return pending.with_segments(echoes.marked(self._store.namespace, pending.segments, origins, segments_before))
+
+
+def takes_sections(layer: Layer) -> bool:
+    """Whether a layer sees the document's outline."""
+    return SECTIONS.layer in {*layer.requires, *getattr(layer, "uses", ())}
 
 
 def _is_receipt_of(plan: Plan, records: Mapping[str, DocumentRecord]) -> bool:

@@ -7,9 +7,11 @@ group have one key.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 from memgraph_rag.contracts import FingerprintIndex
@@ -26,11 +28,17 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-__all__ = ["Item", "Loaded", "Request", "grouped", "hash_with", "is_elsewhere", "load_request"]
+__all__ = ["GroupSize", "Item", "Loaded", "Request", "grouped", "hash_with", "is_elsewhere", "load_request"]
 
-_GROUP_CHARACTERS = 200_000  # of documents whose layers are built together
-_GROUP_DOCUMENTS = 256
 _MOST_SAME = 16  # keys of documents with the same text that a receipt names
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSize:
+    """A group is full when it has so many documents, or so many characters."""
+
+    documents: int
+    characters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +107,27 @@ def load_request(request: Request) -> Loaded | Failure:
     )
 
 
-def grouped(items: Iterable[Item], index: FingerprintIndex) -> Iterator[list[Item]]:
-    """The items in groups of bounded size, each under its key. One look into the store a group."""
-    keys = _Keys(index)
-    for group in _bounded(items):
+def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
+    """The items in groups of bounded size, each under its key. One look into the store a group.
+
+    Args:
+        ahead: so many groups before one may not be stored yet when it is taken.
+    """
+    keys = _Keys(index, ahead)
+    for group in _bounded(items, size):
         yield from _with_distinct_keys(keys.assigned(group))
 
 
 class _Keys:
     """Gives files the keys that they have already, and tells which documents have the same text.
 
-    It remembers two groups: while one is loaded the one before may not be stored yet.
+    It remembers the group that is loaded, and as many before it as may not be stored yet.
     """
 
-    def __init__(self, index: FingerprintIndex) -> None:
+    def __init__(self, index: FingerprintIndex, ahead: int) -> None:
         self._index = index
-        self._key_of_file: dict[str, str] = {}
-        self._text_of_key: dict[str, str] = {}
+        self._key_of_file: deque[dict[str, str]] = deque(maxlen=ahead + 1)
+        self._text_of_key: deque[dict[str, str]] = deque(maxlen=ahead + 1)
 
     def assigned(self, group: Sequence[Item]) -> list[Item]:
         """The group, with the keys under which its files are stored or were loaded."""
@@ -126,21 +138,20 @@ class _Keys:
             sources=[file for item in loaded if not item.has_key for file in item.files],
             text_hashes=[item.text_sha256 for item in loaded],
         )
-        before, self._key_of_file = self._key_of_file, {}
-        keyed = [self._keyed(item, stored, before) if isinstance(item, Loaded) else item for item in group]
-        texts_before = self._text_of_key
-        self._text_of_key = {item.key: item.text_sha256 for item in keyed if isinstance(item, Loaded)}
-        keys_of_text = _keys_by_text(stored, texts_before | self._text_of_key)
+        self._key_of_file.appendleft({})
+        keyed = [self._keyed(item, stored) if isinstance(item, Loaded) else item for item in group]
+        self._text_of_key.append({item.key: item.text_sha256 for item in keyed if isinstance(item, Loaded)})
+        keys_of_text = _keys_by_text(stored, dict(chain.from_iterable(map(dict.items, self._text_of_key))))
         return [_with_same(item, keys_of_text) if isinstance(item, Loaded) else item for item in keyed]
 
-    def _keyed(self, item: Loaded, stored: Sequence[Fingerprint], before: Mapping[str, str]) -> Loaded:
+    def _keyed(self, item: Loaded, stored: Sequence[Fingerprint]) -> Loaded:
         """The document under the key that its file has, if it has one and the user gave none."""
         if not item.has_key:
-            recent = self._key_of_file
-            key = next((known[file] for file in item.files for known in (recent, before) if file in known), None)
+            key = next((known[file] for file in item.files for known in self._key_of_file if file in known), None)
             key = key or _stored_key(item, stored)
             item = replace(item, document=replace(item.document, key=key or item.key))
-        self._key_of_file.update({file: item.key for file in item.files if file not in self._key_of_file})
+        recent = self._key_of_file[0]
+        recent.update({file: item.key for file in item.files if file not in recent})
         return item
 
 
@@ -168,14 +179,14 @@ def _with_same(item: Loaded, keys_of_text: Mapping[str, set[str]]) -> Loaded:
     return replace(item, same_as=tuple(others[:_MOST_SAME])) if others else item
 
 
-def _bounded(items: Iterable[Item]) -> Iterator[list[Item]]:
+def _bounded(items: Iterable[Item], size: GroupSize) -> Iterator[list[Item]]:
     """Consecutive items, of bounded size together."""
     group: list[Item] = []
     characters = 0
     for item in items:
         group.append(item)
         characters += _characters(item)
-        if characters >= _GROUP_CHARACTERS or len(group) >= _GROUP_DOCUMENTS:
+        if characters >= size.characters or len(group) >= size.documents:
             yield group
             group, characters = [], 0
     if group:

@@ -128,6 +128,10 @@ class LimitedModels:
         self._models = models
         self._most = most
 
+    def shared_by(self, workers: int) -> LimitedModels:
+        """The models of one of so many workers, with its share of the limit, of which nothing is spent."""
+        return LimitedModels(self._models, max(1, self._most // workers))
+
     @cached_property
     def limited(self) -> LimitedModel:
         """The language model, with its limit."""

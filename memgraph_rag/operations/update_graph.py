@@ -16,7 +16,8 @@ import numpy as np
 
 from memgraph_rag.contracts import GraphStore, LearningLayer, Models, SplitDocument
 from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.operations.graph_building import embed_relations
+from memgraph_rag.lexical.names import normalise
+from memgraph_rag.operations.graph_building import embed_relations, unnamed_ends
 from memgraph_rag.types import DocumentGraph, Relation, Segment
 
 __all__ = ["Learning"]
@@ -57,7 +58,8 @@ class Learning:
             for record, document, found_rows in zip(records, documents, rows, strict=True)
             if found_rows.mentions or found_rows.relations
         ]
-        with_vectors = embed_relations(graphs, self._store, self._models.embedder)
+        names = {entity.id: normalise(entity.name) for entity in self._store.entities(unnamed_ends(graphs))}
+        with_vectors = embed_relations(graphs, names, self._models.embedder)
         return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
 
     def _is_stored(self, graph: DocumentGraph) -> bool:

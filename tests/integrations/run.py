@@ -1,9 +1,9 @@
 """Test each framework's adapter in an environment of its own: ``python tests/integrations/run.py [NAME …]``.
 
-The environments lie in .venv-integrations: the framework that an extra names, and, by a path file, what the main
-environment has; so torch and the models are not installed again. Each is made anew when pyproject.toml changes. The
-adapters are type-checked together, in sight of all of them. Plain standard library; nothing is ever skipped: what is
-missing fails.
+Building on Ray is tested here too. The environments lie in .venv-integrations: the framework that an extra names, and,
+by a path file, what the main environment has; so torch and the models are not installed again. Each is made anew when
+pyproject.toml changes. The adapters are type-checked together, in sight of all of them. Plain standard library; nothing
+is ever skipped: what is missing fails.
 """
 
 from __future__ import annotations

@@ -128,3 +128,15 @@ def test_a_memory_for_reading_only_takes_nothing_away(tmp_path: Path) -> None:
         memory.add(FOX, key="fox")
     with Memory(tmp_path / "x.lbug", **options(), read_only=True) as memory, pytest.raises(StoreReadOnly):
         memory.remove_layer("context")
+
+
+def test_a_new_text_is_not_built_with_the_outline_of_the_old_one(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options(model=language(), layers=("entities", "outline"))) as memory:
+        memory.add(NOTES, key="notes")
+    new = f"{RIVER}\n\n# Otters\n\n{FOX}\n"
+    graphs = []
+    for file in ("notes.lbug", "new.lbug"):
+        with Memory(tmp_path / file, **options(model=language(), layers=("context",))) as memory:
+            assert memory.add(new, key="notes").action in (Action.REPLACED, Action.ADDED)
+            graphs.append((headers(memory), vectors(memory).tolist()))
+    assert graphs[0] == graphs[1]

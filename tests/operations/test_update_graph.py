@@ -99,11 +99,11 @@ def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, cap
 
 
 def test_the_vectors_of_no_relation_are_none(memory):
-    assert embed_relations([], memory._store, FakeEmbedder()) == []
+    assert embed_relations([], {}, FakeEmbedder()) == []
     receipt = memory.add(TEXT, key="a")
     (graph,) = embed_relations(
         [DocumentGraph(memory._store.document(receipt.document_id), (), np.zeros((0, 64), np.float32))],
-        memory._store,
+        {},
         FakeEmbedder(),
     )
     assert len(graph.relation_embeddings) == len(graph.end_embeddings) == 0

@@ -1,0 +1,253 @@
+"""Documents built by workers of a Ray cluster, an actor with its models each.
+
+It knows Ray; of the store, nothing: groups of documents go out, their graphs come back, and this process writes them.
+Invariants: a worker builds one group at a time, so that a death is laid to the group that it was building; what comes
+back is what ``LocalPool`` gives for the same group.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pickle import PicklingError
+from types import TracebackType
+from typing import Any
+
+from typing_extensions import Self
+
+from memgraph_rag.errors import ClusterError, SettingsError
+from memgraph_rag.operations.graph_building import BuildOutcome, GraphBuilder
+from memgraph_rag.operations.planning import PendingDocument
+from memgraph_rag.operations.sources import GroupSize
+
+__all__ = ["RayPool"]
+
+_AUTO = "auto"
+_HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}")
+_OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here: groups and their graphs are small
+_ANSWER_SECONDS = 5.0
+_MOST_DEATHS = 8  # of workers, one after another, with no group built between
+
+
+class _Worker:
+    """An actor: a builder with its own models."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self._builder = builder
+
+    def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
+        return self._builder.build_each(documents)
+
+    def settle(self) -> None:
+        self._builder.settle()
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    """A group of documents; ``result`` is the reference to what became of them, once it is there."""
+
+    documents: Sequence[PendingDocument]
+    result: Any = None
+
+
+class RayPool:
+    """Builds on a Ray cluster, one group for each worker and one that waits: a ``BuildPool``.
+
+    A cluster with GPUs has a worker on each, another a worker on each core. A worker that dies is started again and
+    tries its group once more; if it dies again each document of the group is built alone. A limit of tokens is shared
+    out among the workers.
+
+    Args:
+        builder: its copies work.
+        address: of a cluster, "auto" for one of this machine, which is started for the time being where none runs.
+            Where this process is connected already, that cluster is taken.
+        device: of the models, as in the settings: on "cpu" and "mps" no GPU is asked for.
+
+    Raises:
+        SettingsError: Ray is not installed, or the address is none.
+    """
+
+    group_size = GroupSize(documents=64, characters=32_000)
+
+    def __init__(self, builder: GraphBuilder, address: str, *, device: str) -> None:
+        if find_spec("ray") is None:
+            raise SettingsError(
+                "Expected the package ray, which builds on a cluster, got none. Install it: "
+                'pip install "memgraph_rag[ray]", or build in this process.',
+                setting="ray",
+            )
+        if not isinstance(address, str) or not (address == _AUTO or _HOST_AND_PORT.fullmatch(address)):
+            raise SettingsError(f'Expected ray="auto" or HOST:PORT of a cluster, got {address!r:.80}.', setting="ray")
+        self._builder = builder
+        self._address = address
+        self._wants_gpu = device == "auto" or device.startswith("cuda")
+
+    @property
+    def ahead(self) -> int:
+        """See ``BuildPool.ahead``."""
+        return 2 * self._most_workers
+
+    def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
+        """See ``BuildPool.start``."""
+        if not documents:
+            return list
+        task = _Task(documents)
+        self._waiting.append(task)
+        self._collect()
+        return partial(self._finish, task)
+
+    def settle(self) -> None:
+        """See ``BuildPool.settle``."""
+        self._settling = [worker.settle.remote() for worker in self._workers]
+
+    def __enter__(self) -> Self:
+        import ray  # pyright: ignore[reportMissingImports]
+
+        self._is_own_connection = not ray.is_initialized()
+        if self._is_own_connection:
+            _connect(self._address)
+        resources = ray.cluster_resources()
+        gpus = int(resources.get("GPU", 0)) if self._wants_gpu else 0
+        self._most_workers = gpus or max(1, int(resources.get("CPU", 1)))
+        self._worker_class = ray.remote(
+            num_cpus=1, num_gpus=1 if gpus else 0, max_restarts=-1, max_task_retries=1
+        )(_Worker)  # fmt: skip
+        self._waiting: deque[_Task] = deque()
+        self._running: dict[Any, tuple[_Task, Any]] = {}
+        self._workers: list[Any] = []
+        self._idle: list[Any] = []
+        self._settling: list[Any] = []
+        self._deaths = 0
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import ray  # pyright: ignore[reportMissingImports]
+
+        if kind is None and self._settling:
+            ray.wait(self._settling, num_returns=len(self._settling), timeout=_ANSWER_SECONDS)
+        for worker in self._workers:
+            ray.kill(worker)
+        if self._is_own_connection:
+            ray.shutdown()
+
+    def _dispatch(self) -> None:
+        """Give what waits to workers that have nothing to do; new workers are started as long as there is room."""
+        while self._waiting and (self._idle or len(self._workers) < self._most_workers):
+            worker = self._idle.pop() if self._idle else self._started()
+            task = self._waiting.popleft()
+            self._running[worker.build_each.remote(task.documents)] = task, worker
+
+    def _started(self) -> Any:
+        try:
+            worker = self._worker_class.remote(self._builder.shared_by(self._most_workers))
+        except (TypeError, PicklingError) as exc:
+            raise SettingsError(
+                f"Expected models and layers that can be sent to workers, got one that cannot be pickled: "
+                f"{str(exc).splitlines()[0]}. Name the models, model=…, embedder=…, instead of giving objects.",
+                setting="ray",
+            ) from exc
+        self._workers.append(worker)
+        return worker
+
+    def _collect(self) -> None:
+        """Note what is built by now, and dispatch what waits."""
+        import ray  # pyright: ignore[reportMissingImports]
+
+        running = list(self._running)
+        built, _ = ray.wait(running, num_returns=len(running), timeout=0) if running else ([], [])
+        for reference in built:
+            task, worker = self._running.pop(reference)
+            task.result = reference
+            self._idle.append(worker)
+        self._dispatch()
+
+    def _finish(self, task: _Task) -> list[BuildOutcome]:
+        """What became of a group. Where its worker died, of each document by itself: one of them may be to blame."""
+        import ray  # pyright: ignore[reportMissingImports]
+
+        self._collect()
+        while task.result is None:
+            ray.wait(list(self._running))
+            self._collect()
+        try:
+            outcomes = ray.get(task.result)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error  # as it would come from a builder in this process
+        except ray.exceptions.RayError as error:
+            death = self._death(task.documents, error)
+            if len(task.documents) == 1:
+                return [death]
+            parts = [self.start([document]) for document in task.documents]
+            return [outcome for part in parts for outcome in part()]
+        self._deaths = 0
+        return outcomes
+
+    def _death(self, documents: Sequence[PendingDocument], error: Exception) -> ClusterError:
+        """The error of documents whose worker died.
+
+        Raises:
+            ClusterError: workers die again and again: it is none of the documents.
+        """
+        keys = ", ".join(repr(document.record.key) for document in documents[:3])
+        reason = " ".join(str(error).split())[:500]
+        self._deaths += 1
+        if self._deaths >= _MOST_DEATHS:
+            raise ClusterError(
+                f"Expected workers that build, got {self._deaths} deaths of workers one after another, the last one at "
+                f"{keys}: {reason} What is stored stays; see Ray's logs, and whether memgraph_rag and its models are "
+                "installed on all nodes and fit their memory.",
+                deaths=self._deaths,
+            ) from error
+        return ClusterError(
+            f"Expected a worker that builds {keys}, got its death, twice: {reason} See Ray's logs; add the others "
+            "without it.",
+            keys=[document.record.key for document in documents],
+        )
+
+
+def _connect(address: str) -> None:
+    """Connect to a cluster; "auto" starts one of this machine where none runs.
+
+    Raises:
+        ClusterError: nobody answers at that address.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray  # pyright: ignore[reportMissingImports]
+
+    if address != _AUTO:
+        _require_answer(address)
+    options = {"log_to_driver": False, "logging_level": "ERROR"}
+    try:
+        try:
+            ray.init(address=address, **options)
+        except ConnectionError:
+            if address != _AUTO:
+                raise
+            ray.init(address="local", include_dashboard=False, object_store_memory=_OBJECT_STORE_BYTES, **options)
+    except Exception as exc:  # one that does not start in time is a bare Exception
+        raise _no_answer(address, exc) from exc
+
+
+def _require_answer(address: str) -> None:
+    """Knock at the address first: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=_ANSWER_SECONDS).close()
+    except (OSError, OverflowError, ValueError) as exc:
+        raise _no_answer(address, exc) from exc
+
+
+def _no_answer(address: str, error: Exception) -> ClusterError:
+    return ClusterError(
+        f"Expected a Ray cluster at {address}, got none: {error}. Start one with `ray start --head`, or take "
+        'ray="auto"; a cluster with token authentication wants its token here too, as Ray\'s documentation says.',
+        address=address,
+    )

@@ -1,0 +1,187 @@
+"""Documents built by two actors of a real Ray cluster on this machine: the same graph, whatever dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+
+import pytest
+import ray
+from memories import FOX, LONG, RIVER, graph_of, options
+
+from memgraph_rag import Document, Failure, Memory, Receipt
+from memgraph_rag.errors import ClusterError, SettingsError, TokenLimitReached
+from memgraph_rag.operations import ray_pool
+from memgraph_rag.operations.build_pool import LocalPool
+from memgraph_rag.operations.ray_pool import RayPool
+from memgraph_rag.operations.sources import GroupSize
+from memgraph_rag.testing import FakeRecognizer
+
+PASSAGES = Path(__file__).parents[2] / "benchmarks" / "data" / "musique" / "docs.jsonl"
+STORIES = [Document(FOX, "fox"), Document(RIVER, "river"), Document(LONG, "long")]
+POISON = Document(FOX.replace("milk", "poison"), "bad")
+
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the actors cannot import this file
+
+
+class Dying(FakeRecognizer):
+    """Kills its process where it reads a word; once, where it is given a file to mark that."""
+
+    def __init__(self, word: str, once: Path | None = None) -> None:
+        super().__init__()
+        self._word = word
+        self._once = once
+
+    def recognize(self, texts):
+        if any(self._word in text for text in texts) and not (self._once and self._once.exists()):
+            if self._once:
+                self._once.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().recognize(texts)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    if not ray.is_initialized():
+        ray.init(num_cpus=2, object_store_memory=200 * 2**20, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two documents a group, wherever they are built."""
+    for pool in (LocalPool, RayPool):
+        monkeypatch.setattr(pool, "group_size", GroupSize(documents=2, characters=200_000))
+
+
+OpenMemory = Callable[..., Memory]
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path) -> Iterator[OpenMemory]:
+    """Memories of fake models, a file each."""
+    memories: list[Memory] = []
+
+    def open_memory(name: str, **changes: object) -> Memory:
+        memories.append(Memory(tmp_path / f"{name}.lbug", **options(**changes)))
+        return memories[-1]
+
+    yield open_memory
+    for memory in memories:
+        memory.close()
+
+
+def keys(memory: Memory) -> set[str]:
+    return {record.key for record in memory.documents()}
+
+
+@pytest.mark.timeout(900)  # of a core that is shared with much else; alone it takes half a minute
+def test_two_actors_build_the_graph_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for pool in (LocalPool, RayPool):  # two groups, and the same texts are embedded together
+        monkeypatch.setattr(pool, "group_size", GroupSize(documents=20, characters=32_000))
+    rows = [json.loads(line) for line in PASSAGES.read_text("utf-8").splitlines()[:40]]
+    documents = [Document(row["text"], row["doc_id"], title=row["title"]) for row in rows]
+    graphs = {}
+    for place, where in {"here": None, "there": "auto"}.items():
+        with Memory(tmp_path / f"{place}.lbug") as memory:
+            outcomes = list(memory.add_many(documents, ray=where))
+            assert [outcome.key for outcome in outcomes if isinstance(outcome, Receipt)] == [
+                row["doc_id"] for row in rows
+            ]
+            graphs[place] = graph_of(memory)
+            assert {outcome.action for outcome in memory.add_many(documents, ray=where)} == {"unchanged"}
+    assert graphs["here"]["counts"]["MENTIONS"] > len(rows)
+    assert graphs["there"] == graphs["here"]
+
+
+def test_layers_of_a_language_model_are_the_same_too(open_memory: OpenMemory, small_groups: None) -> None:
+    here, there = open_memory("here"), open_memory("there")
+    receipts = [list(here.add_many(STORIES)), list(there.add_many(STORIES, ray="auto"))]
+    assert [[receipt.usage.model_calls for receipt in of_place] for of_place in receipts][1] == [
+        receipt.usage.model_calls for receipt in receipts[0]
+    ]
+    assert graph_of(there) == graph_of(here)
+    assert graph_of(here)["edges"]
+
+
+def test_layers_that_are_missing_are_built_on_a_cluster(open_memory: OpenMemory, tmp_path: Path) -> None:
+    here = open_memory("here", layers=("entities", "points", "relations"))
+    list(here.add_many(STORIES))
+    with Memory(tmp_path / "there.lbug", **options(layers=("entities",))) as there:
+        list(there.add_many(STORIES))
+    there = open_memory("there", layers=("entities", "points", "relations"))
+    assert {outcome.action for outcome in there.add_many(STORIES, ray="auto")} == {"deepened"}
+    assert graph_of(there) == graph_of(here)
+
+
+def test_poison_document_is_named_and_stops_no_other(open_memory: OpenMemory, small_groups: None) -> None:
+    memory = open_memory("poisoned", layers=("entities",), recognizer=Dying("poison"))
+    fox, bad, river, long = memory.add_many([STORIES[0], POISON, *STORIES[1:]], ray="auto")
+    assert isinstance(bad, Failure)
+    assert isinstance(bad.error, ClusterError)
+    assert bad.source == "bad"
+    assert "'bad'" in str(bad.error)
+    assert all(isinstance(outcome, Receipt) for outcome in (fox, river, long))
+    assert keys(memory) == {"fox", "river", "long"}
+    memory.forget("fox")
+    again = list(memory.add_many(STORIES, ray="auto"))
+    assert [outcome.action for outcome in again if isinstance(outcome, Receipt)] == ["added", "unchanged", "unchanged"]
+
+
+def test_killed_worker_costs_no_document(open_memory: OpenMemory, small_groups: None, tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    memory = open_memory("killed", layers=("entities",), recognizer=Dying("milk", once=killed))
+    assert all(isinstance(outcome, Receipt) for outcome in memory.add_many(STORIES, ray="auto"))
+    assert killed.exists()
+    whole = open_memory("whole", layers=("entities",))
+    list(whole.add_many(STORIES))
+    assert graph_of(memory) == graph_of(whole)
+
+
+def test_workers_that_die_again_and_again_end_the_call(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, small_groups: None
+) -> None:
+    monkeypatch.setattr(ray_pool, "_MOST_DEATHS", 2)
+    memory = open_memory("dying", layers=("entities",), recognizer=Dying("e"))
+    with pytest.raises(ClusterError, match="2 deaths of workers one after another"):
+        list(memory.add_many(STORIES, ray="auto"))
+    assert keys(memory) == set()
+
+
+def test_limit_of_tokens_is_shared_and_named(open_memory: OpenMemory, small_groups: None) -> None:
+    memory = open_memory("limited", layers=("points",))
+    outcomes = list(memory.add_many(STORIES, ray="auto", max_tokens=40))
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    assert failures
+    assert all(isinstance(failure.error, TokenLimitReached) and failure.error.limit == 20 for failure in failures)
+    assert keys(memory) == {story.key for story in STORIES} - {failure.source for failure in failures}
+    list(memory.add_many(STORIES, ray="auto"))
+    assert keys(memory) == {story.key for story in STORIES}
+
+
+def test_model_that_cannot_be_sent_is_refused(open_memory: OpenMemory) -> None:
+    recognizer = FakeRecognizer()
+    recognizer.socket = socket.socket()  # type: ignore[attr-defined]
+    memory = open_memory("unsent", layers=("entities",), recognizer=recognizer)
+    with pytest.raises(SettingsError, match="cannot be pickled"):
+        list(memory.add_many(STORIES, ray="auto"))
+    recognizer.socket.close()  # type: ignore[attr-defined]
+
+
+def test_cluster_that_does_not_answer_is_our_error() -> None:
+    with pytest.raises(ClusterError, match=r"Expected a Ray cluster at 127\.0\.0\.1:9, got none"):
+        ray_pool._connect("127.0.0.1:9")
+
+
+@pytest.mark.parametrize("address", ["", "nowhere", "ray://head:10001", "head:", "a b:1", True])
+def test_address_that_is_none_is_refused_at_once(open_memory: OpenMemory, address: str) -> None:
+    with pytest.raises(SettingsError, match='ray="auto" or HOST:PORT'):
+        open_memory("none").add_many(STORIES, ray=address)
