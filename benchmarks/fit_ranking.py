@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from sides import evidence_sides
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
@@ -46,7 +47,7 @@ from memgraph_rag.search.ranking import (
     told_before,
 )
 from memgraph_rag.search.segment_index import View
-from memgraph_rag.search.speakers import asked_of, is_machine, said_instead
+from memgraph_rag.search.speakers import asked_of, said_instead
 from memgraph_rag.types import Segment
 
 FOLDS = 10
@@ -59,7 +60,7 @@ class Asked:
     """One question: (c, f) figures of its candidates in the order before, what they count for, and what is gold.
 
     ``group`` is its set or its conversation. ``speakers`` say the candidates, of which each turn of a conversation has
-    one: its best segment.
+    one: its best segment. ``side`` is whose turns hold the evidence (``sides.evidence_sides``).
     """
 
     dataset: str
@@ -71,6 +72,7 @@ class Asked:
     text: str = ""
     speakers: Sequence[str] = ()
     unanswerable: bool = False
+    side: str = ""
 
     def recalls(self, weights: np.ndarray | None) -> list[float]:
         """Recall at each cut-off, in percent; without weights that of the order before."""
@@ -114,7 +116,7 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
         for _ in added(memory, folder.documents):
             pass
         key_of = {record.id: record.key for record in memory.documents()}
-        for question in folder.questions:
+        for question, side in zip(folder.questions, evidence_sides(folder), strict=True):
             with recorded() as recordings:
                 memory.search(question.text, k=1, documents=question.documents)
             if not recordings:
@@ -131,7 +133,7 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
             asked.append(
                 Asked(
                     folder.name, group, figures, units, question.units, CUTOFFS[folder.kind], question.text, speakers,
-                    question.unanswerable,
+                    question.unanswerable, side,
                 )
             )  # fmt: skip
     return asked
@@ -236,18 +238,12 @@ def _tell_sides(asked: Sequence[Asked], recalls: np.ndarray) -> None:
     """Recall by whose turns hold the evidence, of questions in chats with a machine."""
     by_side: dict[str, list[np.ndarray]] = defaultdict(list)
     for question, own in zip(asked, recalls, strict=True):
-        sides = {
-            is_machine(speaker)
-            for speaker, unit in zip(question.speakers, question.units, strict=True)
-            if unit in question.gold
-        }
-        if sides and any(map(is_machine, question.speakers)):
-            side = "both" if len(sides) > 1 else "the machine" if sides == {True} else "the human"
-            by_side[side].append(own)
+        if question.side:
+            by_side[question.side].append(own)
     few, many = asked[0].cutoffs
     for side, its in by_side.items():
         means = np.mean(its, axis=0)
-        print(f"Evidence of {side} ({len(its)}): R@{few} {means[0]:.1f}, R@{many} {means[1]:.1f}")
+        print(f"Evidence: {side} ({len(its)}): R@{few} {means[0]:.1f}, R@{many} {means[1]:.1f}")
 
 
 def _tell_refused(asked: Sequence[Asked], weights: Sequence[np.ndarray]) -> None:

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from logistic import fit_logistic
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from take_sample import DATA_HELP
 
 from memgraph_rag import Evidence, Memory
@@ -95,13 +95,8 @@ def _holds_evidence(folder: Folder, question: Question, evidence: Evidence) -> b
 
 def fit(pairs: Pairs) -> RelevanceCurve:
     """The logistic curve of the largest likelihood."""
-
-    def loss(curve: NDArray[np.float64]) -> float:
-        odds = curve[0] + curve[1] * pairs[:, 0]
-        return float((np.logaddexp(0, odds) - odds * pairs[:, 1]).mean())
-
-    shift, slope = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9}).x
-    return RelevanceCurve(half=-shift / slope, slope=slope)
+    (slope,), shift = fit_logistic(pairs[:, :1], pairs[:, 1])
+    return RelevanceCurve(half=-shift / slope, slope=float(slope))
 
 
 def told(pairs: Pairs, curve: RelevanceCurve) -> list[str]:

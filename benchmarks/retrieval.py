@@ -7,7 +7,8 @@ Each DIR holds ``docs.jsonl`` and ``questions.jsonl``, perhaps ``turns.jsonl``. 
 entities layer, without a language model; then each question is searched in each mode. Measured is, over the questions
 that have evidence:
 
-- conversations (``turns.jsonl``): turn recall@5 and @10, each question within its ``doc_ids``;
+- conversations (``turns.jsonl``): turn recall@5 and @10, each question within its ``doc_ids``; of chats with a machine
+  also by whose turns hold the evidence;
 - else ``evidence_doc_ids``: recall@2, recall@5 and all@5 over documents, each at the rank of its first segment;
 - else ``evidence_spans``: the share of their characters within the first 2,000 tokens of what was found.
 
@@ -28,14 +29,15 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from machine import header, peak_memory
+from sides import SIDES, evidence_sides
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory, OpenIE
@@ -79,6 +81,11 @@ class Searching:
     seconds: np.ndarray
     shares: Mapping[str, np.ndarray]
 
+    def only(self, chosen: np.ndarray) -> Searching:
+        """Of the questions that are chosen, (n,) of bool."""
+        shares = {metric: values[chosen] for metric, values in self.shares.items()}
+        return replace(self, seconds=self.seconds[chosen], shares=shares)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -89,6 +96,15 @@ class Report:
     by_mode: Mapping[str, Searching]
     index_bytes: int
     peak_bytes: int
+    sides: Sequence[str]  # of each question (``sides.evidence_sides``)
+
+    def by_side(self) -> Iterator[Report]:
+        """The same of those questions whose evidence one side said; of two or more, for an interval."""
+        for side in SIDES:
+            chosen = np.array([own == side for own in self.sides])
+            if chosen.sum() > 1:
+                by_mode = {mode: searching.only(chosen) for mode, searching in self.by_mode.items()}
+                yield replace(self, dataset=f"{self.dataset}, evidence: {side}", by_mode=by_mode)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each mode and metric, as they are written as JSON; shares in percent."""
@@ -156,6 +172,9 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     _print_tables(reports)
+    for report in reports:
+        if sides := list(report.by_side()):
+            _print_shares(sides)
     beaten = [line for report in reports for line in report.beaten()]
     print("\n".join(beaten or ["On no set is graph significantly below another mode."]))
     return 2 if beaten else 0
@@ -217,7 +236,8 @@ def measure(
             print(f"{header(memory)}\nbootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
         adding = _add(memory, folder, stopwatch, bars)
         by_mode = {mode: _search_all(memory, folder, mode, cutoffs or CUTOFFS[folder.kind], bars) for mode in modes}
-        return Report(folder.name, adding, by_mode, memory._search.index.nbytes, peak_memory())
+        index_bytes, sides = memory._search.index.nbytes, evidence_sides(folder)
+        return Report(folder.name, adding, by_mode, index_bytes, peak_memory(), sides)
 
 
 def _warm_up(memory: Memory) -> None:
@@ -268,11 +288,16 @@ def _milliseconds(searching: Searching) -> tuple[float, float]:
 
 def _write(path: Path, reports: Iterable[Report]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [row for report in reports for row in report.rows()]
+    rows = [row for report in reports for each in (report, *report.by_side()) for row in each.rows()]
     path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def _print_tables(reports: Sequence[Report]) -> None:
+    _print_shares(reports)
+    _print_table(COSTS, map(_cost, reports))
+
+
+def _print_shares(reports: Sequence[Report]) -> None:
     for metrics, group in _by_metrics(reports).items():
         _print_table(
             ["set (questions)", "mode", *metrics, "ms p50 · p99"],
@@ -287,7 +312,6 @@ def _print_tables(reports: Sequence[Report]) -> None:
         others = [mode for mode in group[0].by_mode if mode != "graph"]
         if "graph" in group[0].by_mode and others:
             _print_differences(group, metrics, others)
-    _print_table(COSTS, map(_cost, reports))
 
 
 def _by_metrics(reports: Iterable[Report]) -> dict[tuple[str, ...], list[Report]]:

@@ -5,10 +5,11 @@
 A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``lexical/statements.py`` were
 written with; others, which were held out until they were looked at in November 2026; and the files in ``PHRASINGS``,
 written before the rules over the parse. Between them stand what others are or do, questions, wishes, and an assistant
-that repeats older values. The two kinds "everyday" are people of ``matters.py``. Asked by ``search`` alone: as it is;
-by facts, without likeness; and without both (plain top k of the same search). Is the newest value in the first result;
-as of a day between two changes; are two statements that contradict each other both named by the first result; and does
-a question about the past find what the plain search finds?
+that repeats older values. The kinds "everyday", "switches" and "counts" are people of ``matters.py``. Asked by
+``search`` alone: as it is; by facts, without likeness; and without both (plain top k of the same search). Is the newest
+value in the first result, also as of a day between two changes; does it name the value that a switch gave up; are two
+statements that contradict each other both named by the first result; and does a question about the past find what the
+plain search finds?
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -24,15 +25,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from matters import HALVES, Acquaintance, acquaintances
+from matters import SETS, Acquaintance, acquaintances, halves_of
 
 from memgraph_rag import Memory
+from memgraph_rag.lexical.attributes import value_form
 from memgraph_rag.types import Evidence
 
 SEED = 27
 CHANGES = 4
 PHRASINGS = Path(__file__).with_name("data") / "updates"
-KINDS = ("seen", "held out", "paraphrases", "held back", *HALVES)
+MATTERS = [half for name in SETS for half in halves_of(name)]
+KINDS = ("seen", "held out", "paraphrases", "held back", *MATTERS)
 WAYS = ("as it is", "facts", "top k")
 
 NOUNS = {
@@ -201,6 +204,8 @@ def make_person(number: int, kind: str) -> Person:
 class NoFacts:
     """In place of the index of facts: what is found as if nobody had stated anything."""
 
+    users: Mapping[str, str] = {}
+
     def refresh(self) -> tuple[Any, ...]:
         """Nothing."""
         return ()
@@ -245,11 +250,12 @@ def measure_matters(memory: Memory, person: Acquaintance) -> Iterator[tuple[str,
     for matter in person.matters:
         best = memory.search(matter.now, user=person.name, k=10)
         yield "newest", is_said(best[0], matter.said[-1])
+        if matter.former:
+            yield "former named", is_said(best[0], matter.said[-1]) and names_former(best[0], matter.former)
         yield "newest in 10", any(is_said(item, matter.said[-1]) for item in best)
         yield "all in 10", all(any(is_said(item, text) for item in best) for text in matter.said)
-        held = len(matter.said) // 2 if len(matter.said) > 2 else 0  # never the newest
-        best = memory.search(matter.as_of, user=person.name, k=10, at=matter.days[held])
-        yield "as of", is_said(best[0], matter.said[held])
+        best = memory.search(matter.as_of, user=person.name, k=10, at=matter.days[matter.held])
+        yield "as of", is_said(best[0], matter.said[matter.held])
         if matter.past:
             best = memory.search(matter.past, user=person.name, k=10)
             with searching(memory, "top k"):
@@ -260,6 +266,12 @@ def measure_matters(memory: Memory, person: Acquaintance) -> Iterator[tuple[str,
 def is_said(item: Evidence, text: str) -> bool:
     """Whether a result is the turn of that text."""
     return item.text.partition(": ")[2].strip() == text
+
+
+def names_former(item: Evidence, value: str) -> bool:
+    """Whether a result's standing says that this value held before, the last of those before."""
+    rivals = item.standing.rivals if item.standing and item.standing.state == "holds" else ()
+    return bool(rivals) and value_form(rivals[0].value) == value_form(value)
 
 
 def is_contradicted(item: Evidence, never: str, done: str) -> bool:
@@ -273,7 +285,7 @@ def is_contradicted(item: Evidence, never: str, done: str) -> bool:
 
 def people_of(kind: str, count: int) -> Sequence[Person | Acquaintance]:
     """The people of a kind: as many as are wanted of those that are made up by rule, else all."""
-    return acquaintances(kind) if kind in HALVES else [make_person(number, kind) for number in range(count)]
+    return acquaintances(kind) if kind in MATTERS else [make_person(number, kind) for number in range(count)]
 
 
 def main() -> None:

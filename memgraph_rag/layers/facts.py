@@ -57,8 +57,9 @@ def facts_in(segment: Segment, parse: Parse | None = None) -> list[Annotation]:
     """The facts that a segment states: nothing where nobody, or a machine, says it.
 
     ``text`` is the sentence, ``kind`` that of ``lexical.statements.Statement``; the properties are attribute, value,
-    speaker and said (ISO 8601; empty where it is not known). Of the kind ``DAYS`` ``text`` is the words, and the
-    properties are first and last day (ISO 8601), resolved against the day of the turn.
+    speaker and said (ISO 8601; empty where it is not known), and former where a value is said to be given up. Of the
+    kind ``DAYS`` ``text`` is the words, and the properties are first and last day (ISO 8601), resolved against the day
+    of the turn.
     """
     if not segment.speaker or is_machine(segment.speaker):
         return []
@@ -81,4 +82,6 @@ def _facts(segment: Segment, text: str, parse: Parse | None) -> Iterator[Annotat
             "speaker": segment.speaker,
             "said": segment.time,
         }
+        if said.former:
+            properties["former"] = said.former
         yield Annotation(text[said.start : said.end].strip(), (segment.id,), said.kind, properties)

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memgraph_rag.contracts import Word
+from memgraph_rag.lexical.attributes import value_form
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses
 from memgraph_rag.lexical.deeds import deeds
 from memgraph_rag.lexical.instructions import wish_in
 from memgraph_rag.lexical.own_clauses import may_hold, own_clauses
 from memgraph_rag.lexical.parsed_values import addresses, checked, may_be_parsed, read_parsed
+from memgraph_rag.lexical.replacements import Replacement, replacement_in
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.lexical.value_frames import read_value
 
@@ -24,6 +26,7 @@ __all__ = ["Parse", "Statement", "StatementKind", "may_state", "statements"]
 
 StatementKind = Literal["value", "event", "instruction", "preference"]
 
+_STOPPED = re.compile(r"\bno longer |,? \bany ?more\b|,? \bany longer\b", re.IGNORECASE)
 _REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
@@ -32,7 +35,8 @@ class Statement:
     """An attribute and its value; ``[start, end)`` is the sentence or clause in the text.
 
     ``kind`` is "value" (one holds at a time), "event" (something was done, or never: value "yes" or "never"),
-    "instruction" or "preference" (how the speaker wants to be served; without attribute).
+    "instruction" or "preference" (how the speaker wants to be served; without attribute). ``former`` is the value that
+    a statement says to be given up; then the attribute may be empty: that of which the former value was.
     """
 
     attribute: str
@@ -40,6 +44,7 @@ class Statement:
     kind: StatementKind
     start: int
     end: int
+    former: str = ""
 
 
 Parse = Callable[[Sequence[str]], list[list[Word]]]
@@ -62,7 +67,7 @@ def statements(text: str, parse: Parse | None = None) -> list[Statement]:
     for clause in clauses(text):
         if before is not None and _REFERS_BACK.match(clause.text):
             said += _taken_up(before, clause)
-        said += _stated(clause, parse)
+        said += _stated(_with_former(before, clause), parse)
         before = clause
     return said
 
@@ -95,25 +100,43 @@ def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
         yield Statement(*read, "value", before.start, clause.end)
 
 
+def _with_former(before: Clause | None, clause: Clause) -> Clause:
+    """A clause behind the one that says what it gives up: "I no longer use Vim, I use Helix now"."""
+    if before is None or not _STOPPED.search(before.text):
+        return clause
+    both = Clause(f"{before.text}, {clause.text}", before.start, clause.end)
+    return both if replacement_in(both.text) else clause
+
+
 def _stated(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
     may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
     wish = wish_in(clause.text) if may_wish else None
     if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
-    is_assertion = asserts(clause.text.replace("no longer ", ""))
+    is_assertion = asserts(_STOPPED.sub("", clause.text))
     if is_assertion and (address := next(addresses(clause.text), None)):
         yield Statement(*address, "value", clause.start, clause.end)
         return
-    if not asserts(clause.text):
+    told = replacement_in(clause.text) if is_assertion else None
+    now = told.now if told else clause.text
+    if not asserts(now) and told is None:
         return
-    read = _read(clause.text, parse)
+    read = _read(now, parse) if asserts(now) else None
     if wish and not (read and read[0].startswith("favourite ")):
         return
     if read:
-        yield Statement(*read, "value", clause.start, clause.end)
+        yield Statement(*read, "value", clause.start, clause.end, _former(told, read[1]))
         return
+    if told and not told.is_of_thing:
+        yield Statement("", told.value, "value", clause.start, clause.end, told.former)
     for deed in deeds(clause.text):
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
+
+
+def _former(told: Replacement | None, value: str) -> str:
+    """The value that was given up for the one that was read; empty where none was."""
+    is_same = told is not None and {*value_form(told.value).split()} <= {*value_form(value).split()}
+    return told.former if told is not None and is_same and value_form(told.former) != value_form(value) else ""
 
 
 def _read(clause: str, parse: Parse | None) -> tuple[str, str] | None:

@@ -17,8 +17,9 @@ _END = re.compile(
     r"currently|already|today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|"
     r"in the end|after all|as (?:my|our|the|it|i|we|from|an?)|for (?:my|our|me|the past|about|over|an?|two|three|"
     r"work|good|over|\d+)|to work|this (?:week|month|year|spring|summer|autumn|fall|winter|morning|evening|time)|"
-    r"(?:last|next|every) \w+|in (?:january|february|march|april|may|june|july|august|september|october|november|"
-    r"december|\d{4})|on \w+day|(?:a|one|two|three|four|five|six|some|few|\d+) (?:days?|weeks?|months?|years?) ago|"
+    r"(?:last|next|every) \w+|(?:in|on) (?:january|february|march|april|may|june|july|august|september|october|"
+    r"november|december|\d{4})|on \w+day|"
+    r"(?:a|one|two|three|four|five|six|some|few|\d+) (?:days?|weeks?|months?|years?) ago|"
     r"and (?:i|i'm|i've|it|it's|we|my|our|the|that|that's|this|he|she|they|so|not|am|have|will|love|loving|happy)|"
     r"who|whom|whose|that (?:i|we|is|was)|if|is|are|was|were|has|have|does|did|over|officially|permanently|finally|"
     r"now(?! \w+ [A-Z]))\b)",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
@@ -33,7 +33,10 @@ FactKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement with its place; ``at`` is when it was said, in seconds since 1970, ``said`` the same as ISO 8601."""
+    """A statement with its place; ``at`` is when it was said, in seconds since 1970, ``said`` the same as ISO 8601.
+
+    ``former`` is the value that it says to be given up. Then its key may name no attribute.
+    """
 
     key: FactKey
     kind: str
@@ -45,6 +48,7 @@ class Fact:
     document_id: str
     segment_id: str
     index: int
+    former: str = ""
 
     @property
     def form(self) -> str:
@@ -121,6 +125,7 @@ def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
         annotation.document_id,
         annotation.segment_ids[0],
         annotation.index,
+        properties.get("former", ""),
     )
 
 
@@ -136,16 +141,17 @@ def within(
 def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
     """The facts about one thing together: the values of an attribute; a deed that is denied with those who deny it.
 
-    A deed that nobody denies is left out: nothing supersedes it. So are instructions and preferences, which name no
-    attribute.
+    A statement that gives up a value tells two, the former first. A deed that nobody denies is left out: nothing
+    supersedes it. So are instructions and preferences, which name no attribute.
     """
     by_key: dict[FactKey, list[Fact]] = {}
     denied: dict[FactKey, list[Fact]] = {}
     done: dict[FactKey, list[Fact]] = {}  # by user, speaker and verb
-    for fact in facts:
-        if fact.kind == "value":
-            by_key.setdefault(fact.key, []).append(fact)
-        elif fact.kind == "event" and fact.value == "never":
+    known = list(facts)
+    for fact in _told_apart([fact for fact in known if fact.kind == "value"]):
+        by_key.setdefault(fact.key, []).append(fact)
+    for fact in known:
+        if fact.kind == "event" and fact.value == "never":
             denied.setdefault(fact.key, []).append(fact)
         elif fact.kind == "event":
             done.setdefault(_verb_key(fact.key), []).append(fact)
@@ -154,6 +160,34 @@ def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
         if deeds:
             by_key[key] = [*nevers, *deeds]
     return by_key
+
+
+def _told_apart(values: list[Fact]) -> list[Fact]:
+    """Values, of which those that give up another one are of its attribute, behind it.
+
+    The attribute is the only one whose value was the former when it was said, and else the one that the statement
+    names. Where people live is named, or moved from: to leave a place for another may be a journey.
+    """
+    voices = {fact.key[:2] for fact in values if fact.former}
+    told = [fact for fact in values if fact.key[:2] not in voices]
+    held: dict[FactKey, set[str]] = {}  # the words of each attribute's value
+    others = (fact for fact in values if fact.key[:2] in voices)
+    for fact in sorted(others, key=lambda fact: (fact.at, fact.document_id, fact.index)):
+        former = set(_form(fact.former).split())
+        keys = [key for key, words in held.items() if key[:2] == fact.key[:2] and former and _is_same(former, words)]
+        key = keys[0] if len(keys) == 1 and (fact.key[2] or keys[0][2] != "home") else fact.key
+        if not key[2]:
+            continue
+        if former and not _is_same(former, held.get(key, set())):
+            told.append(replace(fact, key=key, value=fact.former, former=""))
+        told.append(replace(fact, key=key, former=""))
+        held[key] = set(fact.form.split())
+    return told
+
+
+def _is_same(words: set[str], others: set[str]) -> bool:
+    """Whether one value may be the other: "Weber" and "Dr. Weber"."""
+    return bool(words and others) and (words <= others or others <= words)
 
 
 def _verb_key(key: FactKey) -> FactKey:

@@ -26,7 +26,7 @@ from memgraph_rag.search.ranking import standard
 from memgraph_rag.search.speakers import asked_for
 from memgraph_rag.types import Evidence
 
-__all__ = ["CANDIDATES", "FIGURES", "LEAST", "Candidates", "candidates_of", "newest_alike", "probabilities"]
+__all__ = ["CANDIDATES", "FIGURES", "LEAST", "Candidates", "candidates_of", "newest_alike", "probabilities", "taken_up"]
 
 CANDIDATES = 30
 """Statements of people that are looked at, the first of the results."""
@@ -46,7 +46,7 @@ FIGURES = {
 
 WEIGHTS = np.array([10.63, 0.4229, 0.5574, -2.529, 0.7056, 2.190])
 BIAS = -3.923
-"""Fitted on the tuning half of ``benchmarks/data/updates/matters.txt`` (64 matters, 2026-11-25)."""
+"""Fitted by ``benchmarks/fit_likeness.py`` on the tuning half of its matters (64, 2026-11-25)."""
 
 _MOST_CHANGES = 2
 _NAME = re.compile(r"[A-Z][\w&-]*")
@@ -122,14 +122,19 @@ def candidates_of(
     ]
     moments = [_moment(item) for item in own]
     return Candidates(own, moments, np.stack([np.asarray(each, np.float64) for each in columns], 1),
-                      _taken_up(said, moments))  # fmt: skip
+                      _shared_names(said, moments))  # fmt: skip
 
 
 def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
     """(n,) how likely each candidate is a statement of what is asked for."""
     sums = candidates.figures @ weights[:-1] + bias
-    taken_up = (candidates.takes_up * _logistic(sums)).max(axis=1)
-    return _logistic(sums + weights[-1] * taken_up)
+    return _logistic(sums + weights[-1] * taken_up(candidates, weights, bias))
+
+
+def taken_up(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
+    """(n,) the last one of ``FIGURES``: how likely is the likeliest earlier candidate that shares a name."""
+    likely = _logistic(candidates.figures @ weights[:-1] + bias)
+    return (candidates.takes_up * likely).max(axis=1)
 
 
 def _logistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,7 +155,7 @@ def _moment(item: Evidence) -> tuple[float, int]:
     return (moment.timestamp() if moment else 0.0), item.segment.index
 
 
-def _taken_up(said: Sequence[str], moments: Sequence[tuple[float, int]]) -> NDArray[np.bool_]:
+def _shared_names(said: Sequence[str], moments: Sequence[tuple[float, int]]) -> NDArray[np.bool_]:
     """(n, n) where the first shares a name with the second, earlier one; within a sentence it stands in one of both."""
     names = [set(_NAME.findall(text)) for text in said]
     within = [set(_NAME_WITHIN.findall(text)) for text in said]

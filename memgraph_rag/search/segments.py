@@ -145,26 +145,24 @@ class SegmentSearch:
         if runs is not None:
             raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
-        by_likeness = mode == "graph" and asks_for_now(query) and self._may_have_speakers()
-        most = max(k, POOL) if facts or by_likeness else k
-        pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues())
-        newest = newest_alike(query, pool, matches, self._users_of(pool)) if by_likeness else None
+        by_likeness = mode == "graph" and asks_for_now(query)
+        most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
+        pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues(), most_said=most_said)
+        users = self.facts.users if facts or not by_likeness else self._users_of(pool)
+        newest = newest_alike(query, pool, matches, users) if by_likeness else None
         if not pool or not (facts or newest):
             return pool[:k]
         chosen = None if documents is None else set(documents)
         is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
         return arranged(
             query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
-            users=self.facts.users, documents=chosen, since=since, until=until, newest=newest,
+            users=users, documents=chosen, since=since, until=until, newest=newest,
         )  # fmt: skip
 
-    def _may_have_speakers(self) -> bool:
-        with self.index.lock:
-            return not self._is_in_memory() or len(self.index.said.names) > 1  # the first is of what nobody says
-
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
-        """The user of each document of these results that has one, by id."""
-        records = self._graph.documents(sorted({item.segment.document_id for item in results}))
+        """The user of each document in which somebody says one of these results, by id, where it has one."""
+        spoken = sorted({item.segment.document_id for item in results if item.segment.speaker})
+        records = self._graph.documents(spoken) if spoken else []
         return {record.id: user for record in records if (user := user_of(record))}
 
     def _runs(
@@ -196,15 +194,21 @@ class SegmentSearch:
         since: datetime | None,
         until: datetime | None,
         cues: Cues,
+        *,
+        most_said: int,
     ) -> tuple[list[Evidence], dict[str, Found]]:
-        """The k best segments, whether what they say holds or not, and how the index found them, by id."""
+        """The k best segments, whether what they say holds or not, and how the index found them, by id.
+
+        A graph search gives ``most_said`` where that is more and anybody speaks.
+        """
         if mode not in get_args(SearchMode):
             raise SettingsError(
                 f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode
             )
         if mode == "graph":
             with self._searched(query, documents=documents, since=since, until=until) as (walk, view):
-                matches = walk.find(query, view, k=k)
+                has_speakers = len(walk.index.said.names) > 1  # the first is of what nobody says
+                matches = walk.find(query, view, k=max(k, most_said) if has_speakers else k)
             return self._evidence(matches), {match.id: match for match in matches}
         if mode in {"hipporag", "hipporag2"}:
             with self.index.lock:

@@ -101,6 +101,48 @@ def test_what_is_said_again_is_one_value(memory: Memory) -> None:
     assert {(item.standing.state, item.standing.since) for item in best if item.standing} == {("holds", "2024-03-01")}
 
 
+def test_a_switch_supersedes_what_it_gives_up(memory: Memory) -> None:
+    say(memory, "I live in Hamburg.", "My dentist is Dr. Vogel.", day="2024-03-01")
+    say(memory, "My editor is Vogel Studio.", day="2024-03-01", user="tom")
+    say(memory, "I switched from Vogel to Dr. Novak.", day="2024-05-12", session="b")
+
+    best = memory.search("Who is my dentist?", user="ann", k=3)
+    assert texts(best)[:2] == ["I switched from Vogel to Dr. Novak.", "My dentist is Dr. Vogel."]
+    assert str(best[0].standing) == "dentist: since 12 May 2024: Dr. Novak; before: Dr. Vogel"
+    assert str(best[1].standing) == "dentist: until 12 May 2024: Dr. Vogel; since then: Dr. Novak"
+    assert texts(memory.search("Who is my dentist?", user="ann", k=1, at="2024-04-01")) == ["My dentist is Dr. Vogel."]
+    editor = memory.search("What is my editor?", user="tom", k=1)[0]
+    assert str(editor.standing) == "editor: since 1 March 2024: Vogel Studio"
+
+
+def test_a_switch_of_a_named_thing_tells_what_held_before(memory: Memory) -> None:
+    say(memory, "I switched my phone from a Nokia to a Pixel.", day="2024-05-12")
+    best = memory.search("Which phone do I have?", k=1)
+    assert str(best[0].standing) == "phone: since 12 May 2024: a Pixel; before: a Nokia"
+
+
+def test_a_journey_or_an_unknown_value_supersedes_nothing(memory: Memory) -> None:
+    say(
+        memory,
+        "I live in Bonn.",
+        "My bank is Monzo.",
+        "My favourite drink is Cola.",
+        "My team is Cola.",
+        day="2024-03-01",
+    )
+    for text in ("I drove from Bonn to Berlin.", "I went from Bonn to Rome.", "I switched from Wise to Nordea.",
+                 "I switched from Cola to Fanta."):  # fmt: skip
+        say(memory, text, day="2024-05-12", session=text)
+    for question, value in (
+        ("Where do I live?", "Bonn"),
+        ("Which bank do I use?", "Monzo"),
+        ("What is my team?", "Cola"),
+    ):
+        standing = memory.search(question, k=1)[0].standing
+        assert standing is not None
+        assert (standing.state, standing.value, standing.rivals) == ("holds", value, ())
+
+
 def test_contradictions_are_told_with_both_quotes(memory: Memory) -> None:
     say(memory, "I never ate oysters.", day="2024-05-12")
     say(memory, *[f"I like the sea, number {n}." for n in range(30)], day="2024-05-20")

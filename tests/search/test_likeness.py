@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,3 +101,25 @@ def test_search_gives_what_was_said_last_of_a_matter_no_rule_reads(memory: Memor
     assert "cycle" in memory.search("How do I get to the lab?", user="ann", k=1)[0].text
     assert "red bus" in memory.search("How do I get to the lab?", user="ann", k=1, at="2026-05-15")[0].text
     assert "red bus" in memory.search("Which bus took me to the lab before?", user="ann", k=1)[0].text
+
+
+def test_likeness_reads_no_more_where_facts_are_known(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(memory, "The red bus takes me to the lab.", "2026-05-12")
+    say(memory, "My bank is Wise.", "2026-05-13")
+    reads: Counter[str] = Counter()
+    for name in ("version", "documents", "nodes"):
+        monkeypatch.setattr(memory._search._graph, name, counted(reads, name, getattr(memory._search._graph, name)))
+
+    memory.search("How do I get to the lab?", user="ann", k=1)
+    of_now = Counter(reads)
+    reads.clear()
+    memory.search("How did I get to the lab before?", user="ann", k=1)
+    assert of_now == reads
+
+
+def counted(reads: Counter[str], name: str, read: Callable[..., Any]) -> Callable[..., Any]:
+    def counting(*given: Any, **more: Any) -> Any:
+        reads[name] += 1
+        return read(*given, **more)
+
+    return counting
