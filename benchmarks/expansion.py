@@ -130,11 +130,12 @@ def documents(namespace: str, segments: int) -> Iterator[DocumentGraph]:
     who = drawn(segments * MENTIONED, rng)
     for first in range(0, segments, PER_DOCUMENT):
         count = min(PER_DOCUMENT, segments - first)
-        yield _document(namespace, first // PER_DOCUMENT, who[first * MENTIONED : (first + count) * MENTIONED], rng)
+        key = f"document {first // PER_DOCUMENT}"
+        yield document(namespace, key, who[first * MENTIONED : (first + count) * MENTIONED], rng)
 
 
-def _document(namespace: str, number: int, who: Sequence[int], rng: np.random.Generator) -> DocumentGraph:
-    key = f"document {number}"
+def document(namespace: str, key: str, who: Sequence[int], rng: np.random.Generator) -> DocumentGraph:
+    """A document in which these entities are mentioned, by their numbers; ``MENTIONED`` of them a segment."""
     document_id = make_id(namespace, "document", key)
     segments, mentions, relations = [], [], []
     at = 0
