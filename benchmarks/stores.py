@@ -28,6 +28,7 @@ import time
 import uuid
 from contextlib import closing
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ DIMENSION = 384
 WORDS_PER_DOCUMENT = 300
 SINGLES = 100
 VOCABULARY = 20_000
-OPENINGS = 5
+OPENINGS, TOGETHER = 5, 25
 
 
 class QuickEmbedder:
@@ -124,8 +125,9 @@ def measure_file(path: Path, segments: int, replacements: int) -> dict[str, Any]
     with closing(_opened(path)) as store:
         store._find_near = expansion._planted  # type: ignore[attr-defined]
         filling = _Clock()
-        for graph in expansion.documents(store.namespace, segments):
-            store.write(graph)
+        graphs = expansion.documents(store.namespace, segments)
+        for group in iter(lambda: list(islice(graphs, TOGETHER)), []):
+            store.write_many(group)
         filled = filling.read()
         relations = store.statistics()["RELATES_TO"]
     closings, openings = [], []

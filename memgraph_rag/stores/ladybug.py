@@ -133,18 +133,12 @@ class LadybugStore(graph_writes.WrittenGraph):
             places = {value for row in near for value in (row["place"], row["near_place"]) if value is not None}
             if not places:
                 return []
-            asked = {"places": sorted(places), "k": 2 * k}
+            at = sorted(places)
             if vector is None:
-                neighbour_rows = run("read/list_neighbours", **asked, **graph_reads.within(documents))
-                best = list({row["id"]: row for row in neighbour_rows}.values())[:k]
+                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.within(documents))
             else:
-                if documents is None:
-                    scored = run("read/find_neighbours", **asked, vector=vector)
-                else:
-                    scored = run("read/find_neighbours_of", **asked, vector=vector, document_ids=list(documents))
-                scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
-                stated = run("read/find_relations_at", places=asked["places"], relation_ids=list(scores))
-                best = [row | {"score": scores[row["id"]]} for row in {row["id"]: row for row in stated}.values()]
+                stated = _nearest(run, at, vector, k, documents)
+            best = list({row["id"]: row for row in stated}.values())[:k]
             joined = {value for row in best for value in (row["source_id"], row["target_id"])}
             names = {row["id"]: row["name"] for row in run("read/find_entities", entity_ids=sorted(joined))}
         named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)
@@ -204,7 +198,9 @@ class LadybugStore(graph_writes.WrittenGraph):
             embedded = self._embedded("read/list_indexed_relation_embeddings", since=since)
             stated = self._table("read/list_indexed_relations", since=since).to_pylist()
         embeddings = {row["id"]: row for row in embedded}
-        decoded = (relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings)
+        decoded = (
+            relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings
+        )
         return sorted(decoded, key=lambda item: item.relation.id)
 
     def indexed_names(self, *, since: int) -> list[IndexedName]:
@@ -392,6 +388,20 @@ class LadybugStore(graph_writes.WrittenGraph):
             raise StoreError(f"{self!r} is closed. Open it again.")
         if self._generation != self._file.generation:
             raise schema.embedded_anew(self._file.place)
+
+
+def _nearest(
+    run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """The k relations at the entities in these places that are nearest to the vector; some of them twice."""
+    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # one comes from each of its ends
+    if documents is None:
+        scored = run("read/find_neighbours", **asked)
+    else:
+        scored = run("read/find_neighbours_of", **asked, document_ids=list(documents))
+    scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
+    stated = run("read/find_relations_at", places=places, relation_ids=list(scores))
+    return [{**row, "score": scores[row["id"]]} for row in stated]
 
 
 def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
