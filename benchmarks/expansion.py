@@ -18,9 +18,7 @@ little.
 
 Stores are by default a temporary Ladybug file; a Neo4j's password comes from NEO4J_PASSWORD. A namespace that is filled
 already is used as it is. 100,000 segments take nine minutes to write on Neo4j, six in a Ladybug graph in memory
-(``--stores :memory:``), and hours in a Ladybug file, which writes all relations again at each checkpoint
-(``docs/decisions/stores.md``). --json writes the figures, of other
-stores too where the file has them.
+(``--stores :memory:``). --json writes the figures, of other stores too where the file has them.
 """
 
 from __future__ import annotations
