@@ -3,11 +3,9 @@
 // returns: id, score
 // needs: -
 MATCH (e:Entity)-[:RELATED_BY]->(v:RelationEmbedding)
-WHERE
-  offset(id(e)) IN $places
-  AND e.namespace = $namespace
-  AND v.document_id IN $document_ids
-  AND v.embedding IS NOT NULL
-RETURN v.id AS id, array_cosine_similarity(v.embedding, $vector) AS score
+WHERE offset(id(e)) IN $places AND e.namespace = $namespace
+WITH v.id AS id, v.document_id AS document_id, array_cosine_similarity(v.embedding, $vector) AS score
+WHERE score IS NOT NULL AND document_id IN $document_ids
+RETURN id AS id, score AS score
 ORDER BY score DESC, id
 LIMIT $k
