@@ -18,9 +18,7 @@ little.
 
 Stores are by default a temporary Ladybug file; a Neo4j's password comes from NEO4J_PASSWORD. A namespace that is filled
 already is used as it is. 100,000 segments take nine minutes to write on Neo4j, six in a Ladybug graph in memory
-(``--stores :memory:``), and hours in a Ladybug file, which writes all relations again at each checkpoint
-(``docs/decisions/stores.md``). --json writes the figures, of other
-stores too where the file has them.
+(``--stores :memory:``). --json writes the figures, of other stores too where the file has them.
 """
 
 from __future__ import annotations
@@ -130,11 +128,12 @@ def documents(namespace: str, segments: int) -> Iterator[DocumentGraph]:
     who = drawn(segments * MENTIONED, rng)
     for first in range(0, segments, PER_DOCUMENT):
         count = min(PER_DOCUMENT, segments - first)
-        yield _document(namespace, first // PER_DOCUMENT, who[first * MENTIONED : (first + count) * MENTIONED], rng)
+        key = f"document {first // PER_DOCUMENT}"
+        yield document(namespace, key, who[first * MENTIONED : (first + count) * MENTIONED], rng)
 
 
-def _document(namespace: str, number: int, who: Sequence[int], rng: np.random.Generator) -> DocumentGraph:
-    key = f"document {number}"
+def document(namespace: str, key: str, who: Sequence[int], rng: np.random.Generator) -> DocumentGraph:
+    """A document in which these entities are mentioned, by their numbers; ``MENTIONED`` of them a segment."""
     document_id = make_id(namespace, "document", key)
     segments, mentions, relations = [], [], []
     at = 0

@@ -5,6 +5,13 @@
 ``add_many`` in one go, told by the thousand; then single ``add`` calls, of which the median is told. Segments only
 (``layers=()``), and a fake embedder that takes no time. Vectors have 384 dimensions. The figures to reach are those
 of ``docs/reliability.md``; what misses them is written down like the rest.
+
+    python benchmarks/stores.py --segments 500 5000 50000 [--replacements 1000] --json benchmarks/results/stores.json
+
+What a Ladybug file of so many segments costs, with two relations a segment (the graph of ``expansion.py``): seconds to
+close it after one document of 5 segments and 10 relations was added, the median of ``OPENINGS``; its size; and what so
+many replacements of one such document leave in it, without ``purge`` and with. On a shared machine processor seconds
+say more than the clock.
 """
 
 from __future__ import annotations
@@ -19,19 +26,26 @@ import sys
 import tempfile
 import time
 import uuid
+from contextlib import closing
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import expansion
 import numpy as np
+from machine import machine_line
 
 from memgraph_rag import Document, Memory
+from memgraph_rag.stores import open_store
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
+from memgraph_rag.types import DocumentGraph
 
 DIMENSION = 384
 WORDS_PER_DOCUMENT = 300
 SINGLES = 100
 VOCABULARY = 20_000
+OPENINGS, TOGETHER = 5, 25
 
 
 class QuickEmbedder:
@@ -106,6 +120,87 @@ def _singles(memory: Memory, seed: int) -> float:
     return round(1000 * statistics.median(taken), 1)
 
 
+def measure_file(path: Path, segments: int, replacements: int) -> dict[str, Any]:
+    """Seconds and bytes of a Ladybug file of so many segments."""
+    with closing(_opened(path)) as store:
+        store._find_near = expansion._planted  # type: ignore[attr-defined]
+        filling = _Clock()
+        graphs = expansion.documents(store.namespace, segments)
+        for group in iter(lambda: list(islice(graphs, TOGETHER)), []):
+            store.write_many(group)
+        filled = filling.read()
+        relations = store.statistics()["RELATES_TO"]
+    closings, openings = [], []
+    for number in range(OPENINGS):
+        began = _Clock()
+        store = _opened(path)
+        openings.append(began.read())
+        store.write(_small(store.namespace, f"added {number}", seed=number))
+        began = _Clock()
+        store.close()
+        closings.append(began.read())
+    figures = {
+        "segments": segments,
+        "relations": relations,
+        "filled_s, of processor": filled,
+        "open_s, of processor": _median(openings),
+        "close_after_one_add_s, of processor": _median(closings),
+        "longest_close_s": max(wall for wall, _ in closings),
+        "file_bytes": path.stat().st_size,
+        "bytes_per_segment": round(path.stat().st_size / segments),
+    }
+    return figures | (_replaced(path, replacements) if replacements else {})
+
+
+def _replaced(path: Path, replacements: int) -> dict[str, Any]:
+    before = path.stat().st_size
+    with closing(_opened(path)) as store:
+        began = _Clock()
+        for number in range(replacements):
+            store.write(_small(store.namespace, "replaced", seed=number))
+        replaced = began.read()
+    after = path.stat().st_size
+    with closing(_opened(path)) as store:
+        began = _Clock()
+        store.purge()
+        purged = began.read()
+    return {
+        "replacements": replacements,
+        "replacing_s, of processor": replaced,
+        "file_bytes_before": before,
+        "file_bytes_after": after,
+        "purge_s, of processor": purged,
+        "file_bytes_after_purge": path.stat().st_size,
+    }
+
+
+def _opened(path: Path) -> Any:
+    store = open_store(str(path), namespace="large file")
+    store.migrate(embedder="at random", dimension=DIMENSION)
+    return store
+
+
+def _small(namespace: str, key: str, seed: int) -> DocumentGraph:
+    """5 segments, three names each, 10 relations."""
+    chance = np.random.default_rng(seed)
+    return expansion.document(namespace, key, chance.integers(2000, size=5 * expansion.MENTIONED).tolist(), chance)
+
+
+class _Clock:
+    """Seconds of the clock and of this process's processors since it was made."""
+
+    def __init__(self) -> None:
+        self._began, self._worked = time.perf_counter(), time.process_time()
+
+    def read(self) -> tuple[float, float]:
+        """Both."""
+        return round(time.perf_counter() - self._began, 3), round(time.process_time() - self._worked, 3)
+
+
+def _median(pairs: list[tuple[float, float]]) -> tuple[float, ...]:
+    return tuple(round(statistics.median(column), 3) for column in zip(*pairs, strict=True))
+
+
 def main() -> None:
     """Measure one store, and lay the figures beside those of others in the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -114,9 +209,14 @@ def main() -> None:
     parser.add_argument("--password")
     parser.add_argument("--name", help="what the row is called")
     parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--segments", type=int, nargs="+", help="measure Ladybug files of so many segments instead")
+    parser.add_argument("--replacements", type=int, default=0, help="of one document, in each of these files")
     parser.add_argument("--load", default="", help="what else the machine was doing, to be written down")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    if given.segments:
+        _write(_files(given.segments, given.replacements, given.load), given.name or "ladybug", given.json)
+        return
     address = {"neo4j_user": given.user, "neo4j_password": given.password} if given.password else {}
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(given.store or f"{folder}/notes.lbug", given.documents, address)
@@ -125,12 +225,26 @@ def main() -> None:
         "machine": f"{platform.machine()}, {_cores()} cores, Python {platform.python_version()}",
         "load": given.load,
     }
-    name = given.name or ("ladybug" if given.store is None else given.store)
+    _write(figures, given.name or ("ladybug" if given.store is None else given.store), given.json)
+
+
+def _files(sizes: list[int], replacements: int, load: str) -> dict[str, Any]:
+    """Of each size, printed as soon as it is there."""
+    rows = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(measure_file(Path(folder) / "large.lbug", size, replacements))
+        print(json.dumps(rows[-1]), flush=True)
+    return {"files": rows, "date": date.today().isoformat(), "machine": machine_line(), "load": load}
+
+
+def _write(figures: dict[str, Any], name: str, path: Path | None) -> None:
+    """Print the figures, and lay them beside those of others in the file."""
     json.dump({name: figures}, sys.stdout, indent=2)
     print()
-    if given.json is not None:
-        held = json.loads(given.json.read_text()) if given.json.exists() else {}
-        given.json.write_text(json.dumps(held | {name: figures}, indent=2) + "\n")
+    if path is not None:
+        held = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(held | {name: figures}, indent=2) + "\n")
 
 
 def _cores() -> int:

@@ -68,6 +68,9 @@ ARROW_TYPES: dict[type, pa.DataType] = {
 SHARED_TABLES = ("Namespace", "Answer")
 """Tables of nodes that no document owns."""
 
+RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")
+"""Tables that documents' relations fill beside ``RELATES_TO``."""
+
 WRITTEN_TOGETHER = 64
 
 # A list of so few rows is stored faster than an arrow table, for which the engine plans the statement anew each time:
@@ -125,7 +128,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     ) -> list[Neighbour]:
         """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
 
-        By three statements, of which none goes to another machine: as one, the engine takes twice as long.
+        By several statements, of which none goes to another machine: as one, the engine takes twice as long.
         """
         if vector is not None:
             graph_reads.numbers(vector)  # refuses a vector without a direction; the engine takes the array itself
@@ -138,14 +141,12 @@ class LadybugStore(graph_writes.WrittenGraph):
             places = {value for row in near for value in (row["place"], row["near_place"]) if value is not None}
             if not places:
                 return []
-            asked = {"places": sorted(places), "k": 2 * k}
+            at = sorted(places)
             if vector is None:
-                neighbour_rows = run("read/list_neighbours", **asked, **graph_reads.within(documents))
-            elif documents is None:
-                neighbour_rows = run("read/find_neighbours", **asked, vector=vector)
+                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.within(documents))
             else:
-                neighbour_rows = run("read/find_neighbours_of", **asked, vector=vector, document_ids=list(documents))
-            best = list({row["id"]: row for row in neighbour_rows}.values())[:k]
+                stated = _nearest(run, at, vector, k, documents)
+            best = list({row["id"]: row for row in stated}.values())[:k]
             joined = {value for row in best for value in (row["source_id"], row["target_id"])}
             names = {row["id"]: row["name"] for row in run("read/find_entities", entity_ids=sorted(joined))}
         named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)
@@ -200,7 +201,14 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
         """The relations of the documents that a write later than version ``since`` stored, by id."""
-        decoded = map(relation_rows.decode_indexed, self._embedded("read/list_indexed_relations", since=since))
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            embedded = self._embedded("read/list_indexed_relation_embeddings", since=since)
+            stated = self._table("read/list_indexed_relations", since=since).to_pylist()
+        embeddings = {row["id"]: row for row in embedded}
+        decoded = (
+            relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings
+        )
         return sorted(decoded, key=lambda item: item.relation.id)
 
     def indexed_names(self, *, since: int) -> list[IndexedName]:
@@ -267,7 +275,8 @@ class LadybugStore(graph_writes.WrittenGraph):
                 schema.check_current(stored, version=version, address=self._file.place)
             if stored.get("version", 0) < version:
                 self._file.transaction(
-                    lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension)
+                    lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
+                    row_bytes=self._file.bytes() if stored else 0,  # a step may write all of a table anew
                 )
             self._dimension = dimension
             self._generation = self._file.generation
@@ -316,7 +325,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                     "was changed.",
                     namespace=namespace,
                 )
-        own = ["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS]
+        own = ["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS, *RELATION_TABLES]
         ladybug_rewrite.copy(self._file, fresh, but=own, further_sources=["Overview"])
 
     def purge(self) -> None:
@@ -428,6 +437,20 @@ class LadybugStore(graph_writes.WrittenGraph):
             raise StoreError(f"{self!r} is closed. Open it again.")
         if self._generation != self._file.generation:
             raise schema.embedded_anew(self._file.place)
+
+
+def _nearest(
+    run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """The k relations at the entities in these places that are nearest to the vector; some of them twice."""
+    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # one comes from each of its ends
+    if documents is None:
+        scored = run("read/find_neighbours", **asked)
+    else:
+        scored = run("read/find_neighbours_of", **asked, document_ids=list(documents))
+    scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
+    stated = run("read/find_relations_at", places=places, relation_ids=list(scores))
+    return [{**row, "score": scores[row["id"]]} for row in stated]
 
 
 def _contributed(counts: Mapping[str, int]) -> dict[str, int]:

@@ -142,6 +142,13 @@ class LadybugFile:
             self._open_engine()
             undone.pop_all()
 
+    def bytes(self) -> int:
+        """How many it takes on the disk, its log left out; 0 in memory."""
+        if self.place == IN_MEMORY:
+            return 0
+        with in_our_words(self.place):
+            return Path(self.place).stat().st_size
+
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The rows of one reading statement."""
         with self.lock:
@@ -221,9 +228,7 @@ class LadybugFile:
             scratch = ladybug_sidecars.scratch_of(self.place)
             ladybug_sidecars.remove_scratch(self.place)
             try:
-                with in_our_words(self.place):
-                    old_bytes = Path(self.place).stat().st_size
-                _require_space(self.place, old_bytes)
+                _require_space(self.place, self.bytes())
                 fresh = LadybugFile(str(scratch))
                 try:
                     fill(fresh)

@@ -39,7 +39,7 @@ def embeddings(memory: Memory) -> dict[str, Any]:
     """Those of everything that has one, by id."""
     file: Any = memory._store._file  # type: ignore[attr-defined]
     vectors: dict[str, Any] = {}
-    for pattern in ("(n:Segment)", "(n:InformationPoint)", "(n:Entity)", "(:Entity)-[n:RELATES_TO]->(:Entity)"):
+    for pattern in ("(n:Segment)", "(n:InformationPoint)", "(n:Entity)", "(n:RelationEmbedding)"):
         for row in file.read(f"MATCH {pattern} RETURN n.id AS id, n.embedding AS embedding", {}):
             vectors[row["id"]] = row["embedding"]
     return vectors
@@ -51,7 +51,7 @@ def test_a_whole_memory_is_whole(memory: Memory) -> None:
 
 def test_lost_embeddings_are_made_again_as_they_were(memory: Memory) -> None:
     before, graph = embeddings(memory), graph_of(memory)
-    for what in ("(n:Segment)", "(n:InformationPoint)", "(n:Entity)", "(:Entity)-[n:RELATES_TO]->(:Entity)"):
+    for what in ("(n:Segment)", "(n:InformationPoint)", "(n:Entity)", "(n:RelationEmbedding)"):
         harm(memory, f"MATCH {what} SET n.embedding = NULL")
     assert {damage.what.split()[-1] for damage in memory.examine()} == {"embedding"}
 

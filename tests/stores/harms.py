@@ -45,6 +45,11 @@ class World:
             embeddings |= dict(zip(graph.ends, graph.end_embeddings, strict=True))
         return embeddings
 
+    @property
+    def embedded_relation(self) -> str:
+        """What holds the embedding of a relation, as a pattern of r."""
+        return "(:Entity)-[r:RELATES_TO]->(:Entity)" if "user" in self.place else "(r:RelationEmbedding)"
+
     def harm(self, text: str, **parameters: Any) -> None:
         """Run a statement past the store."""
         given = {"namespace": self.store.namespace, **parameters}
@@ -116,7 +121,7 @@ HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[st
         {"unembedded_points": (world.first.points[0].id,)},
     ),
     "a relation without embedding": lambda world: (
-        "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = NULL",
+        f"MATCH {world.embedded_relation} WHERE r.id = $id SET r.embedding = NULL",
         {"id": world.first.relations[0].id},
         {"unembedded_relations": (world.first.relations[0].id,)},
     ),
@@ -136,7 +141,7 @@ HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[st
         {"unembedded_points": (world.first.points[0].id,)},
     ),
     "a relation with a long embedding": lambda world: (
-        "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = $vector",
+        f"MATCH {world.embedded_relation} WHERE r.id = $id SET r.embedding = $vector",
         {"id": world.first.relations[0].id, "vector": [1.0] * DIMENSION},
         {"unembedded_relations": (world.first.relations[0].id,)},
     ),
@@ -191,12 +196,11 @@ HARMS: dict[str, Callable[[World], tuple[str, dict[str, Any], dict[str, tuple[st
     ),
     "a relation of no segment": lambda world: (
         "MATCH (a:Entity {id: $id}), (b:Entity {id: $other}) CREATE (a)-[:RELATES_TO {id: $relation, "
-        "namespace: $namespace, document_id: 'gone', segment_id: 'gone', embedding: $vector}]->(b)",
+        "namespace: $namespace, document_id: 'gone', segment_id: 'gone'}]->(b)",
         {
             "id": entity_id(world.store.namespace, "alice"),
             "other": entity_id(world.store.namespace, "eve"),
             "relation": f"{world.store.namespace}-r",
-            "vector": [1.0] * DIMENSION,
         },
         {"lost_relations": (f"{world.store.namespace}-r",)},
     ),

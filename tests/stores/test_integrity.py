@@ -211,8 +211,7 @@ def test_a_relation_without_embedding_is_found_without_a_vector_only(world: Worl
     there = {edge.id for edge in (*others, *world.second.relations)}
     ends, vector = [*world.first.ends, *world.second.ends], world.first.relation_embeddings[0]
     everywhere = [world.first.document.id, world.second.document.id]
-    text = "MATCH (:Entity)-[r:RELATES_TO]->(:Entity) WHERE r.id = $id SET r.embedding = NULL"
-    world.harm(text, id=gone.id)
+    world.harm(f"MATCH {world.embedded_relation} WHERE r.id = $id SET r.embedding = NULL", id=gone.id)
 
     for documents in (None, everywhere):
         near = store.expand(ends, vector=vector, k=99, documents=documents)

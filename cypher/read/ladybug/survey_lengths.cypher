@@ -1,7 +1,7 @@
 // The dot product with itself of every embedding that there is. The reader sorts.
 // params: namespace
 // returns: id, squared_length
-// needs: Segment.namespace and document_id, InformationPoint.namespace and document_id, Entity.namespace and normal, RELATES_TO.namespace and document_id
+// needs: Segment.namespace and document_id, InformationPoint.namespace and document_id, Entity.namespace and normal, RelationEmbedding.namespace and document_id
 MATCH (n:Segment)
 WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND n.embedding IS NOT NULL
 RETURN n.id AS id, array_inner_product(n.embedding, n.embedding) AS squared_length
@@ -14,6 +14,6 @@ MATCH (n:Entity)
 WHERE n.namespace = $namespace AND n.normal IS NOT NULL AND n.embedding IS NOT NULL
 RETURN n.id AS id, array_inner_product(n.embedding, n.embedding) AS squared_length
 UNION ALL
-MATCH (:Entity)-[r:RELATES_TO]->(:Entity)
-WHERE r.namespace = $namespace AND r.document_id IS NOT NULL AND r.embedding IS NOT NULL
-RETURN r.id AS id, array_inner_product(r.embedding, r.embedding) AS squared_length
+MATCH (n:RelationEmbedding)
+WHERE n.namespace = $namespace AND n.document_id IS NOT NULL AND n.embedding IS NOT NULL
+RETURN n.id AS id, array_inner_product(n.embedding, n.embedding) AS squared_length

@@ -1,4 +1,4 @@
-// Tie entities by what segments state of both.
+// Tie entities by what segments state of both, and both to the embedding of it.
 // params: namespace, rows
 // returns: -
 // needs: Entity.id
@@ -13,6 +13,11 @@ CREATE (a)-[:RELATES_TO {
   segment_id: segment_id,
   source_id: source_id,
   target_id: target_id,
-  description: description,
-  embedding: embedding
+  description: description
 }]->(b)
+CREATE (a)-[:RELATED_BY]->(:RelationEmbedding {
+  id: id,
+  namespace: $namespace,
+  document_id: document_id,
+  embedding: embedding
+})<-[:RELATED_BY]-(b)

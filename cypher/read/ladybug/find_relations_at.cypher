@@ -1,0 +1,13 @@
+// These relations, of which one end is among the entities in these places. The reader sorts: those of which both ends
+// are come twice.
+// params: namespace, places, relation_ids
+// returns: id, source_id, target_id, description, segment_id
+// needs: -
+MATCH (e:Entity)-[r:RELATES_TO]-(:Entity)
+WHERE offset(id(e)) IN $places AND r.namespace = $namespace AND r.id IN $relation_ids
+RETURN
+  r.id AS id,
+  r.source_id AS source_id,
+  r.target_id AS target_id,
+  r.description AS description,
+  r.segment_id AS segment_id
