@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +29,7 @@ from memgraph_rag.stores import (
     rows,
     schema,
 )
-from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile, has_space
+from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.segment_words import SegmentWords
 from memgraph_rag.types import (
@@ -48,8 +45,6 @@ from memgraph_rag.types import (
 )
 
 __all__ = ["LadybugStore"]
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -228,32 +223,18 @@ class LadybugStore(graph_writes.WrittenGraph):
     @override
     def kept_index(self) -> Path | None:
         """The file that was made of just what the namespace holds now; None where there is none."""
-        if self._file.place == IN_MEMORY:
-            return None
-        path = ladybug_sidecars.kept_index_path(self._file.place, self._state_digest())
-        return path if path.is_file() else None
+        return None if self._file.place == IN_MEMORY else self._file.kept.find(self._state_digest())
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
         """Have a file made beside this one; every write to a document, of any namespace, removes it first."""
-        if (
-            self._read_only or self._file.place == IN_MEMORY or sys.platform == "win32"
-        ):  # where none that is mapped goes
+        if self._read_only or self._file.place == IN_MEMORY:
             return
-        if not has_space(self._file.place, nbytes):
-            return
-        scratch = ladybug_sidecars.kept_index_path(self._file.place, self._state_digest(), is_writing=True)
-        try:
-            scratch.touch(0o600)
-            write(scratch)
-            with self._file.lock:  # no write between the version and the name
-                if self.version() == version:
-                    scratch.replace(ladybug_sidecars.kept_index_path(self._file.place, self._state_digest()))
-        except OSError as exc:  # no room, or no right to write there: it is made again by whoever needs it
-            logger.info("%s: its index was not kept (%s)", self._file.place, exc)
-        finally:
-            with suppress(OSError):
-                scratch.unlink(missing_ok=True)
+
+        def digest() -> str | None:
+            return self._state_digest() if self.version() == version else None
+
+        self._file.kept.keep(write, nbytes=nbytes, digest=digest)
 
     def _state_digest(self) -> str:
         """What tells the namespace as it is now from itself at other times, and in another file of the same name."""
@@ -299,7 +280,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                 raise StoreError(
                     "Expected a file to embed anew, got a graph in memory only. Add its documents to a new one."
                 )
-            ladybug_sidecars.remove_kept_indexes(self._file.place)
+            self._file.kept.remove()
             self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
             self._file.generation += 1
 
@@ -337,7 +318,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         self._require_writable()
         with self._file.lock:
             stored = self.schema
-            ladybug_sidecars.remove_kept_indexes(self._file.place)
+            self._file.kept.remove()
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
             ladybug_sidecars.remove_logs_aside(self._file.place)
 
@@ -378,8 +359,8 @@ class LadybugStore(graph_writes.WrittenGraph):
 
             def begun(execute: Execute) -> T:
                 run = self._runner(execute)
-                if first == graph_writes.COUNTED:
-                    ladybug_sidecars.remove_kept_indexes(self._file.place)
+                if first == graph_writes.COUNTED and self._file.place != IN_MEMORY:
+                    self._file.kept.remove()
                 if first:
                     run(first)
                 return work(run, self._creator(execute))

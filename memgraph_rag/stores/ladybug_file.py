@@ -24,6 +24,7 @@ import pyarrow as pa
 from memgraph_rag.errors import MemgraphRagError, StoreError, StoreLocked, StoreReadOnly
 from memgraph_rag.stores import ladybug_lock, ladybug_log, ladybug_sidecars
 from memgraph_rag.stores.ladybug_errors import in_our_words
+from memgraph_rag.stores.ladybug_kept import KeptIndexes
 from memgraph_rag.stores.ladybug_paths import (
     PENDING,
     WRITTEN,
@@ -34,7 +35,7 @@ from memgraph_rag.stores.ladybug_paths import (
 )
 from memgraph_rag.stores.process_guard import OpeningProcess, ProcessLock, keep_for_ever
 
-__all__ = ["IN_MEMORY", "Execute", "LadybugFile", "has_space", "open_file"]
+__all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
 
 T = TypeVar("T")
 
@@ -129,6 +130,7 @@ class LadybugFile:
         """How often the embeddings were replaced since the file was opened."""
         self.process = OpeningProcess(place)
         self.lock = ProcessLock(self.process)
+        self.kept = KeptIndexes(place, self.lock)
         self._is_changed = False
         if place != IN_MEMORY and not read_only:
             _create(place)
@@ -395,12 +397,6 @@ def _flush(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def has_space(place: str, nbytes: int) -> bool:
-    """Whether so many bytes more beside a file leave room for its next checkpoint."""
-    with in_our_words(place):
-        return shutil.disk_usage(Path(place).parent).free >= SPARE_BYTES + nbytes
 
 
 def _require_space(place: str, row_bytes: int) -> None:

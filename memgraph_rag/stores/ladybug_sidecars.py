@@ -15,10 +15,8 @@ from memgraph_rag.stores.ladybug_errors import in_our_words
 from memgraph_rag.stores.ladybug_paths import ENGINE, SCRATCH
 
 __all__ = [
-    "kept_index_path",
     "logs_aside",
     "name_log_aside",
-    "remove_kept_indexes",
     "remove_leftovers",
     "remove_logs_aside",
     "remove_scratch",
@@ -26,8 +24,6 @@ __all__ = [
 ]
 
 ASIDE = ".damaged-log"
-KEPT = ".index-"
-WRITING = ".writing"
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +45,6 @@ def remove_scratch(place: str) -> bool:
 
 def remove_leftovers(place: str) -> None:
     """Remove what a process left that was stopped while it rewrote this file. The caller holds the file for writing."""
-    remove_kept_indexes(place, only_unfinished=True)
     if remove_scratch(place):
         logger.warning("%s: a rewriting of it (purge, reembed) was stopped; what it left is removed", place)
 
@@ -60,24 +55,6 @@ def logs_aside(place: str) -> list[Path]:
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
     with in_our_words(place):
         return sorted(path for path in file.parent.iterdir() if ending.fullmatch(path.name))
-
-
-def kept_index_path(place: str, digest: str, *, is_writing: bool = False) -> Path:
-    """Where the index of a namespace of this file is kept, or is before it is whole.
-
-    Args:
-        digest: 16 hexadecimal digits, of all that the index was made from.
-    """
-    return Path(f"{place}{KEPT}{digest}{WRITING if is_writing else ''}")
-
-
-def remove_kept_indexes(place: str, *, only_unfinished: bool = False) -> None:
-    """Remove the indexes of this file that were kept, of all its namespaces, whole or not."""
-    file = Path(place)
-    name = re.compile(rf"{re.escape(file.name + KEPT)}[0-9a-f]{{16}}({WRITING}){'' if only_unfinished else '?'}")
-    with in_our_words(place):
-        for path in [path for path in file.parent.iterdir() if name.fullmatch(path.name)]:
-            path.unlink(missing_ok=True)
 
 
 def name_log_aside(place: str) -> Path:

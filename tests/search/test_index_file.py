@@ -17,7 +17,7 @@ from memgraph_rag.search import index_file
 from memgraph_rag.search.index_file import read_index, write_index
 from memgraph_rag.search.segment_index import IndexState
 from memgraph_rag.stores.ladybug import LadybugStore
-from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Answered
 
 QUESTIONS = ("Whom did Otto see?", "the hill on 3 May 2024", "What did Zoe say?")
@@ -30,7 +30,7 @@ def every_index_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(path: Path, **options: Any) -> Memory:
-    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=None, **options)
+    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=FakeLanguageModel(), **options)
 
 
 @pytest.fixture

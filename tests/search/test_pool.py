@@ -12,14 +12,14 @@ import pytest
 from memgraph_rag import Document, Memory
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search import pool
-from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 NAMES = ("Otto", "Zoe", "Lund", "Oslo", "Harbour", "Ann", "Bob")
 PLACES = range(30)
 
 
 def opened(path: Path, **options: Any) -> Memory:
-    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=None, **options)
+    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=FakeLanguageModel(), **options)
 
 
 @pytest.fixture
