@@ -5,3 +5,4 @@
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.key IS NOT NULL
 RETURN count(d) AS count, coalesce(min(d.added_at), '') AS first, coalesce(max(d.added_at), '') AS last
+LIMIT 1

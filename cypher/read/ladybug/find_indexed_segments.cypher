@@ -6,6 +6,7 @@ UNWIND $segment_ids AS one_id
 MATCH (s:Segment {id: one_id})
 WHERE s.namespace = $namespace
 MATCH (d:Document {id: s.document_id})
+WHERE d.namespace = $namespace
 RETURN
   s.id AS id,
   s.document_id AS document_id,

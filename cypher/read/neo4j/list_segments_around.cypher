@@ -9,6 +9,7 @@ WHERE o.namespace = $namespace
 MATCH (o)-[:NEXT*0..1]-(s:Segment)
 WITH DISTINCT s
 MATCH (d:Document {id: s.document_id})
+WHERE d.namespace = $namespace
 WITH
   d,
   s,
