@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from machine import header, memory_now
-from search_speed import _as_added, copied
+from search_speed import as_added, copied
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     folder = read_folder(options.directory)
     with tempfile.TemporaryDirectory(dir=options.work) as temporary, Bars() as bars:
         work = Path(temporary)
-        originals = _as_added(folder, max(options.segments), bars, {**given, "namespace": "originals"})
+        originals = as_added(folder, max(options.segments), bars, {**given, "namespace": "originals"})
         dimension = originals[0].segment_embeddings.shape[1]
         for size in sorted(options.segments):
             path = work / "archive.jsonl"

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
                         print(f"{header(memory)}\n{folder.name}, and copies with changed names; seed {SEED}\n")
                     was_there = memory.stats()["counts"].get("Segment", 0) >= size
                     if not was_there:
-                        originals = originals or _as_added(folder, max(options.segments), bars, given)
+                        originals = originals or as_added(folder, max(options.segments), bars, given)
                         _fill(memory._store, originals, size, bars)
                     rows.append(_measured(memory, folder, options.questions, options.k, was_there=was_there))
     except MemgraphRagError as error:
@@ -118,7 +118,7 @@ class Recorder:
         return self._store.write_many(graphs)
 
 
-def _as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> list[DocumentGraph]:
+def as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> list[DocumentGraph]:
     """The graphs of the folder's first documents, as the library builds them; of about so many segments."""
     documents = folder.documents[:most]  # each has at least one segment
     recorder = Recorder(open_store(":memory:", namespace="originals"))

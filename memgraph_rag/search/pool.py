@@ -50,7 +50,7 @@ class PoolReader:
         self._recognizer = recognizer
         self._stemming = stemming
         self._lock = threading.Lock()
-        self._background = _Background(-1, 0, SegmentIndex(stemming=stemming))
+        self._background = _Background(-1, 0, SegmentIndex(stemming=stemming), np.zeros(0, np.int64))
         self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # of a question that is asked once more
 
     def read(
@@ -107,7 +107,8 @@ class PoolReader:
         if not is_of_all:
             return SegmentIndex(stemming=stemming).extended(segments)
         index = background.extended(segments)
-        index.named_by = np.array(graph.named_by(index.entity_ids), np.int64)
+        further = index.entity_ids[len(background.named_by) :]
+        index.named_by = np.concatenate([background.named_by, np.array(graph.named_by(further), np.int64)])
         return index
 
     def _refreshed(self) -> _Background:
@@ -115,10 +116,12 @@ class PoolReader:
             version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
             if version != self._background.version:
                 rows = SegmentIndex(stemming=self._stemming)
-                self._last, self._background = None, _Background(-1, 0, rows)  # should this fail, nothing old is left
+                nothing = np.zeros(0, np.int64)
+                self._last, self._background = None, _Background(-1, 0, rows, nothing)  # should this fail
                 ids = self._graph.first_segment_ids(k=BACKGROUND)
                 rows.append(self._graph.segments_around(ids))
-                self._background = _Background(version, _estimated(ids), rows)
+                named_by = np.array(self._graph.named_by(rows.entity_ids), np.int64)
+                self._background = _Background(version, _estimated(ids), rows, named_by)
             return self._background
 
     def _ids(self, names: Sequence[str]) -> list[str]:
@@ -133,11 +136,13 @@ class _Background:
         version: of the namespace when it was read.
         segments: about how many the namespace has.
         rows: segments, with their neighbours.
+        named_by: (entities,) how many segments of the namespace name each entity of these rows.
     """
 
     version: int
     segments: float
     rows: SegmentIndex
+    named_by: NDArray[np.int64]
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """The pool with the sample behind it, which stands for all that is not in the pool."""
