@@ -24,25 +24,21 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-import numpy as np
 from machine import header, memory_now
-from search_speed import as_added, copied
+from search_speed import as_added, copies
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.evaluation.dataset import read_folder
-from memgraph_rag.evaluation.metrics import SEED
 from memgraph_rag.operations import archive
 from memgraph_rag.stores import neo4j_server
 from memgraph_rag.stores.neo4j_distribution import NEWEST
 from memgraph_rag.stores.neo4j_import import import_files
-from memgraph_rag.types import DocumentGraph
 
 NAMESPACE = "bulk"
 
@@ -60,7 +56,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             path = work / "archive.jsonl"
             with part(f"{size:,} segments: archive written"):
                 embedder = _embedder(work, given)
-                archive.write(path, _copies(originals, size), embedder=embedder, dimension=dimension)
+                archive.write(path, copies(originals, size, NAMESPACE), embedder=embedder, dimension=dimension)
             print(f"  archive: {path.stat().st_size / 2**20:,.0f} MiB", flush=True)
             _in_bulk(work, path, options.version, given)
             if size <= options.ordinary:
@@ -82,17 +78,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _embedder(work: Path, given: dict[str, Any]) -> str:
     with Memory(work / "name.lbug", **given) as memory:
         return memory.embedder.name
-
-
-def _copies(originals: Sequence[DocumentGraph], size: int) -> Iterator[DocumentGraph]:
-    """Originals, then copies, until there are that many segments."""
-    rng = np.random.default_rng(SEED)
-    for number in count():
-        for graph in originals:
-            yield copied(graph, number, NAMESPACE, rng)
-            size -= len(graph.segments)
-            if size <= 0:
-                return
 
 
 def _in_bulk(work: Path, path: Path, version: str, given: dict[str, Any]) -> None:

@@ -131,23 +131,22 @@ def as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> li
 
 def _fill(store: GraphStore, originals: Sequence[DocumentGraph], size: int, bars: Bars) -> None:
     """Store originals, then copies, until there are that many segments. What was stored before is stored again."""
-    rng = np.random.default_rng(SEED)
-    copies = (copied(graph, number, store.namespace, rng) for number in count() for graph in originals)
-    segments = 0
-    while segments < size:
-        together = list(_until(copies, size - segments))
+    graphs, segments = copies(originals, size, store.namespace), 0
+    for together in iter(lambda: list(islice(graphs, TOGETHER)), []):
         store.write_many(together)
         segments += sum(len(graph.segments) for graph in together)
         bars(f"writing {size:,} segments", min(segments, size), size)
 
 
-def _until(graphs: Iterator[DocumentGraph], most: int) -> Iterator[DocumentGraph]:
-    """The next graphs: one transaction's, and no more than are needed for so many segments."""
-    for graph in islice(graphs, TOGETHER):
-        yield graph
-        most -= len(graph.segments)
-        if most <= 0:
-            return
+def copies(originals: Sequence[DocumentGraph], size: int, namespace: str) -> Iterator[DocumentGraph]:
+    """Originals, then copies, until there are that many segments."""
+    rng = np.random.default_rng(SEED)
+    for number in count():
+        for graph in originals:
+            yield copied(graph, number, namespace, rng)
+            size -= len(graph.segments)
+            if size <= 0:
+                return
 
 
 def copied(graph: DocumentGraph, number: int, namespace: str, rng: np.random.Generator) -> DocumentGraph:

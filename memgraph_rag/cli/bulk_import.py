@@ -46,7 +46,7 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
 
 def _server_of(place: Place, home: Path | None) -> RunningServer:
     """The server that this machine may stop."""
-    from memgraph_rag.stores.neo4j_import import local_server
+    from memgraph_rag.stores.neo4j_server import local_server
 
     address = place.settings().store
     server = local_server(address, home)

@@ -6,19 +6,22 @@ may give it; what was written after the index was read is not among it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.types import InformationPoint, Node, Segment
+from memgraph_rag.types import Hit, InformationPoint, Node, Segment
 
-__all__ = ["AsOf", "as_of", "best_among", "best_within"]
+__all__ = ["AsOf", "Within", "as_of", "best_hits", "best_within"]
 
 _GROWTH = 4  # how many times as many are asked for, where too few of them count
 
 Item = TypeVar("Item")
+
+Within = Callable[[Sequence[str]], Collection[str]]
+"""Which of these segments count, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,24 @@ def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[
     >>> best_within(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
     [4, 9, 14]
     """
-    return best_among(fetch, k, lambda items: [item for item in items if may_count(item)])
+    return _best_among(fetch, k, lambda items: [item for item in items if may_count(item)])
 
 
-def best_among(
+def best_hits(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
+    """The k best segments that count, where ``fetch(n)`` gives the n best; all count where ``within`` is None."""
+    if within is None:
+        return fetch(k)
+
+    def counting_of(hits: list[Hit]) -> list[Hit]:
+        ids = within([hit.node_id for hit in hits])
+        return [hit for hit in hits if hit.node_id in ids]
+
+    return _best_among(fetch, k, counting_of)
+
+
+def _best_among(
     fetch: Callable[[int], list[Item]], k: int, counting_of: Callable[[list[Item]], list[Item]]
 ) -> list[Item]:
-    """The k best that count, where ``fetch(n)`` gives the n best of all, and ``counting_of`` which of some count."""
     count = k
     while True:
         items = fetch(count)

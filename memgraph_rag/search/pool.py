@@ -12,9 +12,10 @@ whole (``docs/decisions/search.md``).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.timestamps import instant
-from memgraph_rag.search.as_of import best_among
+from memgraph_rag.search.as_of import best_hits
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
 from memgraph_rag.search.ranking import shares
 from memgraph_rag.search.segment_index import SegmentIndex
@@ -81,17 +82,12 @@ class PoolReader:
         until: datetime | None,
     ) -> SegmentIndex:
         vector = self._embedder.embed([question])[0]
-        graph, stemming, is_of_all = self._graph, self._stemming, documents is None and since is None and until is None
-
-        def listed(fetch: Callable[[int], list[Hit]]) -> list[Hit]:
-            return fetch(LISTED) if since is None and until is None else best_among(fetch, LISTED, in_time)
-
-        def in_time(hits: list[Hit]) -> list[Hit]:
-            ids = ids_within(graph, [hit.node_id for hit in hits], since=since, until=until)
-            return [hit for hit in hits if hit.node_id in ids]
-
-        near = listed(lambda count: graph.nearest(vector, k=count, documents=documents))
-        matching = listed(lambda count: graph.matching(question, k=count, documents=documents, stemming=stemming))
+        graph, stemming = self._graph, self._stemming
+        within = None if since is None and until is None else partial(ids_within, graph, since=since, until=until)
+        near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
+        matching = best_hits(
+            lambda count: graph.matching(question, k=count, documents=documents, stemming=stemming), LISTED, within
+        )
         first = graph.linked_segments(
             _reset(near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)),
             entity_ids=self._ids(names_in(question, self._recognizer)),
@@ -104,7 +100,7 @@ class PoolReader:
         second = graph.linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
         pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *_most(first, second)))
         segments = graph.segments_around([*pool])
-        if not is_of_all:
+        if documents is not None or within is not None:
             return SegmentIndex(stemming=stemming).extended(segments)
         index = background.extended(segments)
         further = index.entity_ids[len(background.named_by) :]
@@ -116,8 +112,8 @@ class PoolReader:
             version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
             if version != self._background.version:
                 rows = SegmentIndex(stemming=self._stemming)
-                nothing = np.zeros(0, np.int64)
-                self._last, self._background = None, _Background(-1, 0, rows, nothing)  # should this fail
+                nothing = _Background(-1, 0, rows, np.zeros(0, np.int64))
+                self._last, self._background = None, nothing  # should this fail, nothing old is left
                 ids = self._graph.first_segment_ids(k=BACKGROUND)
                 rows.append(self._graph.segments_around(ids))
                 named_by = np.array(self._graph.named_by(rows.entity_ids), np.int64)

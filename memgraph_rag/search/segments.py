@@ -7,7 +7,7 @@ that many segments can match, best first, ties by id.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, Se
 from memgraph_rag.errors import SearchMemoryExceeded, SettingsError
 from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
-from memgraph_rag.search.as_of import AsOf, as_of, best_among
+from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.facts import FactIndex, user_of
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
@@ -37,7 +37,6 @@ from memgraph_rag.types import Carrier, Cues, Evidence, Hit, Relation, Relevance
 __all__ = ["SegmentSearch"]
 
 _POOL = 50  # candidates that each list contributes to a fusion
-_Within = Callable[[Sequence[str]], Collection[str]]  # which of these segments count
 
 
 class SegmentSearch:
@@ -300,7 +299,7 @@ class SegmentSearch:
         return [known[name] for name in longest(known)]
 
     def _listed(
-        self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None, within: _Within | None
+        self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None, within: Within | None
     ) -> list[Evidence]:
         """By the database's own indexes; only segments ``within``, where that is given."""
         pool = max(k, _POOL) if mode == "hybrid" else k
@@ -309,9 +308,9 @@ class SegmentSearch:
         vector = None if mode == "keywords" else self._embedder.embed([query])[0]
         lists = {}
         if mode != "vector":
-            lists["keywords"] = _best(partial(self._matching, query, documents), pool, within)
+            lists["keywords"] = best_hits(partial(self._matching, query, documents), pool, within)
         if vector is not None:
-            lists["vector"] = _best(partial(self._nearest, vector, documents), pool, within)
+            lists["vector"] = best_hits(partial(self._nearest, vector, documents), pool, within)
         rankings = {name: [hit.node_id for hit in hits] for name, hits in lists.items()}
         if mode == "hybrid":
             ranked = reciprocal_rank_fusion(rankings)[:k]
@@ -381,17 +380,6 @@ class SegmentSearch:
         if missing and vector is not None:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
         return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
-
-
-def _best(fetch: Callable[[int], list[Hit]], k: int, within: _Within | None) -> list[Hit]:
-    if within is None:
-        return fetch(k)
-
-    def counting_of(hits: list[Hit]) -> list[Hit]:
-        ids = within([hit.node_id for hit in hits])
-        return [hit for hit in hits if hit.node_id in ids]
-
-    return best_among(fetch, k, counting_of)
 
 
 def _as_written(name: str, question: str) -> str:

@@ -257,7 +257,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             if stored.get("version", 0) < version:
                 self._file.transaction(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
-                    row_bytes=self._file.bytes() if stored else 0,  # a step may write all of a table anew
+                    row_bytes=self._file.size if stored else 0,  # a step may write all of a table anew
                 )
             self._dimension = dimension
             self._generation = self._file.generation

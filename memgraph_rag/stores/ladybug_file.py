@@ -144,8 +144,9 @@ class LadybugFile:
             self._open_engine()
             undone.pop_all()
 
-    def bytes(self) -> int:
-        """How many it takes on the disk, its log left out; 0 in memory."""
+    @property
+    def size(self) -> int:
+        """How many bytes it takes on the disk, its log left out; 0 in memory."""
         if self.place == IN_MEMORY:
             return 0
         with in_our_words(self.place):
@@ -230,7 +231,7 @@ class LadybugFile:
             scratch = ladybug_sidecars.scratch_of(self.place)
             ladybug_sidecars.remove_scratch(self.place)
             try:
-                _require_space(self.place, self.bytes())
+                _require_space(self.place, self.size)
                 fresh = LadybugFile(str(scratch))
                 try:
                     fill(fresh)

@@ -10,17 +10,15 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from urllib.parse import urlsplit
 
 from memgraph_rag.errors import StoreError, StoreLocked
 from memgraph_rag.stores import neo4j_server
 from memgraph_rag.stores.neo4j_bulk import BulkFiles
 from memgraph_rag.stores.neo4j_distribution import Distribution, fetch
-from memgraph_rag.stores.neo4j_home import LOCALHOST, Home
-from memgraph_rag.stores.neo4j_server import BOLT_PORT, RunningServer
+from memgraph_rag.stores.neo4j_home import Home
+from memgraph_rag.stores.neo4j_server import RunningServer
 
-__all__ = ["import_files", "local_server"]
+__all__ = ["import_files"]
 
 _MAIN_CLASS = "org.neo4j.cli.AdminTool"
 
@@ -32,14 +30,6 @@ _MEMORY = "--max-off-heap-memory=1g"
 
 _START_S = 600.0
 """How long a server may take to start over a large database."""
-
-
-def local_server(address: str, home: Path | None = None) -> RunningServer | None:
-    """The server of that folder, where it is the one that answers at this address."""
-    server, asked = neo4j_server.status(home), urlsplit(address)
-    if server is None or asked.hostname not in ("localhost", LOCALHOST):
-        return None
-    return server if (asked.port or BOLT_PORT) == server.bolt_port else None
 
 
 def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:

@@ -40,6 +40,7 @@ __all__ = [
     "credentials_for",
     "default_home",
     "java_command",
+    "local_server",
     "start",
     "status",
     "stop",
@@ -160,20 +161,29 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
     return True
 
 
+def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
+    """The server of that folder, where it is the one that answers at ``uri``.
+
+    Raises:
+        SettingsError: nobody can read the folder.
+    """
+    server, address = status(home), urlsplit(uri)
+    if server is None or address.hostname not in ("localhost", LOCALHOST):
+        return None
+    return server if (address.port or BOLT_PORT) == server.bolt_port else None
+
+
 def credentials_for(uri: str, home: Path | None = None) -> tuple[str, str] | None:
     """User and password for ``uri``, where the server of that folder answers there and its password was generated.
 
     A password never goes to another address than the one it was made for: whoever listens there while our
     server does not run gets nothing.
     """
-    address = urlsplit(uri)
     try:
-        server = status(home)
+        server = local_server(uri, home)
     except SettingsError:  # a folder that nobody can read keeps no password for us
         return None
-    if server is None or server.password is None or address.hostname not in ("localhost", LOCALHOST):
-        return None
-    return (server.user, server.password) if (address.port or BOLT_PORT) == server.bolt_port else None
+    return None if server is None or server.password is None else (server.user, server.password)
 
 
 def _folder(home: Path | None) -> Home:

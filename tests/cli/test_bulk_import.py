@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memgraph_rag.memory import Memory
-from memgraph_rag.stores import neo4j_import
+from memgraph_rag.stores import neo4j_import, neo4j_server
 from memgraph_rag.stores.neo4j_bulk import BulkFiles
 from memgraph_rag.stores.neo4j_server import RunningServer
 
@@ -32,7 +32,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opened: list[dict[str
         return running
 
     monkeypatch.setattr(Memory, "write_bulk_files", write)
-    monkeypatch.setattr(neo4j_import, "local_server", found)
+    monkeypatch.setattr(neo4j_server, "local_server", found)
     monkeypatch.setattr(neo4j_import, "import_files", import_files)
     return done
 

@@ -18,8 +18,8 @@ from test_own_layer import ADA, Years
 from memgraph_rag import Memory
 from memgraph_rag.errors import SchemaMismatch, SettingsError, StoreError
 from memgraph_rag.stores import neo4j_server, open_store
-from memgraph_rag.stores.neo4j_import import import_files, local_server
-from memgraph_rag.stores.neo4j_server import RunningServer
+from memgraph_rag.stores.neo4j_import import import_files
+from memgraph_rag.stores.neo4j_server import RunningServer, local_server
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
 
