@@ -84,9 +84,9 @@ def test_an_expansion_finds_the_nearest_relations_of_entities(store: GraphStore)
     by_id = {relation.id: relation for relation in graph.relations}
     assert all(neighbour.relation == by_id[neighbour.relation.id] for neighbour in neighbours)
     everywhere = store.expand(list(graph.ends), vector=vector, k=5)
-    assert [round(neighbour.score, 5) for neighbour in everywhere] == [
-        round(score, 5) for _, score in near(graph, vector, set(graph.ends))[:5]
-    ]
+    assert [neighbour.score for neighbour in everywhere] == pytest.approx(
+        [score for _, score in near(graph, vector, set(graph.ends))[:5]], abs=1e-6
+    )
 
 
 def test_an_expansion_compares_all_relations_of_many_names(store: GraphStore) -> None:
