@@ -91,15 +91,12 @@ class KeywordIndex:
         all_days: set[str] = set()
         numbers = self._numbers
         for title, text in titles_and_texts:
-            word_counts = Counter(word for word in words(text) if word not in STOP_WORDS)
-            for word in words(title):
-                if word not in STOP_WORDS:
-                    word_counts[word] += TITLE_WEIGHT
+            all_counts = Counter(words(text) + TITLE_WEIGHT * words(title))
+            word_counts = {word: count for word, count in all_counts.items() if word not in STOP_WORDS}
             if self._form is stem:
                 word_counts = _merged(word_counts, stem)
             lengths.append(sum(word_counts.values()))
-            day_counts = Counter(dates.written(text))
-            day_counts += Counter(TITLE_WEIGHT * dates.written(title))
+            day_counts = Counter(dates.written(text) + TITLE_WEIGHT * dates.written(title))
             terms += [numbers.setdefault(term, len(numbers)) for term in (*word_counts, *day_counts)]
             counts += (*word_counts.values(), *day_counts.values())
             starts.append(len(self._terms) + len(terms))
@@ -204,7 +201,7 @@ def _idf(holding: NDArray[np.float64], rows: float) -> NDArray[np.float64]:
     return np.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
-def _merged(word_counts: Counter[str], form: Callable[[str], str]) -> Counter[str]:
+def _merged(word_counts: Mapping[str, int], form: Callable[[str], str]) -> Counter[str]:
     merged: Counter[str] = Counter()
     for word, count in word_counts.items():
         merged[form(word)] += count

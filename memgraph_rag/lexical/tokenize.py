@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
     >>> words("Mr. Collins's £1,000 — don't!")
     ['mr', "collins's", '1,000', "don't"]
     """
-    return [word.replace("’", "'") for word in WORD.findall(text.lower())]
+    return WORD.findall(text.lower().replace("’", "'"))
 
 
 def unaccented(text: str) -> str:

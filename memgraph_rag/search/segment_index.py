@@ -103,7 +103,7 @@ class Said:
         names: of all speakers, each once; the first is empty, of what nobody says.
         speakers: (rows,) the place of the speaker's name.
         turns: (rows,) the number of the turn of which the row is a part; what nobody says is a turn by itself.
-        lengths: (rows,) how many words the turn has, stop words left out.
+        lengths: (rows,) how many words the turn has, stop words left out; 0 of what nobody says.
         asks: (rows,) whether the row ends with a question mark.
         with_machine: (rows,) whether a machine takes part in the conversation.
     """
@@ -236,7 +236,10 @@ class SegmentIndex:
             for place, (segment, begin) in enumerate(zip(segments, begins, strict=True))
         ]
         turns = np.cumsum(starts)
-        lengths = [sum(word not in STOP_WORDS for word in words(text)) for text in said]
+        lengths = [
+            sum(word not in STOP_WORDS for word in words(text)) if segment.speaker else 0
+            for segment, text in zip(segments, said, strict=True)
+        ]
         of_turns = np.bincount(turns, weights=lengths, minlength=len(turns) + 1).astype(np.int64)
         chats = {segment.document_id for segment in segments if is_machine(segment.speaker)}
         self._turns = np.concatenate([self._turns, turns + self._turns.max(initial=0) + 1])
