@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -156,8 +157,8 @@ class FoundModels:
 
         Where a reader is beside it, the reader's: it counts exactly.
 
-        The model is looked for now, and opened when tokens are first counted: what is stored already, or cannot be
-        read, needs none.
+        The model is looked for now, and its tokenizer opened when tokens are first counted: what is stored already, or
+        cannot be read, needs none.
 
         Raises:
             ModelNotFound: there is no language model, and it is needed.
@@ -168,7 +169,17 @@ class FoundModels:
             if needs_language:
                 raise
             return self.embedder.count_tokens
-        return lambda texts: self.language.count_tokens(texts)
+        return lambda texts: self._count_tokens(texts)
+
+    @cached_property
+    def _count_tokens(self) -> TokenCounter:
+        """Without the model where its weights lie in our cache: adding documents then loads no transformers."""
+        weights = self._found_weights
+        if weights is None or not Path(weights[1]).is_relative_to(self._settings.cache_dir):
+            return self.language.count_tokens
+        from memgraph_rag.models.token_counter import open_token_counter
+
+        return open_token_counter(Path(weights[1]))
 
     @property
     def _is_elsewhere(self) -> bool:

@@ -102,7 +102,7 @@ class ReportTree:
     def note(self) -> str:
         """What a reader must know of the reports; empty where they speak of all documents."""
         if not self.reports:
-            return "no community is known: deepen looks for them, texts that share few names have none; read by search instead"
+            return "no community is known: deepen looks for them (few names have none); read by search instead"
         return f"{self._lacking} documents are in no community: deepen looks for them" if self._lacking else ""
 
 

@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text import markup
 
 __all__ = ["MAX_BYTES", "read"]
 
@@ -70,14 +71,14 @@ def read(path: Path) -> tuple[str, str]:
     Raises:
         DocumentError: there is no such file, it may not be read, is too large, or holds no text.
     """
-    from memgraph_rag.text import markup, pdf  # their parsers take a second to import, and most text needs neither
-
     data = _read_bytes(path)
     kind = _kind_of_binary(data)
     if kind is not None:
         raise _not_text(path, kind)
     suffix = path.suffix.lower()
     if suffix == ".pdf" or data.startswith(b"%PDF-"):
+        from memgraph_rag.text import pdf  # its parser takes half a second to import, and most text does not need it
+
         return pdf.read(data, path)
     if suffix in _HTML_SUFFIXES or (
         suffix not in _MARKDOWN_SUFFIXES | _PLAIN_SUFFIXES and _HTML.match(data[:_HTML_REACH])
