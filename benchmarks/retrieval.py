@@ -7,8 +7,8 @@ Each DIR holds ``docs.jsonl`` and ``questions.jsonl``, perhaps ``turns.jsonl``. 
 entities layer, without a language model; then each question is searched in each mode. Measured is, over the questions
 that have evidence:
 
-- conversations (``turns.jsonl``): turn recall@5 and @10, each question within its ``doc_ids``; of chats with a machine
-  also by whose turns hold the evidence;
+- conversations (``turns.jsonl``): turn recall@5 and @10, each question within its ``doc_ids``; also by the questions'
+  ``type``, and of chats with a machine by whose turns hold the evidence;
 - else ``evidence_doc_ids``: recall@2, recall@5 and all@5 over documents, each at the rank of its first segment;
 - else ``evidence_spans``: the share of their characters within the first 2,000 tokens of what was found.
 
@@ -28,7 +28,7 @@ import json
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 from machine import header, peak_memory
-from sides import SIDES, evidence_sides
+from sides import evidence_sides
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory, OpenIE
@@ -89,22 +89,25 @@ class Searching:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was measured of one folder."""
+    """All that was measured of one folder; ``partitions`` are labels of its questions, empty where one has none."""
 
     dataset: str
     adding: Adding
     by_mode: Mapping[str, Searching]
     index_bytes: int
     peak_bytes: int
-    sides: Sequence[str]  # of each question (``sides.evidence_sides``)
+    partitions: Sequence[Sequence[str]]
 
-    def by_side(self) -> Iterator[Report]:
-        """The same of those questions whose evidence one side said; of two or more, for an interval."""
-        for side in SIDES:
-            chosen = np.array([own == side for own in self.sides])
-            if chosen.sum() > 1:
-                by_mode = {mode: searching.only(chosen) for mode, searching in self.by_mode.items()}
-                yield replace(self, dataset=f"{self.dataset}, evidence: {side}", by_mode=by_mode)
+    def parts(self) -> Iterator[list[Report]]:
+        """For each partition the same of the questions of each label; of two or more, for an interval."""
+        for labels in self.partitions:
+            counts = Counter(label for label in labels if label)
+            yield [self._part(labels, label) for label, count in sorted(counts.items()) if count > 1]
+
+    def _part(self, labels: Sequence[str], label: str) -> Report:
+        chosen = np.array([own == label for own in labels])
+        by_mode = {mode: searching.only(chosen) for mode, searching in self.by_mode.items()}
+        return replace(self, dataset=f"{self.dataset}, {label}", by_mode=by_mode)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each mode and metric, as they are written as JSON; shares in percent."""
@@ -172,9 +175,8 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     _print_tables(reports)
-    for report in reports:
-        if sides := list(report.by_side()):
-            _print_shares(sides)
+    for parts in (parts for report in reports for parts in report.parts() if parts):
+        _print_shares(parts)
     beaten = [line for report in reports for line in report.beaten()]
     print("\n".join(beaten or ["On no set is graph significantly below another mode."]))
     return 2 if beaten else 0
@@ -236,8 +238,16 @@ def measure(
             print(f"{header(memory)}\nbootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
         adding = _add(memory, folder, stopwatch, bars)
         by_mode = {mode: _search_all(memory, folder, mode, cutoffs or CUTOFFS[folder.kind], bars) for mode in modes}
-        index_bytes, sides = memory._search.index.nbytes, evidence_sides(folder)
-        return Report(folder.name, adding, by_mode, index_bytes, peak_memory(), sides)
+        index_bytes = memory._search.index.nbytes
+        return Report(folder.name, adding, by_mode, index_bytes, peak_memory(), _partitions(folder))
+
+
+def _partitions(folder: Folder) -> list[list[str]]:
+    """Of conversations, by whose turns hold the evidence and by the questions' type; of others, none."""
+    if folder.kind != "turn":
+        return []
+    sides = [f"evidence: {side}" if side else "" for side in evidence_sides(folder)]
+    return [sides, [question.type for question in folder.questions]]
 
 
 def _warm_up(memory: Memory) -> None:
@@ -288,7 +298,7 @@ def _milliseconds(searching: Searching) -> tuple[float, float]:
 
 def _write(path: Path, reports: Iterable[Report]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [row for report in reports for each in (report, *report.by_side()) for row in each.rows()]
+    rows = [row for report in reports for part in ([report], *report.parts()) for each in part for row in each.rows()]
     path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 

@@ -9,9 +9,7 @@ from memgraph_rag.evaluation.dataset import Folder
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.search.speakers import Side
 
-__all__ = ["SIDES", "evidence_sides"]
-
-SIDES: tuple[Side, ...] = ("human", "machine", "both")
+__all__ = ["evidence_sides"]
 
 
 def evidence_sides(folder: Folder) -> list[Side]:

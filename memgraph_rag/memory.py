@@ -391,7 +391,7 @@ class Memory(MaintainedMemory):
         Raises:
             SettingsError: no tool of that name.
         """
-        return make_tools(names, search=self.search, ask=self.ask, add=self.add, forget=self.forget)
+        return make_tools(names, search=self.search, wishes=self.wishes, ask=self.ask, add=self.add, forget=self.forget)
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 

@@ -153,8 +153,14 @@ def test_python_that_is_too_old_is_our_error() -> None:
 
 
 def test_each_adapter_has_its_tests_and_its_example() -> None:
-    for folder, prefix in ((ROOT / "tests" / "integrations", "test_"), (ROOT / "examples" / "agents", "")):
+    for folder, prefix in ((ROOT / "tests" / "integrations", "test_"), (ROOT / "examples" / "agents", "with_")):
         assert set(ADAPTERS) <= {path.stem.removeprefix(prefix) for path in folder.glob("*.py")}
+
+
+def test_no_example_hides_the_package_that_it_shows() -> None:
+    """A script's own folder comes first where Python looks for packages."""
+    packages = {package.partition(".")[0] for package in ADAPTERS.values()} | set(ADAPTERS)
+    assert packages & {path.stem for path in (ROOT / "examples" / "agents").glob("*.py")} == set()
 
 
 def test_example_of_function_calling_runs(file_memory: Memory, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,6 +169,18 @@ def test_example_of_function_calling_runs(file_memory: Memory, capsys: pytest.Ca
     exec(compile(source, "function_calling.py", "exec"), names)
     names["main"](file_memory)
     assert "Ann's fox is called Rusty." in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_search_gives_the_wishes_that_bear_on_it() -> None:
+    said = ("Always answer in metric units.", *(f"I saw {number} trees." for number in range(9)))
+    with Memory(":memory:", **options(layers=())) as memory:
+        memory.session(user="ann").add([{"role": "user", "content": text, "time": "2024-03-01"} for text in said])
+        (search,) = memory.tools(("search",))
+        found = json.loads(search.run({"query": "How many trees?", "k": 2}))
+        every = json.loads(search.run({"query": "How many trees?", "k": 50}))
+        before = json.loads(search.run({"query": "How many trees?", "k": 2, "at": "2024-02-01"}))
+    assert [len(found), len(every), before] == [3, 10, []]
+    assert found[-1]["remarks"] == ["instruction: since 1 March 2024: Always answer in metric units"]
 
 
 def test_passages_tell_what_was_superseded() -> None:

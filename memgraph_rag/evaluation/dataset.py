@@ -41,6 +41,7 @@ class Question:
         options: of a multiple choice, and ``gold`` the place of the right one.
         unanswerable: the right behaviour is to abstain.
         context: keys of the documents that were given with this question alone (the closed setting).
+        type: what the set calls its kind ("temporal"); empty where it tells none.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Question:
     gold: int = -1
     unanswerable: bool = False
     context: tuple[str, ...] = ()
+    type: str = ""
 
     @property
     def has_evidence(self) -> bool:
@@ -233,6 +235,7 @@ def _question(row: Mapping[str, Any], place: int, kind: str) -> Question:
         gold=row.get("gold_option", -1),
         unanswerable=bool(row.get("unanswerable")),
         context=_texts(row, "context_doc_ids"),
+        type=str(row.get("type") or ""),
     )
 
 

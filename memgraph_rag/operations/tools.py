@@ -66,8 +66,9 @@ _MODELS: dict[ToolName, type[_Arguments]] = {"search": _Search, "ask": _Ask, "ad
 
 _DESCRIPTIONS: dict[ToolName, str] = {
     "search": "Search long-term memory for passages about a topic, a person or an earlier conversation. Returns "
-    "passages word for word, each with the document it stands in; remarks say what was superseded and when. Use it "
-    "before saying that something is not known.",
+    "passages word for word, each with the document it stands in; remarks say what was superseded and when. "
+    "The user's instructions and preferences that bear on it come last. Use it before saying that something is not "
+    "known.",
     "ask": "Ask long-term memory a question that needs several passages read together. Slower than search_memory. "
     "Returns an answer with quotes; answer is null where memory does not say.",
     "add": "Remember a fact, a decision or a preference for later conversations. Search first, so that nothing is "
@@ -87,6 +88,7 @@ def make_tools(
     names: Sequence[ToolName],
     *,
     search: Callable[..., list[Evidence]],
+    wishes: Callable[..., list[Evidence]],
     ask: Callable[..., Answer],
     add: Callable[..., Receipt],
     forget: Callable[[str], Receipt],
@@ -99,7 +101,7 @@ def make_tools(
     if isinstance(names, str) or not set(names) <= set(TOOLS):
         raise SettingsError(f"Expected names as some of {', '.join(map(repr, TOOLS))} in a list, got {names!r}.")
     functions: dict[ToolName, Callable[..., Any]] = {
-        "search": lambda **given: [_passage(evidence) for evidence in search(**given)],
+        "search": lambda **given: _passages(search(**given), wishes(given["query"], at=given["at"])),
         "ask": lambda **given: _answer(ask(**given)),
         "add": lambda text, key: _receipt(add(text, key=key)),
         "forget": lambda document: _receipt(forget(document)),
@@ -166,6 +168,12 @@ def _schema(model: type[_Arguments]) -> dict[str, Any]:
         "required": schema["required"],
         "additionalProperties": False,
     }
+
+
+def _passages(evidence: Sequence[Evidence], wishes: Sequence[Evidence]) -> list[dict[str, Any]]:
+    """What was found, and behind it the wishes that are not among it."""
+    there = {item.segment.id for item in evidence}
+    return [_passage(item) for item in (*evidence, *(wish for wish in wishes if wish.segment.id not in there))]
 
 
 def _passage(evidence: Evidence) -> dict[str, Any]:

@@ -210,14 +210,12 @@ def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
         for fact in run:
             rivals = [other for other in clashing if other.form != fact.form] if fact in clashing else []
             if rivals:
-                stood[fact.segment_id, fact.index] = _standing("contradicted", fact, run[0].said, "", rivals)
+                stood[fact.segment_id, fact.index] = _standing("contradicted", fact, run, "", rivals)
             elif is_last:
                 former = [earlier[-1] for earlier in reversed(runs[:-1])]
-                stood[fact.segment_id, fact.index] = _standing("holds", fact, run[0].said, "", former)
+                stood[fact.segment_id, fact.index] = _standing("holds", fact, run, "", former)
             else:
-                stood[fact.segment_id, fact.index] = _standing(
-                    "superseded", fact, run[0].said, following, [runs[-1][-1]]
-                )
+                stood[fact.segment_id, fact.index] = _standing("superseded", fact, run, following, [runs[-1][-1]])
     return stood
 
 
@@ -230,13 +228,15 @@ def _clashing(ordered: Sequence[Fact]) -> list[Fact]:
     return list(newest.values()) if len({fact.form for fact in newest.values()}) > 1 else []
 
 
-def _standing(state: str, fact: Fact, since: str, until: str, rivals: Sequence[Fact]) -> Standing:
+def _standing(state: str, fact: Fact, run: Sequence[Fact], until: str, rivals: Sequence[Fact]) -> Standing:
+    """How a fact stands; ``run`` are the facts of its value, from the first on, without another one in between."""
     return Standing(
         state,  # pyright: ignore[reportArgumentType] - one of the three
         fact.key[2],
         fact.value,
         fact.speaker,
-        since,
+        run[0].said,
         until,
         tuple(rival.rival for rival in rivals[:_MOST_RIVALS]),
+        len(run),
     )

@@ -40,6 +40,7 @@ class Standing:
         speaker: who said it.
         since: when the value was said first, without another one in between (ISO 8601).
         until: when the next value was said; empty while it holds.
+        occurrences: how often the value was said since, without another one in between.
         rivals: of "holds" what it superseded, the newest first; of "superseded" what holds now; of "contradicted" what
             contradicts it.
     """
@@ -51,6 +52,7 @@ class Standing:
     since: str
     until: str = ""
     rivals: tuple[Rival, ...] = ()
+    occurrences: int = 1
 
     def __str__(self) -> str:
         """What holds since when, and what held before, in a phrase.

@@ -76,7 +76,7 @@ def test_turns_are_measured_and_a_kept_store_is_used_again(
     assert ("was there" in first, "was there" in second) == (False, True)
 
 
-def test_chats_with_a_machine_are_measured_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_chats_are_measured_by_side_and_by_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     said = [("user", "The mill is red."), ("assistant", "A red mill, and an old oak."), ("user", "Rain is near.")] * 2
     text = "\n".join(f"{speaker}: {words}" for speaker, words in said)
     turns, start = [], 0
@@ -85,15 +85,22 @@ def test_chats_with_a_machine_are_measured_by_side(tmp_path: Path, capsys: pytes
         turns.append({"turn_id": f"t{place}", "doc_id": "s1", "start": start, "end": end, "speaker": speaker})
         start = end + 1
     questions = [
-        {"question": "What is red?", "doc_ids": ["s1"], "evidence_turn_ids": evidence}
-        for evidence in (["t0"], ["t2", "t3"], ["t1"], ["t0", "t1"], ["t4"], ["t1", "t4"])
+        {"question": "What is red?", "doc_ids": ["s1"], "evidence_turn_ids": evidence, "type": kind}
+        for evidence, kind in zip(
+            (["t0"], ["t2", "t3"], ["t1"], ["t0", "t1"], ["t4"], ["t1", "t4"]),
+            ("temporal", "temporal", "update", "temporal", "temporal", ""),
+            strict=True,
+        )
     ]
     chat = write(tmp_path / "chat", docs=[{"doc_id": "s1", "text": text}], questions=questions, turns=turns)
     written = tmp_path / "rows.json"
     assert run(chat, "--modes", "graph", "keywords", "--k", 1, 9, "--json", written) == 0
     counts = {row["dataset"]: row["n"] for row in json.loads(written.read_text())}
-    assert counts == {"chat": 6, "chat, evidence: human": 2, "chat, evidence: machine": 3}, "one is too few"
-    assert "| chat, evidence: machine (3) | graph | " in capsys.readouterr().out
+    sides = {"chat, evidence: human": 2, "chat, evidence: machine": 3}
+    assert counts == {"chat": 6, **sides, "chat, temporal": 4}, "one is too few"
+    printed = capsys.readouterr().out
+    assert "| chat, evidence: machine (3) | graph | " in printed
+    assert "| chat, temporal (4) | graph | " in printed
 
 
 def test_spans_are_measured_within_a_budget(tmp_path: Path):

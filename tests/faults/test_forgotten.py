@@ -132,6 +132,24 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
 
 
 @embedded
+def test_no_byte_of_a_forgotten_user_is_left_after_a_purge(place: Place) -> None:
+    folder = Path(place.address["address"]).parent
+    said = [{"role": "user", "content": "I moved to Zanzibar.", "time": "2024-05-01"}]
+    memory, _ = open_journaled(place)
+    with memory:
+        for user in ("Quixote", "tom"):
+            session = memory.session(user=user)
+            session.add(said if user == "Quixote" else [{"role": "user", "content": "I live in Rome."}])
+        assert memory.search("Where do I live?", user="Quixote")[0].standing
+        memory.forget(user="Quixote")
+        assert files_with(folder, "Zanzibar", "Quixote"), "else there is nothing to purge, and this shows nothing"
+        memory.purge()
+        assert files_with(folder, "Zanzibar", "Quixote") == []
+        assert memory.search("Where do I live?", user="tom")
+    assert files_with(folder, "Zanzibar", "Quixote") == []
+
+
+@embedded
 def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     memory, _ = open_journaled(place)
     with memory:

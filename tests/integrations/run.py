@@ -2,8 +2,8 @@
 
 Building on Ray is tested here too. The environments lie in .venv-integrations: the framework that an extra names, and,
 by a path file, what the main environment has; so torch and the models are not installed again. Each is made anew when
-pyproject.toml changes. The adapters are type-checked together, in sight of all of them. Plain standard library; nothing
-is ever skipped: what is missing fails.
+pyproject.toml changes. The adapters are type-checked together, in sight of all of them, and the protocol's own suite is
+asked about the MCP server. Plain standard library; nothing is ever skipped: what is missing fails, but for Node's npx.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -101,12 +102,22 @@ def check_types() -> str:
     return f"types: {time.monotonic() - began:.0f} s"
 
 
+def check_conformance() -> str:
+    """Ask the suite of the Model Context Protocol about our server, where there is Node to run it."""
+    if shutil.which("npx") is None:
+        return "MCP conformance: needs npx, not run"
+    began = time.monotonic()
+    run([sys.executable, "tests/mcp_conformance.py"], PYTHONPATH=f"{ROOT}{os.pathsep}{ROOT / 'tests'}")
+    return f"MCP conformance: {time.monotonic() - began:.0f} s"
+
+
 def main(chosen: list[str]) -> int:
     """Two at a time; 0 where all passed."""
     outcomes = []
     with ThreadPoolExecutor(2) as pool:
         work = [(name, pool.submit(check, name)) for name in chosen or names()]
         if not chosen:
+            work.append(("MCP conformance", pool.submit(check_conformance)))
             work.append(("types", pool.submit(check_types)))  # last: when a thread comes to it all are made
         for name, future in work:
             try:

@@ -183,14 +183,15 @@ class Both:
         return tuple(self.random.choice("abc") for _ in range(self.random.randint(1, most)))
 
     def key(self) -> str:
-        return self.random.choice(["k1", "k2", "k/3", "ключ", 'q"', "k6", "k7\n", "unindexed"])
+        return self.random.choice(["k1", "k2", "k/3", "ключ", 'q"', "k6", "k7\n", "unindexed", "by kind"])
 
     def put(self) -> None:
         namespace, key = self.namespace(), self.key()
         text = " ".join(self.random.sample(WORDS, 4))
         value = {"text": text, "n": self.random.randint(-3, 3), "kind": self.random.choice("xyz"), "deep": [1, {}]}
+        index = {"unindexed": False, "by kind": ["kind"]}.get(key)
         for store in (self.ours, self.theirs):
-            store.put(namespace, key, value, index=False if key == "unindexed" else None)
+            store.put(namespace, key, value, index=index)
 
     def get(self) -> None:
         namespace, key = self.namespace(), self.key()

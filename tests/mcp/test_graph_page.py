@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from mcp_agents import in_loop
 
 from memgraph_rag.mcp.graph_page import ADDRESS
 
-pytestmark = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
+ROOT = Path(__file__).parents[2]
+IN_ONE_ERA = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
 
 
+@IN_ONE_ERA
 @in_loop
 async def test_look_names_a_page_that_can_be_read(connect) -> None:
     async with connect() as agent:
@@ -23,6 +26,7 @@ async def test_look_names_a_page_that_can_be_read(connect) -> None:
     assert "{{" not in re.sub(r"(?s)<script>.*?</script>", "", page.text)
 
 
+@IN_ONE_ERA
 @in_loop
 async def test_the_page_loads_nothing_and_sets_no_markup(connect) -> None:
     async with connect() as agent:
@@ -31,3 +35,17 @@ async def test_the_page_loads_nothing_and_sets_no_markup(connect) -> None:
     assert not re.search(r"(?:src|href)\s*=", page.text[: page.text.index("<script>")])
     assert not re.search(r"https?://|fetch\(|XMLHttpRequest|innerHTML|insertAdjacentHTML|eval\(", own)
     assert page.meta["ui"]["csp"] == {"connectDomains": [], "resourceDomains": []}
+
+
+def test_documents_and_names_of_every_tie_can_be_walked_to() -> None:
+    """The page knows by a tie's kind what stands at its ends; the schema says the same."""
+    neighbourhood = (ROOT / "memgraph_rag" / "operations" / "neighbourhood.py").read_text("utf-8")
+    page = (ROOT / "memgraph_rag" / "mcp" / "assets" / "graph.js").read_text("utf-8")
+    ends = {kind: (source, target) for kind, source, target in re.findall(r'([A-Z_]+): \["(\w+)", "(\w+)"\]', page)}
+    schema = "\n".join(path.read_text("utf-8") for path in (ROOT / "cypher" / "schema" / "ladybug").glob("*.cypher"))
+    walked = {"Document": "document", "Entity": "entity"}
+    for kind in set(re.findall(r'Tie\("([A-Z_]+)"', neighbourhood)):
+        (table,) = re.findall(rf"REL TABLE {kind} \(([^)]*)\)", schema)
+        pairs = re.findall(r"FROM (\w+) TO (\w+)", table)
+        expected = {tuple(walked.get(end, "text") for end in pair) for pair in pairs}
+        assert expected == {ends.get(kind, ("text", "text"))}, kind

@@ -67,7 +67,23 @@ async def test_what_is_remembered_is_recalled_with_its_place(connect, memory) ->
     assert found["passages"][0]["document"] == "fox"
     assert found["passages"][0]["time"] == "2026-05-01"
     assert found["passages"][0]["stored_at"] == record.added_at
-    assert [item.text for item in memory.search(QUESTION, k=2)] == [passage["text"] for passage in found["passages"]]
+    evidence = memory.search(QUESTION, k=2)
+    assert [item.text for item in evidence] == [passage["text"] for passage in found["passages"]]
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_recall_tells_the_names_that_led_to_a_passage(connect, memory) -> None:
+    memory.add("Ann Lee carried the parcel to Bristol.", key="parcel")
+    memory.add("In Bristol the winter was long.", key="winter")
+    async with connect() as agent:
+        found = await agent("recall", query="What did Ann Lee carry?", k=9)
+    paths = {passage["document"]: passage["path"] for passage in found["passages"]}
+    expected = {
+        item.document_key: [link.entity for link in item.path] for item in memory.search("What did Ann Lee carry?")
+    }
+    assert {key: [link["name"] for link in path] for key, path in paths.items()} == expected
+    assert any(paths.values())
 
 
 @in_loop

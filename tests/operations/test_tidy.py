@@ -50,6 +50,27 @@ def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
     assert done.waiting == ("2", "3")
 
 
+def test_interrupted_tidy_keeps_what_is_built_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "notes.lbug"
+    with Memory(path, **options(layers=())) as memory:
+        for number in range(3):
+            memory.add(f"{number}. {FOX}", key=str(number))
+    generate, calls = FakeLanguageModel.generate, count()
+
+    def interrupted(self: FakeLanguageModel, *arguments: Any, **more: Any) -> Any:
+        if "1. " in str(arguments) and next(calls) == 0:
+            raise KeyboardInterrupt
+        return generate(self, *arguments, **more)
+
+    monkeypatch.setattr(FakeLanguageModel, "generate", interrupted)
+    with Memory(path, **options()) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            memory.tidy()
+        assert [bool(record.layers) for record in memory.documents()] == [True, False, False]
+        assert [receipt.key for receipt in memory.tidy().receipts] == ["1", "2"]
+        assert memory.examine() == []
+
+
 def test_a_growing_page_is_left_alone_until_its_end(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         session = memory.session(user="ann", session="1")

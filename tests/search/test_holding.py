@@ -94,11 +94,27 @@ def test_users_and_speakers_close_nothing_of_each_other(memory: Memory) -> None:
     assert texts(memory.search("Where does Eve live?", user="ann"))[0] == "I live in Rome."
 
 
-def test_what_is_said_again_is_one_value(memory: Memory) -> None:
-    for day in ("2024-03-01", "2024-04-01", "2024-05-01"):
-        say(memory, "My car is a Volvo.", day=day)
-    best = memory.search("What is my car?", k=3)
-    assert {(item.standing.state, item.standing.since) for item in best if item.standing} == {("holds", "2024-03-01")}
+def test_what_is_said_ten_times_is_one_value_with_ten_occurrences(memory: Memory) -> None:
+    for month in range(1, 11):
+        say(memory, "My car is a Volvo.", day=f"2024-{month:02}-01")
+    say(memory, "You drive a Volvo.", day="2024-11-01", role="assistant")
+    best = memory.search("What is my car?", k=10)
+    stood = [(item.standing.state, item.standing.since, item.standing.occurrences) for item in best if item.standing]
+    assert stood == [("holds", "2024-01-01", 10)] * 10
+    assert all(item.standing.rivals == () for item in best if item.standing)
+
+    say(memory, "I replaced my car with a Fiat.", day="2024-12-01")
+    (now,) = memory.search("What is my car?", k=1)
+    assert now.standing is not None
+    assert (now.standing.value, now.standing.occurrences) == ("a Fiat", 1)
+
+
+def test_turns_out_of_order_are_ordered_by_when_they_were_said(memory: Memory) -> None:
+    for place, day in (("Oslo", "2024-08-01"), ("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12")):
+        say(memory, f"I live in {place}.", day=day)
+    best = memory.search("Where do I live?", k=3)
+    assert str(best[0].standing) == "home: since 1 August 2024: Oslo; before: Berlin, Hamburg"
+    assert texts(memory.search("Where do I live?", k=1, at="2024-04-01")) == ["I live in Hamburg."]
 
 
 def test_a_switch_supersedes_what_it_gives_up(memory: Memory) -> None:

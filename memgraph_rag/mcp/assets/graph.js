@@ -22,16 +22,16 @@ const graph = cytoscape({
   maxZoom: 3,
   style: [
     { selector: "node", style: {
-      label: "data(label)", "font-size": 11, "text-wrap": "wrap", "text-max-width": 120, "text-valign": "bottom",
-      "text-margin-y": 3, width: 22, height: 22, "background-color": "#57c7e3", color: "#808080" } },
+      label: "data(label)", "font-size": 12, "text-wrap": "wrap", "text-max-width": 92, "text-valign": "bottom",
+      "text-margin-y": 3, width: 22, height: 22, "background-color": "#57c7e3" } },
     { selector: 'node[kind = "entity"]', style: { "background-color": "#8dcc93" } },
     { selector: 'node[kind = "document"]', style: { "background-color": "#c990c0" } },
     { selector: "node[?centre]", style: {
       width: 40, height: 40, "font-size": 14, "font-weight": "bold" } },
     { selector: "edge", style: {
       width: 1.5, "line-color": "#999", "target-arrow-color": "#999", "target-arrow-shape": "triangle",
-      "arrow-scale": 0.7, "curve-style": "bezier", label: "data(label)", "font-size": 9, color: "#808080",
-      "text-rotation": "autorotate" } },
+      "arrow-scale": 0.7, "curve-style": "bezier", label: "data(label)", "font-size": 10, "text-margin-y": -8,
+      "text-rotation": "autorotate", "text-wrap": "ellipsis", "text-max-width": 84 } },
     { selector: 'edge[kind = "SIMILAR_TO"]', style: { "line-style": "dashed", "target-arrow-shape": "none" } },
     { selector: ":selected", style: { "border-width": 3, "border-color": "#4c8eda", "line-color": "#4c8eda" } },
   ],
@@ -41,7 +41,11 @@ const graph = cytoscape({
 const ENDS = {
   HAS_SEGMENT: ["document", "text"], TITLED: ["document", "entity"], MENTIONS: ["text", "entity"],
   RELATES_TO: ["entity", "entity"], SIMILAR_TO: ["entity", "entity"],
+  RESTS_ON: ["text", "document"], HAS_MEMBER: ["text", "entity"],
 };
+
+// What a relation says, without the names that stand at its ends: a click on it shows all of it.
+const said = (tie) => tie.text.replace(tie.source, "").replace(tie.target, "").trim();
 
 // The graph of a result of the tool `look`: a node for each caption, an edge for each tie.
 function elements(surroundings) {
@@ -52,13 +56,43 @@ function elements(surroundings) {
     if (!kinds.has(tie.target)) kinds.set(tie.target, target);
   }
   const nodes = [...kinds].map(([name, kind]) => ({
-    data: { id: name, kind, label: name.length > 40 ? `${name.slice(0, 39)}…` : name, centre: name === surroundings.name },
+    data: { id: name, kind, label: name.length > 32 ? `${name.slice(0, 31)}…` : name, centre: name === surroundings.name },
   }));
   const edges = surroundings.ties.map((tie) => ({
-    data: { source: tie.source, target: tie.target, kind: tie.kind, label: tie.kind === "RELATES_TO" ? tie.text : "",
+    data: { source: tie.source, target: tie.target, kind: tie.kind, label: tie.kind === "RELATES_TO" ? said(tie) : "",
       text: tie.kind === "RELATES_TO" ? tie.text : `${tie.source} ${tie.kind} ${tie.target}` },
   }));
   return [...nodes, ...edges];
+}
+
+const WIDTH = 100;  // of a node with its label
+
+// Angles of as many nodes, in order, each at the one it wishes for or behind the one before, where they have room.
+function apart(wished, radius) {
+  const gap = Math.min(WIDTH / radius, 2 * Math.PI / wished.length);
+  const angles = [];
+  for (const angle of wished) angles.push(Math.max(angle, angles.length ? angles.at(-1) + gap : angle));
+  const isRound = angles.at(-1) - angles[0] > 2 * Math.PI - gap;
+  return isRound ? wished.map((_, place) => wished[0] + 2 * Math.PI * place / wished.length) : angles;
+}
+
+// Where nodes stand, by id: around the centre what is tied to it, farther out the rest, each behind what it is tied to.
+function places() {
+  const centre = graph.nodes("[?centre]");
+  const near = centre.neighborhood("node").toArray();
+  const radius = Math.max(125, near.length * WIDTH / 2 / Math.PI);
+  const angles = new Map(near.map((node, place) => [node.id(), 2 * Math.PI * (place + 0.25) / near.length]));
+  const wish = (node) => angles.get(node.neighborhood("node").toArray().find((other) => angles.has(other.id()))?.id()) || 0;
+  const far = graph.nodes().difference(centre).toArray().filter((node) => !angles.has(node.id()));
+  far.sort((one, other) => wish(one) - wish(other));
+  const farther = Math.max(radius + 95, far.length * WIDTH / 2 / Math.PI);
+  const around = (nodes, turns, distance) => nodes.map((node, place) => [
+    node.id(), { x: distance * Math.sin(turns[place]), y: -distance * Math.cos(turns[place]) },
+  ]);
+  return Object.fromEntries([
+    ...around(centre.toArray(), [0], 0), ...around(near, [...angles.values()], radius),
+    ...around(far, apart(far.map(wish), farther), farther),
+  ]);
 }
 
 function show(surroundings) {
@@ -71,9 +105,22 @@ function show(surroundings) {
     paragraph.textContent = text;
     return paragraph;
   }));
+  element("graph").hidden = false;
+  graph.resize();
   graph.elements().remove();
   graph.add(elements(surroundings));
-  graph.layout({ name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 60000 }).run();
+  graph.layout({ name: "preset", positions: places(), padding: 6 }).run();
+  if (graph.zoom() > 1.2) graph.zoom(1.2).center();
+}
+
+// What the host says of itself: light or dark, and its own colours and fonts.
+function adopt(context) {
+  const root = document.documentElement.style;
+  if (context.theme) root.colorScheme = context.theme;
+  for (const [name, value] of Object.entries(context.styles?.variables || {})) {
+    if (name.startsWith("--") && value) root.setProperty(name, value);
+  }
+  graph.style().selector("node, edge").style("color", getComputedStyle(document.body).color).update();
 }
 
 function take(result) {
@@ -94,6 +141,14 @@ graph.on("tap", 'node[!centre][kind != "text"]', (event) => look(event.target.id
 graph.on("tap", "edge", (event) => { element("shown").textContent = event.target.data("text"); });
 graph.on("tap", 'node[kind = "text"]', (event) => { element("shown").textContent = event.target.id(); });
 
+// What the host tells without waiting for an answer.
+const HEARD = {
+  "ui/notifications/tool-input": (call) => { element("state").textContent = `Looking around ${call.arguments?.name} …`; },
+  "ui/notifications/tool-result": take,
+  "ui/notifications/tool-cancelled": (call) => { element("state").textContent = call.reason || "The call was cancelled."; },
+  "ui/notifications/host-context-changed": adopt,
+};
+
 window.addEventListener("message", (event) => {
   const message = event.data;
   if (event.source !== window.parent || !message || message.jsonrpc !== "2.0") return;
@@ -102,16 +157,21 @@ window.addEventListener("message", (event) => {
     waiting.delete(message.id);
     if (message.error) call.reject(message.error);
     else call.resolve(message.result);
-  } else if (message.method === "ui/notifications/tool-result") {
-    take(message.params);
-  } else if (message.method && message.id !== undefined) {
-    send({ id: message.id, result: {} });  // such as ui/resource-teardown
+  } else if (message.id !== undefined) {
+    const isKnown = ["ping", "ui/resource-teardown"].includes(message.method);
+    send({ id: message.id, ...(isKnown ? { result: {} } : { error: { code: -32601, message: "Method not found" } }) });
+  } else if (message.method in HEARD) {
+    HEARD[message.method](message.params || {});
   }
 });
 
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => adopt({}));
+
 request("ui/initialize", {
   protocolVersion: PROTOCOL, appInfo: { name: "memgraph_rag", version: "1" }, appCapabilities: {},
-}).catch(() => {}).then(() => {
+}).then((host) => adopt(host.hostContext || {}), () => adopt({})).then(() => {
   send({ method: "ui/notifications/initialized", params: {} });
-  send({ method: "ui/notifications/size-changed", params: { height: 480 } });
+  new ResizeObserver(() => {
+    send({ method: "ui/notifications/size-changed", params: { height: document.body.offsetHeight } });
+  }).observe(document.body);
 });
