@@ -33,6 +33,9 @@ app = typer.Typer(help="The memory as a server of the Model Context Protocol, fo
 
 _PORT = 8765
 
+_AT_ONCE = ("entities", "facts")
+"""Layers that need no language model; facts, because agents store what people say, and ask what holds now."""
+
 Tokens = Annotated[
     Path | None, typer.Option("--tokens", help="Folder of the tokens; by default one in the user's data directory.")
 ]
@@ -189,12 +192,10 @@ def _moment(seconds: int) -> str:
 
 def _split(layers: Sequence[str] | None) -> tuple[Sequence[str], tuple[str, ...]]:
     """What is built before ``remember`` returns, and what follows: the layers that a language model writes."""
-    from memgraph_rag.memory import DEFAULT_LAYERS
-
     if layers is None:
-        return DEFAULT_LAYERS, ()
-    at_once = tuple(layer for layer in layers if layer in DEFAULT_LAYERS)
-    return at_once, tuple(layer for layer in layers if layer not in DEFAULT_LAYERS)
+        return _AT_ONCE, ()
+    at_once = tuple(layer for layer in layers if layer in _AT_ONCE)
+    return at_once, tuple(layer for layer in layers if layer not in _AT_ONCE)
 
 
 class _Openings:

@@ -47,9 +47,9 @@ def test_wrong_setting_is_told_before_a_client_waits(cli) -> None:
 @pytest.mark.parametrize(
     ("layers", "at_once", "later"),
     [
-        (None, ("entities",), ()),
+        (None, ("entities", "facts"), ()),
         ((), (), ()),
-        (("entities", "points"), ("entities",), ("points",)),
+        (("entities", "points", "facts"), ("entities", "facts"), ("points",)),
         (("relations",), (), ("relations",)),
     ],
 )
