@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from itertools import count
@@ -97,7 +97,8 @@ async def crowd(url: str, tokens: Sequence[tuple[str, str]], *, seconds: float) 
             transport = streamable_http_client(url, http_client=http)
             client = await stack.enter_async_context(Client(transport, mode=ERAS[number % 2]))
             clients.append((namespace, timed(Agent(client), tally)))
-        await work_together(clients, tally, seconds=seconds)
+        stored = await work_together(clients, tally, seconds=seconds)
+        await compare_lists(clients, stored, tally)
     return tally
 
 
@@ -119,7 +120,7 @@ def timed(agent: Agent, tally: Tally) -> Call:
 async def work_together(
     clients: Sequence[tuple[str, Call]], tally: Tally, *, seconds: float, most: int | None = None
 ) -> dict[str, Stored]:
-    """Let all of them work for so long, and look what is listed at the end; what each namespace must have.
+    """Let all of them work for so long; what each namespace must have then.
 
     Args:
         most: documents that a client keeps; None is without a bound.
@@ -130,12 +131,16 @@ async def work_together(
         Worker(call, namespace, number, stored[namespace], tally) for number, (namespace, call) in enumerate(clients)
     ]
     await asyncio.gather(*(worker.work(end, most) for worker in workers))
+    return stored
+
+
+async def compare_lists(clients: Sequence[tuple[str, Call]], stored: Mapping[str, Stored], tally: Tally) -> None:
+    """Compare what each namespace lists with what it must have."""
     for namespace, call in dict(clients).items():
         kept = await keys_of(call)
         tally.lost += sorted(stored[namespace].keys() - kept)
         tally.crossed += sorted(kept - stored[namespace].keys())
     tally.documents = sum(map(len, stored.values()))
-    return stored
 
 
 class Worker:

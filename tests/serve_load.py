@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from typing import Any
 import httpx2
 import numpy as np
 from conftest import free_ports
-from mcp_crowd import Call, CallFailed, Stored, Tally, work_together
+from mcp_crowd import CallFailed, Stored, Tally, compare_lists, work_together
 
 from memgraph_rag import Memory
 from memgraph_rag.mcp.tokens import TokenFolder
@@ -58,21 +59,29 @@ class MemoryUse:
         times, sizes = np.array(self.points).T
         late = times >= times[-1] / 2
         slope = np.polyfit(times[late] / 60, sizes[late], 1)[0] if late.sum() > 1 else 0.0
+        each_minute = " ".join(f"{size:.0f}" for size in np.interp(np.arange(0, times[-1], 60), times, sizes))
         return (
             f"memory: {sizes[0]:.0f} MiB at first, {sizes[late][0]:.0f} at half time, {sizes[-1]:.0f} at the end, "
-            f"most {sizes.max():.0f}; {slope:+.2f} MiB a minute in the second half"
+            f"most {sizes.max():.0f}; {slope:+.2f} MiB a minute in the second half; by minute: {each_minute}"
         )
 
 
 class Program:
-    """A client of the REST API, which comes again when it is sent back."""
+    """A client of the REST API, which comes again when it is sent back.
+
+    Attributes:
+        pause_s: how long it waits before a call, in the mean; at random, as arrivals are (exponential).
+    """
 
     def __init__(self, http: httpx2.AsyncClient, token: str, tally: Tally) -> None:
+        self.pause_s = 0.0
         self._http = http
         self._headers = {"Authorization": f"Bearer {token}"}
         self._tally = tally
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        if self.pause_s:
+            await asyncio.sleep(random.expovariate(1 / self.pause_s))
         while True:
             began = time.monotonic()
             try:
@@ -90,20 +99,36 @@ class Program:
 
 
 async def load(
-    url: str, tokens: Sequence[tuple[str, str]], pid: int, *, seconds: float
+    url: str,
+    tokens: Sequence[tuple[str, str]],
+    pid: int,
+    *,
+    seconds: float,
+    pause_s: float,
+    most: int = MOST_DOCUMENTS,
 ) -> tuple[Tally, dict[str, Stored], MemoryUse]:
     """Let a program for each (namespace, token) work at once for so long."""
     tally, use = Tally(), MemoryUse(pid)
     async with AsyncExitStack() as stack:
-        clients: list[tuple[str, Call]] = []
+        clients: list[tuple[str, Program]] = []
         for namespace, token in tokens:
             http = await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120))
             clients.append((namespace, Program(http, token, tally)))
+        began = time.monotonic()
+        for call in dict(clients).values():
+            await call("remember", key="first", text="Ann spoke of the mill.")
+            await call("recall", query="Who spoke of the mill?")
+            await call("forget", name="first")
+        print(f"models loaded and {len(dict(clients))} namespaces opened in {time.monotonic() - began:.1f} s")
+        tally.seconds.clear()
         watching = asyncio.create_task(use.watch())
-        try:
-            stored = await work_together(clients, tally, seconds=seconds, most=MOST_DOCUMENTS)
-        finally:
-            watching.cancel()
+        for _, program in clients:
+            program.pause_s = pause_s
+        stored = await work_together(clients, tally, seconds=seconds, most=most)
+        watching.cancel()
+        for _, program in clients:
+            program.pause_s = 0.0
+        await compare_lists(clients, stored, tally)
     return tally, stored, use
 
 
@@ -137,7 +162,7 @@ def served(place: Mapping[str, Any], tokens: Path) -> Iterator[tuple[str, int]]:
         assert server.returncode == 0, server.returncode
 
 
-def run(place: Mapping[str, Any], *, clients: int, seconds: float, prefix: str = "user") -> Tally:
+def run(place: Mapping[str, Any], *, clients: int, seconds: float, pause_s: float, prefix: str = "user") -> Tally:
     """The whole: tokens, server, load, reckoning."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = TokenFolder(Path(folder) / "tokens")
@@ -146,9 +171,14 @@ def run(place: Mapping[str, Any], *, clients: int, seconds: float, prefix: str =
         made = {name: tokens.make(name) for name in names}
         with served(place, tokens.folder) as (url, pid):
             pairs = [(name, made[name]) for name in names]
-            tally, stored, use = asyncio.run(load(url, pairs, pid, seconds=seconds))
+            tally, stored, use = asyncio.run(load(url, pairs, pid, seconds=seconds, pause_s=pause_s))
         settle(place, stored, tally)
-    print(f"{clients} clients in {len(made)} namespaces, {seconds:.0f} s", *tally.lines(), use.line(), sep="\n")
+    print(
+        f"{clients} clients in {len(made)} namespaces, {seconds:.0f} s, {pause_s:g} s between calls",
+        *tally.lines(),
+        use.line(),
+        sep="\n",
+    )
     return tally
 
 
@@ -156,6 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds in the mean between a client's calls")
     given = parser.parse_args()
     bolt_port, http_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="neo4j-") as folder:
@@ -163,7 +194,7 @@ def main() -> None:
         try:
             server = neo4j_server.start(home, bolt_port=bolt_port, http_port=http_port)
             place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": server.password}
-            tally = run(place, clients=given.clients, seconds=given.seconds)
+            tally = run(place, clients=given.clients, seconds=given.seconds, pause_s=given.pause)
         finally:
             neo4j_server.stop(home)
     sys.exit(not tally.is_clean)
