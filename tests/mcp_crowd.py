@@ -44,7 +44,7 @@ class Tally:
     """What happened.
 
     Attributes:
-        seconds: that each answered call took, by tool.
+        calls: when each answered call began and how many seconds it took, by tool.
         sent_back: calls that were refused because there were too many (429), each made again when the answer said.
         documents: those that are stored in the end, by what was told; ``forgotten`` and ``replaced`` count calls.
         errors: what each other refusal said.
@@ -52,7 +52,7 @@ class Tally:
         crossed: passages of another namespace, and documents that should be gone.
     """
 
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    calls: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     sent_back: int = 0
     forgotten: int = 0
     replaced: int = 0
@@ -65,21 +65,26 @@ class Tally:
     def is_clean(self) -> bool:
         return not (self.errors or self.lost or self.crossed)
 
-    def percentile(self, share: float, values: Sequence[float]) -> float:
-        ordered = sorted(values)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
-
     def lines(self) -> Iterator[str]:
-        """For each tool how long its calls took, then what became of the documents."""
-        for tool, values in sorted(self.seconds.items()):
-            half, most, nearly_all = (self.percentile(share, values) * 1000 for share in (0.5, 0.95, 0.99))
-            yield f"{tool}: {len(values)} calls, p50 {half:.0f} ms, p95 {most:.0f} ms, p99 {nearly_all:.0f} ms"
+        """For each tool how long its calls took, of all and of the second half; then what became of the documents."""
+        times = [began for calls in self.calls.values() for began, _ in calls]
+        half_time = (min(times, default=0) + max(times, default=0)) / 2
+        for tool, calls in sorted(self.calls.items()):
+            late = [seconds for began, seconds in calls if began >= half_time]
+            yield f"{tool}: {percentiles([seconds for _, seconds in calls])}; second half: {percentiles(late)}"
         yield (
             f"{self.documents} documents at the end, {self.replaced} replaced, {self.forgotten} forgotten; "
             f"{self.sent_back} calls sent back, {len(self.errors)} errors, {len(self.lost)} lost, "
             f"{len(self.crossed)} of another namespace or not gone"
         )
         yield from [*self.errors, *self.lost, *self.crossed][:10]
+
+
+def percentiles(values: Sequence[float]) -> str:
+    """How many seconds there are, and what half, nearly all and all but one in a hundred stay below."""
+    ordered = sorted(values)
+    shown = (f"p{share} {1000 * ordered[len(ordered) * share // 100]:.0f} ms" for share in (50, 95, 99) if ordered)
+    return f"{len(ordered)} calls {', '.join(shown)}".strip()
 
 
 Stored = dict[str, str]
@@ -111,7 +116,7 @@ def timed(agent: Agent, tally: Tally) -> Call:
             result = await agent(tool, **arguments)
         except AssertionError as error:
             raise CallFailed(f"{tool}: {error}") from error
-        tally.seconds[tool].append(time.monotonic() - began)
+        tally.calls[tool].append((began, time.monotonic() - began))
         return result
 
     return call

@@ -1,6 +1,7 @@
 """Programs at once on one ``memgraph-rag serve`` over Neo4j: errors, times, memory, and that nothing is lost.
 
 python tests/serve_load.py --seconds 600     starts a Neo4j 2026 and the server, each in a process of its own
+python tests/serve_load.py --servers 2       so many over one Neo4j; each call goes to one of them, at random
 
 The reckoning is that of ``mcp_crowd.py``; behind it the store itself is read: texts word for word, and ``examine``.
 """
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from memgraph_rag import Memory
 from memgraph_rag.mcp.tokens import TokenFolder
 from memgraph_rag.stores import neo4j_server
 
-MOST_DOCUMENTS = 20
+MOST_DOCUMENTS = 5
 """That a client keeps: after the first minutes there are as many as there will be, so that memory must be flat."""
 
 CROWDED = 0.4
@@ -73,8 +74,9 @@ class Program:
         pause_s: how long it waits before a call, in the mean; at random, as arrivals are (exponential).
     """
 
-    def __init__(self, http: httpx2.AsyncClient, token: str, tally: Tally) -> None:
+    def __init__(self, http: httpx2.AsyncClient, urls: Sequence[str], token: str, tally: Tally) -> None:
         self.pause_s = 0.0
+        self._urls = urls
         self._http = http
         self._headers = {"Authorization": f"Bearer {token}"}
         self._tally = tally
@@ -85,7 +87,8 @@ class Program:
         while True:
             began = time.monotonic()
             try:
-                response = await self._http.post(f"/v1/{tool}", json=arguments, headers=self._headers)
+                url = f"{random.choice(self._urls)}/v1/{tool}"
+                response = await self._http.post(url, json=arguments, headers=self._headers)
             except httpx2.HTTPError as error:
                 raise CallFailed(f"{tool}: {type(error).__name__}: {error}") from error
             if response.status_code == 429:
@@ -94,42 +97,48 @@ class Program:
                 continue
             if response.status_code != 200:
                 raise CallFailed(f"{tool}: {response.status_code} {response.text}")
-            self._tally.seconds[tool].append(time.monotonic() - began)
+            self._tally.calls[tool].append((began, time.monotonic() - began))
             return response.json()
 
 
 async def load(
-    url: str,
+    servers: Mapping[str, int],
     tokens: Sequence[tuple[str, str]],
-    pid: int,
     *,
     seconds: float,
     pause_s: float,
     most: int = MOST_DOCUMENTS,
-) -> tuple[Tally, dict[str, Stored], MemoryUse]:
-    """Let a program for each (namespace, token) work at once for so long."""
-    tally, use = Tally(), MemoryUse(pid)
+) -> tuple[Tally, dict[str, Stored], list[MemoryUse]]:
+    """Let a program for each (namespace, token) work at once for so long.
+
+    Args:
+        servers: addresses, with their processes.
+        pause_s: of a program before each call, in the mean.
+        most: documents that a program keeps.
+    """
+    tally, uses = Tally(), [MemoryUse(pid) for pid in servers.values()]
     async with AsyncExitStack() as stack:
         clients: list[tuple[str, Program]] = []
         for namespace, token in tokens:
-            http = await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=120))
-            clients.append((namespace, Program(http, token, tally)))
+            http = await stack.enter_async_context(httpx2.AsyncClient(timeout=120))
+            clients.append((namespace, Program(http, list(servers), token, tally)))
         began = time.monotonic()
         for call in dict(clients).values():
             await call("remember", key="first", text="Ann spoke of the mill.")
             await call("recall", query="Who spoke of the mill?")
             await call("forget", name="first")
         print(f"models loaded and {len(dict(clients))} namespaces opened in {time.monotonic() - began:.1f} s")
-        tally.seconds.clear()
-        watching = asyncio.create_task(use.watch())
+        tally.calls.clear()
+        watching = [asyncio.create_task(use.watch()) for use in uses]
         for _, program in clients:
             program.pause_s = pause_s
         stored = await work_together(clients, tally, seconds=seconds, most=most)
-        watching.cancel()
+        for watch in watching:
+            watch.cancel()
         for _, program in clients:
             program.pause_s = 0.0
         await compare_lists(clients, stored, tally)
-    return tally, stored, use
+    return tally, stored, uses
 
 
 def settle(place: Mapping[str, Any], stored: Mapping[str, Stored], tally: Tally) -> None:
@@ -162,21 +171,22 @@ def served(place: Mapping[str, Any], tokens: Path) -> Iterator[tuple[str, int]]:
         assert server.returncode == 0, server.returncode
 
 
-def run(place: Mapping[str, Any], *, clients: int, seconds: float, pause_s: float, prefix: str = "user") -> Tally:
+def run(place: Mapping[str, Any], *, clients: int, servers: int, seconds: float, pause_s: float) -> Tally:
     """The whole: tokens, server, load, reckoning."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = TokenFolder(Path(folder) / "tokens")
         crowded = int(CROWDED * clients)
-        names = [f"{prefix}{max(0, number - crowded) // 3}" for number in range(clients)]
+        names = [f"user{max(0, number - crowded) // 3}" for number in range(clients)]
         made = {name: tokens.make(name) for name in names}
-        with served(place, tokens.folder) as (url, pid):
+        with ExitStack() as stack:
+            running = dict(stack.enter_context(served(place, tokens.folder)) for _ in range(servers))
             pairs = [(name, made[name]) for name in names]
-            tally, stored, use = asyncio.run(load(url, pairs, pid, seconds=seconds, pause_s=pause_s))
+            tally, stored, uses = asyncio.run(load(running, pairs, seconds=seconds, pause_s=pause_s))
         settle(place, stored, tally)
     print(
         f"{clients} clients in {len(made)} namespaces, {seconds:.0f} s, {pause_s:g} s between calls",
         *tally.lines(),
-        use.line(),
+        *(use.line() for use in uses),
         sep="\n",
     )
     return tally
@@ -186,6 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds in the mean between a client's calls")
     given = parser.parse_args()
     bolt_port, http_port = free_ports(2)
@@ -194,7 +205,7 @@ def main() -> None:
         try:
             server = neo4j_server.start(home, bolt_port=bolt_port, http_port=http_port)
             place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": server.password}
-            tally = run(place, clients=given.clients, seconds=given.seconds, pause_s=given.pause)
+            tally = run(place, clients=given.clients, servers=given.servers, seconds=given.seconds, pause_s=given.pause)
         finally:
             neo4j_server.stop(home)
     sys.exit(not tally.is_clean)

@@ -15,7 +15,7 @@ def test_eight_clients_lose_nothing_and_cross_no_namespace(served) -> None:
     names = [f"user{number // 2}" for number in range(8)]
     tally = asyncio.run(crowd(served.url, [(name, served.tokens.make(name)) for name in names], seconds=2))
     assert list(tally.lines())[-1].endswith("0 errors, 0 lost, 0 of another namespace or not gone")
-    assert len(tally.seconds["recall"]) >= 16
+    assert len(tally.calls["recall"]) >= 16
     assert tally.documents > 0
 
 
@@ -23,7 +23,7 @@ def test_programs_over_http_lose_nothing_and_cross_no_namespace(served) -> None:
     tokens = {name: served.tokens.make(name) for name in ("user0", "user1")}
     pairs = [(name, tokens[name]) for name in ["user0"] * 18 + ["user1"] * 2]
     tally, stored, _ = asyncio.run(
-        load(served.url.removesuffix("/mcp"), pairs, os.getpid(), seconds=2, pause_s=0, most=2)
+        load({served.url.removesuffix("/mcp"): os.getpid()}, pairs, seconds=2, pause_s=0, most=2)
     )
     assert list(tally.lines())[-1].endswith("0 errors, 0 lost, 0 of another namespace or not gone")
     assert tally.sent_back > 0  # of one token, 18 at once are too many
