@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     neo4j_user: str = Field("neo4j", validation_alias=_named("NEO4J_USERNAME", "NEO4J_USER"))
     neo4j_password: SecretStr | None = Field(None, validation_alias=_named("NEO4J_PASSWORD", "NEO4J_PASSWORD"))
     neo4j_database: str | None = Field(None, validation_alias=_named("NEO4J_DATABASE", "NEO4J_DATABASE"))
+    namespace_as_database: bool = Field(
+        False, description="Neo4j Enterprise and Aura: each namespace in a database of its own."
+    )
 
     model: str = Field(
         "auto",

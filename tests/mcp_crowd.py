@@ -13,10 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import httpx2
 from mcp import Client
@@ -28,82 +31,195 @@ from memgraph_rag.mcp.tokens import TokenFolder
 SUBJECTS = ["the mill", "a red fox", "the stone bridge", "the old barn", "a wooden box", "the river", "the harbour"]
 
 
+Call = Callable[..., Awaitable[dict[str, Any]]]
+"""A client's way to a tool: ``await call("recall", query="…")`` gives the result; a refusal is a ``CallFailed``."""
+
+
+class CallFailed(Exception):
+    """A call that was refused or not answered."""
+
+
 @dataclass
 class Tally:
     """What happened.
 
     Attributes:
-        recalls: seconds that each recall took; ``remembers`` likewise.
-        lost: keys that were remembered and were not there at the end, or not found at once.
-        crossed: passages of another namespace.
+        calls: when each answered call began and how many seconds it took, by tool.
+        sent_back: calls that were refused because there were too many (429), each made again when the answer said.
+        documents: those that are stored in the end, by what was told; ``forgotten`` and ``replaced`` count calls.
+        errors: what each other refusal said.
+        lost: keys that were remembered and were not there at the end, not found at once, or with another text.
+        crossed: passages of another namespace, and documents that should be gone.
     """
 
-    recalls: list[float] = field(default_factory=list)
-    remembers: list[float] = field(default_factory=list)
+    calls: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
+    sent_back: int = 0
     forgotten: int = 0
+    replaced: int = 0
     documents: int = 0
+    errors: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     crossed: list[str] = field(default_factory=list)
 
-    def percentile(self, share: float, values: Sequence[float]) -> float:
-        ordered = sorted(values)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+    @property
+    def is_clean(self) -> bool:
+        return not (self.errors or self.lost or self.crossed)
+
+    def lines(self) -> Iterator[str]:
+        """For each tool how long its calls took, of all and of the second half; then what became of the documents."""
+        times = [began for calls in self.calls.values() for began, _ in calls]
+        half_time = (min(times, default=0) + max(times, default=0)) / 2
+        for tool, calls in sorted(self.calls.items()):
+            late = [seconds for began, seconds in calls if began >= half_time]
+            yield f"{tool}: {percentiles([seconds for _, seconds in calls])}; second half: {percentiles(late)}"
+        yield (
+            f"{self.documents} documents at the end, {self.replaced} replaced, {self.forgotten} forgotten; "
+            f"{self.sent_back} calls sent back, {len(self.errors)} errors, {len(self.lost)} lost, "
+            f"{len(self.crossed)} of another namespace or not gone"
+        )
+        yield from [*self.errors, *self.lost, *self.crossed][:10]
+
+
+def percentiles(values: Sequence[float]) -> str:
+    """How many seconds there are, and what half, nearly all and all but one in a hundred stay below."""
+    ordered = sorted(values)
+    shown = (f"p{share} {1000 * ordered[len(ordered) * share // 100]:.0f} ms" for share in (50, 95, 99) if ordered)
+    return f"{len(ordered)} calls {', '.join(shown)}".strip()
+
+
+Stored = dict[str, str]
+"""The texts that a namespace must have, by key."""
 
 
 async def crowd(url: str, tokens: Sequence[tuple[str, str]], *, seconds: float) -> Tally:
-    """Let a client for each (namespace, token) work at once for so long."""
+    """Let an MCP client for each (namespace, token) work at once for so long."""
     tally = Tally()
-    stored: dict[str, set[str]] = {namespace: set() for namespace, _ in tokens}
     async with AsyncExitStack() as stack:
-        agents = []
+        clients: list[tuple[str, Call]] = []
         for number, (namespace, token) in enumerate(tokens):
             headers = {"Authorization": f"Bearer {token}"}
             http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=120))
             transport = streamable_http_client(url, http_client=http)
             client = await stack.enter_async_context(Client(transport, mode=ERAS[number % 2]))
-            agents.append((Agent(client), namespace, number))
-        end = time.monotonic() + seconds
-        await asyncio.gather(*(work(*agent, stored[agent[1]], tally, end) for agent in agents))
-        for agent, namespace, _ in agents:
-            kept = await keys_of(agent)
-            tally.lost += sorted(stored[namespace] - kept)
-            tally.crossed += sorted(kept - stored[namespace])
-        tally.documents = sum(map(len, stored.values()))
+            clients.append((namespace, timed(Agent(client), tally)))
+        stored = await work_together(clients, tally, seconds=seconds)
+        await compare_lists(clients, stored, tally)
     return tally
 
 
-async def work(agent: Agent, namespace: str, number: int, stored: set[str], tally: Tally, end: float) -> None:
-    """Remember, recall and now and then forget, until the time is over."""
-    dice = random.Random(number)
-    mine: list[str] = []
-    while time.monotonic() < end:
-        key, subject = f"{namespace}-{number}-{len(mine)}", dice.choice(SUBJECTS)
+def timed(agent: Agent, tally: Tally) -> Call:
+    """The agent's calls, each with its time."""
+
+    async def call(tool: str, **arguments: Any) -> dict[str, Any]:
         began = time.monotonic()
-        await agent("remember", text=f"On day {len(mine)} {namespace} spoke of {subject}. It is {key}.", key=key)
-        tally.remembers.append(time.monotonic() - began)
-        stored.add(key)
-        mine.append(key)
-        for query in (f"It is {key}", f"Who spoke of {dice.choice(SUBJECTS)}?"):
-            began = time.monotonic()
-            passages = (await agent("recall", query=query, k=5))["passages"]
-            tally.recalls.append(time.monotonic() - began)
-            tally.crossed += [item["document"] for item in passages if not item["document"].startswith(f"{namespace}-")]
-            if query.endswith(key) and key not in {item["document"] for item in passages}:
-                found = await agent("recall", query=query, k=5, mode="keywords", documents=[key])
-                tally.lost += [] if found["passages"] else [key]
-        if dice.random() < 0.2:
-            gone = dice.choice([key for key in mine if key in stored])
-            assert (await agent("forget", name=gone))["forgotten"]
-            stored.discard(gone)
-            tally.forgotten += 1
+        try:
+            result = await agent(tool, **arguments)
+        except AssertionError as error:
+            raise CallFailed(f"{tool}: {error}") from error
+        tally.calls[tool].append((began, time.monotonic() - began))
+        return result
+
+    return call
 
 
-async def keys_of(agent: Agent) -> set[str]:
-    """All keys that an agent can list."""
+async def work_together(
+    clients: Sequence[tuple[str, Call]], tally: Tally, *, seconds: float, most: int | None = None
+) -> dict[str, Stored]:
+    """Let all of them work for so long; what each namespace must have then.
+
+    Args:
+        most: documents that a client keeps; None is without a bound.
+    """
+    stored: dict[str, Stored] = {namespace: {} for namespace, _ in clients}
+    end = time.monotonic() + seconds
+    workers = [
+        Worker(call, namespace, number, stored[namespace], tally) for number, (namespace, call) in enumerate(clients)
+    ]
+    await asyncio.gather(*(worker.work(end, most) for worker in workers))
+    return stored
+
+
+async def compare_lists(clients: Sequence[tuple[str, Call]], stored: Mapping[str, Stored], tally: Tally) -> None:
+    """Compare what each namespace lists with what it must have."""
+    for namespace, call in dict(clients).items():
+        kept = await keys_of(call)
+        tally.lost += sorted(stored[namespace].keys() - kept)
+        tally.crossed += sorted(kept - stored[namespace].keys())
+    tally.documents = sum(map(len, stored.values()))
+
+
+class Worker:
+    """A client that remembers, recalls, looks around and now and then replaces and forgets."""
+
+    def __init__(self, call: Call, namespace: str, number: int, stored: Stored, tally: Tally) -> None:
+        self._call = call
+        self._namespace = namespace
+        self._name = f"{namespace}-{number}"
+        self._stored = stored
+        self._tally = tally
+        self._dice = random.Random(number)
+        self._own: list[str] = []
+        self._gone: set[str] = set()
+
+    async def work(self, end: float, most: int | None) -> None:
+        """Until the time is over; a call that fails ends its round."""
+        for day in count():
+            if time.monotonic() >= end:
+                return
+            try:
+                await self._find(await self._remember(day))
+                if self._dice.random() < 0.2 or (most is not None and len(self._own) > most):
+                    await self._forget()
+            except CallFailed as error:
+                self._tally.errors.append(str(error)[:500])
+
+    async def _remember(self, day: int) -> str:
+        replaced = self._dice.choice(self._own) if self._own and self._dice.random() < 0.2 else ""
+        key = replaced or f"{self._name}-{day}"
+        text = f"On day {day} {self._namespace} spoke of {self._dice.choice(SUBJECTS)}. It is {key}."
+        await self._call("remember", text=text, key=key)
+        self._stored[key] = text
+        if replaced:
+            self._tally.replaced += 1
+        else:
+            self._own.append(key)
+        return key
+
+    async def _find(self, key: str) -> None:
+        """A document of one's own, and what others of the namespace said, and where they stand."""
+        for query in (f"It is {key}", f"Who spoke of {self._dice.choice(SUBJECTS)}?"):
+            passages = (await self._call("recall", query=query, k=5))["passages"]
+            hits = {item["document"] for item in passages}
+            self._check(hits)
+            if query.endswith(key) and key not in hits:
+                found = await self._call("recall", query=query, k=5, mode="keywords", documents=[key])
+                self._tally.lost += [] if found["passages"] else [key]
+        if self._dice.random() < 0.3:
+            around = await self._call("look", name=key, kind="document", most=5)
+            self._tally.lost += [] if key in str(around) else [key]
+        if self._dice.random() < 0.1:
+            page = await self._call("list_documents", limit=20)
+            self._check({item["key"] for item in page["documents"]})
+
+    async def _forget(self) -> None:
+        key = self._own.pop(self._dice.randrange(len(self._own)))
+        await self._call("forget", name=key)
+        del self._stored[key]
+        self._gone.add(key)
+        self._tally.forgotten += 1
+
+    def _check(self, keys: set[str]) -> None:
+        """Nothing of another namespace, and nothing that this client has forgotten."""
+        foreign = {key for key in keys if not key.startswith(f"{self._namespace}-")}
+        self._tally.crossed += sorted(foreign | keys & self._gone)
+
+
+async def keys_of(call: Call) -> set[str]:
+    """All keys that a client can list."""
     keys: set[str] = set()
     after = ""
     while True:
-        page = await agent("list_documents", limit=500, after=after)
+        page = await call("list_documents", limit=500, after=after)
         keys |= {document["key"] for document in page["documents"]}
         after = page["next_after"]
         if not after:
@@ -134,14 +250,8 @@ def main() -> None:
         finally:
             server.terminate()
             server.wait(20)
-    for name, values in (("recall", tally.recalls), ("remember", tally.remembers)):
-        half, most, nearly_all = (tally.percentile(share, values) * 1000 for share in (0.5, 0.95, 0.99))
-        print(f"{name}: {len(values)} calls, p50 {half:.0f} ms, p95 {most:.0f} ms, p99 {nearly_all:.0f} ms")
-    print(
-        f"{given.clients} clients, {given.seconds:.0f} s: {tally.documents} documents at the end, "
-        f"{tally.forgotten} forgotten, {len(tally.lost)} lost, {len(tally.crossed)} of another namespace"
-    )
-    sys.exit(bool(tally.lost or tally.crossed))
+    print(f"{given.clients} clients, {given.seconds:.0f} s", *tally.lines(), sep="\n")
+    sys.exit(not tally.is_clean)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "max_nodes": ("7", 7),
     "neo4j_user": ("ann", "ann"),
     "neo4j_database": ("stories", "stories"),
+    "namespace_as_database": ("true", True),
     "reader": ("auto", "auto"),
     "reranker": ("BAAI/bge-reranker-v2-m3", "BAAI/bge-reranker-v2-m3"),
     "endpoint_requests": ("2", 2),

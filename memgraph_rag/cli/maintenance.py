@@ -130,17 +130,10 @@ class _Stored:
     """The embedder that a store has, by name: it is opened to get another, and nothing is embedded by this one."""
 
     def __init__(self, place: Place) -> None:
-        from memgraph_rag.stores import open_store
+        from memgraph_rag.operations.open_memory import open_settled
 
         settings = place.settings()
-        store = open_store(
-            settings.store,
-            namespace=settings.namespace,
-            user=settings.neo4j_user,
-            password=settings.neo4j_password,
-            database=settings.neo4j_database,
-            read_only=True,
-        )
+        store = open_settled(settings, read_only=True)
         try:
             schema = store.schema
         finally:

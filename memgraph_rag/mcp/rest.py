@@ -48,6 +48,9 @@ PREFIX = "/v1"
 _MOST_AT_ONCE = 16
 """Calls of one token that are under way. Each takes a thread, of which a server has 40."""
 
+_MOST_IN_ALL = 128
+"""Calls of all tokens that are under way, those that wait for a thread among them: the queue has an end."""
+
 _RETRY_AFTER_S = 1
 
 _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
@@ -67,12 +70,21 @@ class RestApi:
         services: as the tools over MCP have them.
         tools: by name, with the schemas of what they take and give.
         most_at_once: calls of one caller that may be under way.
+        most_in_all: calls of all callers that may be.
     """
 
-    def __init__(self, services: Services, tools: Sequence[Tool], *, most_at_once: int = _MOST_AT_ONCE) -> None:
+    def __init__(
+        self,
+        services: Services,
+        tools: Sequence[Tool],
+        *,
+        most_at_once: int = _MOST_AT_ONCE,
+        most_in_all: int = _MOST_IN_ALL,
+    ) -> None:
         self._services = services
         self._tools = {tool.name: tool for tool in tools}
         self._most_at_once = most_at_once
+        self._most_in_all = most_in_all
         self._under_way: Counter[str] = Counter()  # by namespace, which a token stands for
 
     async def call(self, request: Request) -> Response:
@@ -92,10 +104,10 @@ class RestApi:
         except SettingsError as error:
             return _problem(400, "SettingsError", str(error))
         caller = self._services.caller_namespace()
-        if self._under_way[caller] >= self._most_at_once:
+        if bound := self._reached_bound(caller):
             self._services.metrics.send_back()
-            expected = f"Expected at most {self._most_at_once} calls of a token under way, got one more."
-            return _problem(429, "TooManyCalls", f"{expected} Call again when one has ended.", is_passing=True)
+            detail = f"Expected at most {bound} under way, got one more. Call again when one has ended."
+            return _problem(429, "TooManyCalls", detail, is_passing=True)
         if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
             return _Stream(self._events(arguments), self._counted(caller))
         try:
@@ -134,6 +146,12 @@ class RestApi:
                         yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already
             yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
+
+    def _reached_bound(self, caller: str) -> str:
+        """Which bound one more call would pass; empty where it may run."""
+        if self._under_way[caller] >= self._most_at_once:
+            return f"{self._most_at_once} calls of a token"
+        return f"{self._most_in_all} calls" if self._under_way.total() >= self._most_in_all else ""
 
     @contextmanager
     def _counted(self, caller: str) -> Iterator[None]:

@@ -47,6 +47,7 @@ _CLAIM = "namespace"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
 _GOODBYE_S = 3  # that open streams are given when the server ends
+_LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
 
 
 def serve_stdio(memories: Memories, namespace: str) -> None:
@@ -137,9 +138,10 @@ class _Verifier(TokenVerifier):
 
     def __init__(self, tokens: TokenFolder) -> None:
         self._tokens = tokens
+        self._threads = anyio.CapacityLimiter(_LOOKUPS)
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        grant = await anyio.to_thread.run_sync(self._tokens.find, token)
+        grant = await anyio.to_thread.run_sync(self._tokens.find, token, limiter=self._threads)
         if grant is None:
             return None
         return AccessToken(

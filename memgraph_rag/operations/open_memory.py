@@ -45,7 +45,20 @@ from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
 from memgraph_rag.types import MetadataValue, make_id
 
-__all__ = ["OpenMemory"]
+__all__ = ["OpenMemory", "open_settled"]
+
+
+def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
+    """The store that the settings name, for reading only where they or the caller say so; raises as ``open_store``."""
+    return open_store(
+        settings.store,
+        namespace=settings.namespace,
+        user=settings.neo4j_user,
+        password=settings.neo4j_password,
+        database=settings.neo4j_database,
+        namespace_as_database=settings.namespace_as_database,
+        read_only=settings.read_only or read_only,
+    )
 
 
 class OpenMemory:
@@ -76,7 +89,7 @@ class OpenMemory:
         self._progress = progress
         self._process = OpeningProcess("this memory")
         self._owns_store = store is None
-        self._store = self._open_store() if store is None else store
+        self._store = open_settled(self.settings) if store is None else store
         self._scopes = ScopeIndex(self._store)
         check_namespace(namespace, self._store)
         owner = make_id(self._store.namespace, "journal")
@@ -117,17 +130,6 @@ class OpenMemory:
             ModelNotFound: the one that the namespace was built with is not installed.
         """
         return self._models.recognizer
-
-    def _open_store(self) -> GraphStore:
-        settings = self.settings
-        return open_store(
-            settings.store,
-            namespace=settings.namespace,
-            user=settings.neo4j_user,
-            password=settings.neo4j_password,
-            database=settings.neo4j_database,
-            read_only=settings.read_only,
-        )
 
     @property
     def namespace(self) -> str:

