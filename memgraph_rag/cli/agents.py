@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -209,13 +210,15 @@ class _Openings:
         self._place = place
         self._layers = layers
         self._shares = shares
+        self._sharing = Lock()
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
         more: dict[str, Any] = {"layers": self._layers, "progress": progress}
         if self._shares:
-            more["embedder"] = self._embedder
-            if self._language_model is not None:
-                more |= {"model": self._language_model, "reader": "none"}
+            with self._sharing:  # two threads must not load two
+                more["embedder"] = self._embedder
+                if self._language_model is not None:
+                    more |= {"model": self._language_model, "reader": "none"}
         return replace(self._place, namespace=namespace).open(**more)
 
     @cached_property

@@ -1,19 +1,20 @@
 """The memories that a server has open, a namespace each.
 
-It knows no protocol. Invariants: a namespace is open at most once; where opening fails the next call tries again, so
-that a server outlives a store that is locked or away; a memory is never closed within ``in_use``, nor while one of its
-documents waits for a layer.
+It knows no protocol. Invariants: a namespace is open at most once, and waits for no other; where opening fails the next
+call tries again, so that a server outlives a store that is locked or away, and calls that waited for it fail with it; a
+memory is never closed within ``in_use``, nor while one of its documents waits for a layer.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
 
+from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.mcp.background import Backlog, Deepener
 
 if TYPE_CHECKING:
@@ -54,8 +55,11 @@ class Memories:
         self._open_namespace = open_namespace
         self._deepener = Deepener(later)
         self._idle_s = idle_s
-        self._opening = Lock()  # also closing; taken before the next one
+        self._turns: defaultdict[str, Lock] = defaultdict(
+            Lock
+        )  # to open or close a namespace; taken before the next one
         self._changed = Condition()  # for a moment only: calls count themselves in the event loop
+        self._failures: dict[str, tuple[float, MemgraphRagError]] = {}  # the last one of each namespace, and when
         self._open: dict[str, Memory] = {}
         self._uses: Counter[str] = Counter()  # calls under way
         self._used_at: dict[str, float] = {}
@@ -71,16 +75,32 @@ class Memories:
         memory = self._open.get(namespace)
         if memory is not None:
             return memory
-        with self._opening:
+        asked_at = time.monotonic()
+        with self._turn(namespace):
             if namespace not in self._open:
-                opened = self._open_namespace(namespace, progress=self._deepener.progress)
-                if not opened.settings.read_only:
-                    self._deepener.resume(opened)
-                with self._changed:
-                    self._open[namespace] = opened
-                    self._used_at[namespace] = time.monotonic()
-                self._watch()
+                failed_at, error = self._failures.get(namespace, (0.0, None))
+                if error is not None and failed_at > asked_at:  # of the try that this call waited for
+                    raise error
+                self._open_anew(namespace)
             return self._open[namespace]
+
+    def _turn(self, namespace: str) -> Lock:
+        with self._changed:
+            return self._turns[namespace]
+
+    def _open_anew(self, namespace: str) -> None:
+        try:
+            opened = self._open_namespace(namespace, progress=self._deepener.progress)
+        except MemgraphRagError as error:
+            self._failures[namespace] = time.monotonic(), error
+            raise
+        if not opened.settings.read_only:
+            self._deepener.resume(opened)
+        with self._changed:
+            self._open[namespace] = opened
+            self._used_at[namespace] = time.monotonic()
+            self._failures.pop(namespace, None)
+            self._watch()
 
     @contextmanager
     def in_use(self, namespace: str) -> Iterator[None]:
@@ -113,10 +133,11 @@ class Memories:
             self._is_closed = True
             self._changed.notify_all()
         if self._deepener.close():
-            with self._opening:
-                for memory in self._open.values():
-                    memory.close()
-                self._open.clear()
+            for namespace in list(self._turns):
+                with self._turn(namespace):
+                    memory = self._open.pop(namespace, None)
+                    if memory is not None:
+                        memory.close()
 
     def _count(self, namespace: str, change: int) -> None:
         with self._changed:
@@ -133,17 +154,19 @@ class Memories:
     def _close_idle(self, idle_s: float) -> None:
         """Until all are closed: close each that has had no call for so many seconds."""
         while not self._is_closed:
-            with self._opening:  # who asks for one of them meanwhile waits, and opens it again
-                for memory in self._idle(time.monotonic() - idle_s):
-                    memory.close()
+            for namespace in self.opened():
+                with self._turn(namespace):  # who asks for it meanwhile waits, and opens it again
+                    memory = self._idle(namespace, time.monotonic() - idle_s)
+                    if memory is not None:
+                        memory.close()
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closed, idle_s / 4)
 
-    def _idle(self, before: float) -> list[Memory]:
-        """Take those out that nothing has used since a moment."""
+    def _idle(self, namespace: str, before: float) -> Memory | None:
+        """Take a memory out that nothing has used since a moment; None where something has."""
         with self._changed:
-            idle = [name for name in self._open if not self._uses[name] and self._used_at[name] < before]
-            idle = [name for name in idle if not self._deepener.backlog(name).waiting]
-            for name in idle:
-                del self._uses[name], self._used_at[name]
-            return [self._open.pop(name) for name in idle]
+            is_idle = namespace in self._open and not self._uses[namespace] and self._used_at[namespace] < before
+            if not is_idle or self._deepener.backlog(namespace).waiting:
+                return None
+            del self._uses[namespace], self._used_at[namespace]
+            return self._open.pop(namespace)
