@@ -3,7 +3,8 @@
 Building on Ray is tested here too. The environments lie in .venv-integrations: the framework that an extra names, and,
 by a path file, what the main environment has; so torch and the models are not installed again. Each is made anew when
 pyproject.toml changes. The adapters are type-checked together, in sight of all of them, and the protocol's own suite is
-asked about the MCP server. Plain standard library; nothing is ever skipped: what is missing fails, but for Node's npx.
+asked about the MCP server. Plain standard library; nothing is ever skipped: what is missing fails, but for npx and what
+it fetches.
 """
 
 from __future__ import annotations
@@ -103,10 +104,12 @@ def check_types() -> str:
 
 
 def check_conformance() -> str:
-    """Ask the suite of the Model Context Protocol about our server, where there is Node to run it."""
+    """Ask the suite of the Model Context Protocol about our server, where there is Node to run it, and a registry."""
     if shutil.which("npx") is None:
         return "MCP conformance: needs npx, not run"
     began = time.monotonic()
+    if subprocess.run(["npx", "-y", "-p", "node@22", "node", "--version"], capture_output=True, check=False).returncode:
+        return "MCP conformance: needs npm's registry, not run"
     run([sys.executable, "tests/mcp_conformance.py"], PYTHONPATH=f"{ROOT}{os.pathsep}{ROOT / 'tests'}")
     return f"MCP conformance: {time.monotonic() - began:.0f} s"
 
