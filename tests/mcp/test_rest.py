@@ -170,8 +170,13 @@ def test_a_body_without_end_is_refused(post: Post) -> None:
     assert post("remember", text="x" * (41 * 2**20)).status_code == 413
 
 
-def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monkeypatch) -> None:
-    goes_on, begun = threading.Event(), threading.Event()
+Held = tuple[threading.Event, threading.Event]
+
+
+@pytest.fixture
+def held_search(monkeypatch: pytest.MonkeyPatch) -> Held:
+    """Whether a search has begun, and that it may go on."""
+    begun, goes_on = threading.Event(), threading.Event()
 
     def wait(*_: object, **__: object) -> list[Any]:
         begun.set()
@@ -179,6 +184,11 @@ def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monk
         return []
 
     monkeypatch.setattr(Memory, "search", wait)
+    return begun, goes_on
+
+
+def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, held_search: Held) -> None:
+    begun, goes_on = held_search
     caller = {"namespace": "ann"}
     server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
     api = RestApi(server.services, server.memory_tools, most_at_once=1)
@@ -199,15 +209,8 @@ def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, monk
     assert asyncio.run(both()) == [429, 200, 200, 200]
 
 
-def test_more_calls_than_the_server_takes_are_sent_back(memories: Memories, monkeypatch) -> None:
-    goes_on, begun = threading.Event(), threading.Event()
-
-    def wait(*_: object, **__: object) -> list[Any]:
-        begun.set()
-        assert goes_on.wait(20)
-        return []
-
-    monkeypatch.setattr(Memory, "search", wait)
+def test_more_calls_than_the_server_takes_are_sent_back(memories: Memories, held_search: Held) -> None:
+    begun, goes_on = held_search
     caller = {"namespace": "ann"}
     server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
     api = RestApi(server.services, server.memory_tools, most_in_all=1)
