@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, overload
 
@@ -153,17 +154,18 @@ class Memory(MaintainedMemory):
         return outcome
 
     def add_many(
-        self, sources: Iterable[Source] | Path, *, max_tokens: int | None = None, ray: str | None = None
-    ) -> Iterator[Receipt | Failure]:
+        self, sources: Iterable[Source] | Path, *, metadata: Mapping[str, MetadataValue | date] | None = None,
+        max_tokens: int | None = None, ray: str | None = None,
+    ) -> Iterator[Receipt | Failure]:  # fmt: skip
         """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
         The model work of several documents runs together, so this is faster than calling ``add`` for each. Nothing is
         done before the first outcome is asked for (an iterator dropped before that gives a ``MemgraphRagWarning``), and
-        documents whose outcome was not asked for may not be stored. Sources are taken some hundreds ahead of the
-        outcomes. Where taking them raises, what came before is stored first, then that error is raised.
+        what was not asked for may not be stored. Sources are taken some hundreds ahead of the outcomes.
 
         Args:
             sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.
+            metadata: of each, as ``add`` takes it.
             max_tokens: of the language model, read and written, in this call. Once they are reached, what is finished
                 is stored, and each document that needs more is a ``Failure`` with ``TokenLimitReached``; the same call
                 again goes on from there.
@@ -179,7 +181,7 @@ class Memory(MaintainedMemory):
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
-        requests = (Request(source) for source in sources)
+        requests = (Request(source, metadata=metadata) for source in sources)
         ingestion = self._ingestion(self._layers, self._models_within(max_tokens), ray=ray)
         return Outcomes("add_many", telemetry.each("add", ingestion.add(requests)))
 
@@ -382,16 +384,24 @@ class Memory(MaintainedMemory):
     aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)
     aadd_many, astream = iterated(add_many), iterated(stream)
 
-    def tools(self, names: Sequence[ToolName] = TOOLS) -> list[Tool]:
+    def tools(
+        self, names: Sequence[ToolName] = TOOLS, *, user: str | None = None, session: str | None = None
+    ) -> list[Tool]:
         """Functions for a model that calls functions: search, ask, add and forget, each with a JSON schema.
 
         Args:
             names: which of them; ``("search", "ask")`` for a model that is to change nothing.
+            user: whose they are: they find, replace and forget this user's alone. So with ``session``.
 
         Raises:
-            SettingsError: no tool of that name.
+            SettingsError: no tool of that name; a user or session that is no name.
         """
-        return make_tools(names, search=self.search, wishes=self.wishes, ask=self.ask, add=self.add, forget=self.forget)
+        held: dict[str, Any] = {"user": user, "session": session}
+        return make_tools(
+            names, search=partial(self.search, **held), wishes=partial(self.wishes, user=user),
+            ask=partial(self.ask, **held), add=partial(self.add, metadata=scopes.names_of(**held) or None),
+            forget=self.forget, is_outside=partial(scopes.is_outside, self._store, self._scopes, **held),
+        )  # fmt: skip
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
@@ -473,9 +483,8 @@ class Memory(MaintainedMemory):
 
         Args:
             document: its key or id, or any path of the file that it was read from.
-            user: all that this user said, or that was added with it as metadata, is removed, document by document; the
-                receipts of them. After an interruption the same call removes the rest.
-            session: of this user's only this one.
+            user: all that this user said, or that was added with it as metadata, is removed, document by document; with
+                ``session`` only that of theirs. After an interruption the same call removes the rest.
 
         Raises:
             DocumentNotFound: there is none, or the path is that of several documents.

@@ -195,3 +195,33 @@ def test_passages_tell_what_was_superseded() -> None:
         ["home: since 12 May 2024: Berlin; before: Paris"],
         ["home: until 12 May 2024: Paris; since then: Berlin"],
     ]
+
+
+def test_tools_of_a_user_neither_find_nor_change_what_is_not_theirs() -> None:
+    with Memory(":memory:", **options(layers=())) as memory:
+        memory.add("I live in Oslo. Always answer in metric units.", key="home", metadata={"user": "tom"})
+        search, _, add, forget = memory.tools(user="ann", session="spring")
+        assert json.loads(search.run({"query": "Where do I live?"})) == []
+        assert "free or your own" in json.loads(add.run({"text": "I live in Paris.", "key": "home"}))["error"]
+        assert "of this user, got 'home'" in json.loads(forget.run({"document": "home"}))["error"]
+        own = json.loads(add.run({"text": "I live in Paris.", "key": "mine"}))["document"]
+        again = json.loads(add.run({"text": "I live in Rome.", "key": "mine"}))
+        found = json.loads(search.run({"query": "Where do I live?"}))
+        (of_tom,) = memory.tools(("search",), user="tom")
+        of_other = json.loads(of_tom.run({"query": "Where do I live?"}))
+        (record,) = memory.documents([own])
+        assert json.loads(forget.run({"document": own}))["action"] == "forgotten"
+        left = [record.key for record in memory.documents()]
+    assert (own, again["action"]) == ("mine", "replaced")
+    assert ["Rome" in passage["text"] for passage in found] == [True]
+    assert ["Oslo" in passage["text"] for passage in of_other] == [True]
+    assert (record.metadata, left) == ({"user": "ann", "session": "spring"}, ["home"])
+
+
+@pytest.mark.parametrize("name", ["", " ", 3])
+def test_tools_of_nobody_are_refused(name: object) -> None:
+    with (
+        Memory(":memory:", **options(layers=())) as memory,
+        pytest.raises(SettingsError, match="Expected user as a name"),
+    ):
+        memory.tools(user=name)  # pyright: ignore[reportArgumentType]

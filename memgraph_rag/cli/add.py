@@ -6,14 +6,15 @@ It reads standard input, and leaves files to the library. Invariant: one line, o
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place, layers_given
+from memgraph_rag.cli.options import Json, Place, layers_given, metadata_given
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def add(
     stdin: Annotated[bool, typer.Option("--stdin", help="The same as '-'.")] = False,
     key: Annotated[str | None, typer.Option(help="Your name for it; by default its path, or a hash.")] = None,
     title: Annotated[str | None, typer.Option(help="By default the file's own.")] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Kept with each document, to search by; repeatable.")
+    ] = None,
     layers: Annotated[
         str | None,
         typer.Option(help="What to build beyond segments, with commas between, or 'none'; entities by default."),
@@ -62,10 +66,12 @@ def add(
     text = _read_stdin() if _STDIN in names else ""
     with Bars() as bars, place.open(progress=bars, **layers_given(layers, openie)) as memory:
         given = _Given(memory, names, text)
+        described = metadata_given(metadata, "--metadata")
         if len(names) == 1 and not given.folders and ray is None:
-            outcomes = _alone(memory, next(iter(given)), key=key, title=title, as_json=as_json)
+            add_one = partial(memory.add, key=key, title=title, metadata=described)
+            outcomes = _alone(add_one, next(iter(given)), as_json=as_json)
         else:
-            outcomes = memory.add_many(given, ray=ray)
+            outcomes = memory.add_many(given, metadata=described, ray=ray)
         results = _forms(given.names, bars.between(outcomes, "adding"))
         failed = _show_json(results, given.folders) if as_json else _show_lines(results)
     if not as_json:
@@ -156,13 +162,13 @@ def _read_stdin() -> str:
 
 
 def _alone(
-    memory: Memory, source: str | Path, *, key: str | None, title: str | None, as_json: bool
+    add_one: Callable[[str | Path], Receipt], source: str | Path, *, as_json: bool
 ) -> Iterator[Receipt | Failure]:
     """The receipt of one source. Its failure is an entry in JSON, else the command's own error."""
     from memgraph_rag import Failure
 
     try:
-        yield memory.add(source, key=key, title=title)
+        yield add_one(source)
     except MemgraphRagError as error:
         if not as_json:
             raise
@@ -250,14 +256,23 @@ def _show_json(
 def forget(
     place: Place,
     document: Annotated[
-        str, typer.Argument(help="Key, id or path of a document; with --question text or id of a question.")
-    ],
+        str | None, typer.Argument(help="Key, id or path of a document; with --question text or id of a question.")
+    ] = None,
     question: Annotated[bool, typer.Option("--question", help="Forget a kept question, not a document.")] = False,
+    user: Annotated[str | None, typer.Option(help="Instead: all that this user said, or was added as theirs.")] = None,
+    session: Annotated[str | None, typer.Option(help="With --user: of theirs only this conversation.")] = None,
     as_json: Json = False,
 ) -> None:
     """Remove a document, everything that rests on it alone, and kept questions that rest on it, stale ones too."""
     from memgraph_rag.cli import render
 
+    if question and (user or session):
+        raise typer.BadParameter("a question is of no user", param_hint="--question")
+    if user is not None and document is None:
+        _forget_user(place, user, session, as_json=as_json)
+        return
+    if document is None or user is not None or session is not None:
+        raise typer.BadParameter("name a document, or --user and perhaps --session")
     with place.stored() as memory:
         if question:
             memory.forget_question(document)
@@ -270,3 +285,18 @@ def forget(
         render.to_stdout().print(render.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
     else:
         render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
+
+
+def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool) -> None:
+    from memgraph_rag.cli import render
+
+    with place.stored() as memory:
+        forms = [json_output.receipt_form(receipt) for receipt in memory.forget(user=user, session=session)]
+    if as_json:
+        json_output.write_json({"receipts": forms})
+        return
+    for form in forms:
+        render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
+    if not forms:
+        whose = user if session is None else f"{user}, session {session}"
+        render.to_stdout().print(render.label(f"nothing is stored of {whose}"), markup=False, soft_wrap=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +42,8 @@ def ask(
     document: Annotated[
         list[str] | None, typer.Option(help="Read only this one (key, id or path); repeatable.")
     ] = None,
+    user: UserOf = None,
+    session: SessionOf = None,
     max_seconds: Annotated[float | None, typer.Option(help="Stop reading after so many seconds.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,
@@ -64,6 +66,8 @@ def ask(
             strategy=strategy,
             style=style,  # pyright: ignore[reportArgumentType]
             documents=document or None,
+            user=user,
+            session=session,
             max_seconds=max_seconds,
             max_tokens=max_tokens,
             max_nodes=max_nodes,

@@ -5,7 +5,6 @@ It changes nothing and needs no language model. Invariant: what a table shows is
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, metadata_given
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations.file_replacement import replacement
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
-    from memgraph_rag.types import MetadataValue, Neighbourhood, Thing
+    from memgraph_rag.types import Neighbourhood, Thing
 
 __all__ = ["documents", "questions", "search", "show", "status"]
 
@@ -32,6 +31,8 @@ def search(
         str, typer.Option(help="graph, hybrid, keywords, vector, segments, hipporag or hipporag2.")
     ] = "graph",
     document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
+    user: UserOf = None,
+    session: SessionOf = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only documents with this metadata; repeatable.")
     ] = None,
@@ -56,7 +57,9 @@ def search(
             k=k,
             mode=mode,  # pyright: ignore[reportArgumentType]
             documents=document or None,
-            where=_metadata(where) if where else None,
+            user=user,
+            session=session,
+            where=metadata_given(where, "--where"),
             since=since,
             until=until,
             at=at,
@@ -74,21 +77,6 @@ def search(
     if not shown:
         empty = 'This memory is empty: add documents first, "memgraph-rag add FILE".'
         render.to_stderr().print(empty if is_empty else "Nothing was found.")
-
-
-def _metadata(pairs: list[str]) -> dict[str, MetadataValue]:
-    """NAME=VALUE as metadata: a number or a truth value where it reads as one in JSON, else text."""
-    metadata: dict[str, MetadataValue] = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
-        if not name or not sign:
-            raise typer.BadParameter(f"Expected NAME=VALUE, got {pair!r}.", param_hint="--where")
-        try:
-            parsed = json.loads(value)
-        except ValueError:
-            parsed = value
-        metadata[name] = parsed if isinstance(parsed, (int, float, bool)) else value
-    return metadata
 
 
 def show(

@@ -6,7 +6,8 @@ It knows no engine. Invariant: what a document says is the same before and after
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
 from memgraph_rag.errors import StoreError
 
 if TYPE_CHECKING:
-    from memgraph_rag import Memory
     from memgraph_rag.types import Matrix
 
 __all__ = ["export_file", "import_file", "purge", "reembed"]
@@ -29,14 +29,17 @@ _File = Annotated[
 _STREAM = Path("-")
 
 
-def export_file(place: Place, file: _File, as_json: Json = False) -> None:
-    """Write all documents of the namespace, with all that was built of them, into one file."""
+def export_file(
+    place: Place, file: _File, user: UserOf = None, session: SessionOf = None, as_json: Json = False
+) -> None:
+    """Write all documents of the namespace, or of a user, with all that was built of them, into one file."""
     from memgraph_rag.cli import render
 
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     with place.stored() as memory:
-        number = _export_to_stdout(memory) if file == _STREAM else memory.export_to(file)
+        write = partial(memory.export_to, user=user, session=session)
+        number = _to_stdout(write) if file == _STREAM else write(file)
     if file == _STREAM:
         return
     if as_json:
@@ -45,11 +48,11 @@ def export_file(place: Place, file: _File, as_json: Json = False) -> None:
         render.to_stdout().print(render.label(f"exported   {file}  documents: {number}"), markup=False, soft_wrap=True)
 
 
-def _export_to_stdout(memory: Memory) -> int:
+def _to_stdout(write: Callable[[Path], int]) -> int:
     """Nothing is printed of an archive that cannot be written whole."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "archive.jsonl"
-        number = memory.export_to(path)
+        number = write(path)
         with path.open("rb") as written:
             shutil.copyfileobj(written, typer.get_binary_stream("stdout"))
     return number

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from pathlib import Path
@@ -23,10 +24,13 @@ from memgraph_rag.errors import MemgraphRagWarning
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
+    from memgraph_rag.types import MetadataValue
 
-__all__ = ["Json", "Place", "at_place", "file_of", "layers_given"]
+__all__ = ["Json", "Place", "SessionOf", "UserOf", "at_place", "file_of", "layers_given", "metadata_given"]
 
 Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
+UserOf = Annotated[str | None, typer.Option("--user", help="Only what this user said, or was added as theirs.")]
+SessionOf = Annotated[str | None, typer.Option("--session", help="Only what belongs to this conversation.")]
 
 _GROUP = "Where"
 _OPTIONS: dict[str, Any] = {
@@ -133,6 +137,22 @@ def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]
 
         layers.append(OpenIE(openie))
     return {"layers": tuple(layers)} if layers or names else {}
+
+
+def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, MetadataValue] | None:
+    """NAME=VALUE as metadata: a number or a truth value where it reads as one in JSON, else text, as names are."""
+    metadata: dict[str, MetadataValue] = {}
+    for pair in pairs or ():
+        name, sign, value = pair.partition("=")
+        if not name or not sign:
+            raise typer.BadParameter(f"Expected NAME=VALUE, got {pair!r}.", param_hint=option)
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = value
+        is_text = name in ("user", "session") or not isinstance(parsed, (int, float, bool))
+        metadata[name] = value if is_text else parsed
+    return metadata or None
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:

@@ -138,10 +138,9 @@ class RestApi:
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
-        options = {**arguments, "at": arguments.get("at") or None}
         try:
             with self._services.metrics.call("ask", "rest"):
-                async with aclosing(asked(self._services, **options)) as items:
+                async with aclosing(asked(self._services, **arguments)) as items:
                     async for item in items:
                         yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already

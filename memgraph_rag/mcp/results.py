@@ -6,7 +6,7 @@ goes away. Spans count characters of the document's text, ``[start, end)``; time
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -156,11 +156,26 @@ class Answered(BaseModel):
 class Forgotten(BaseModel):
     """What became of a wish to forget."""
 
-    name: str = Field(description="The document's key, or the question.")
-    kind: Literal["document", "question"]
+    name: str = Field(description="The document's key, the question, or the user.")
+    kind: Literal["document", "question", "user"]
     forgotten: bool = Field(description="False: the user was asked and said no; it is still there.")
+    documents: int = Field(description="How many documents went.")
     segments: int = Field(description="How many passages went.")
-    questions: int = Field(description="How many kept questions went, because they rest on it.")
+    questions: int = Field(description="How many kept questions went, themselves or because they rest on it.")
+
+    @classmethod
+    def of(
+        cls, name: str, kind: Literal["document", "question", "user"], receipts: Sequence[Receipt] = ()
+    ) -> Forgotten:
+        """What went by these receipts; of a kept question there are none."""
+        return cls(
+            name=name,
+            kind=kind,
+            forgotten=bool(receipts) or kind == "question",
+            documents=len(receipts),
+            segments=sum(receipt.counts.get("Segment", 0) for receipt in receipts),
+            questions=sum(receipt.forgotten_questions for receipt in receipts) + (kind == "question"),
+        )
 
 
 class StoredDocument(BaseModel):

@@ -18,7 +18,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
-from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound
+from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.mcp import graph_page
 from memgraph_rag.mcp.results import (
     Answered,
@@ -40,6 +40,8 @@ _MOST_LOOK = 200
 
 Metadata = dict[str, bool | int | float | str]
 Names = Annotated[list[str] | None, Field(description="Only these documents, by key or id; all by default.")]
+User = Annotated[str, Field(description="Only what this user said, or what was remembered as theirs; by default all.")]
+Session = Annotated[str, Field(description="Only what belongs to this conversation; by default all.")]
 
 
 class ChatMessage(BaseModel):
@@ -64,6 +66,8 @@ def remember(
     metadata: Annotated[
         Metadata | None, Field(description='Facts to filter by, such as {"project": "mill", "date": "2026-05-01"}.')
     ] = None,
+    user: Annotated[str, Field(description="Whose it is, where several users share the memory.")] = "",
+    session: Annotated[str, Field(description="The conversation that it belongs to.")] = "",
 ) -> Remembered:
     """Check what came and store it as one document."""
     if bool(text.strip()) == bool(messages):
@@ -72,9 +76,19 @@ def remember(
     source = [message.model_dump() for message in messages] if messages else text
     services = _services(call)
     memory = services.memory
-    receipt = memory.add(source, key=key or None, title=title or None, metadata=metadata)
+    described = _of_scope(metadata, user=user, session=session)
+    receipt = memory.add(source, key=key or None, title=title or None, metadata=described)
     following = services.memories.follow(memory, receipt.document_id)
     return Remembered.of(receipt, to_follow=following)
+
+
+def _of_scope(metadata: Metadata | None, **scope: str) -> Metadata | None:
+    """The metadata with user and session, where these are given."""
+    given = {name: value for name, value in scope.items() if value}
+    for name, value in given.items():
+        if (other := (metadata or {}).get(name, value)) != value:
+            raise SettingsError(f"Expected one {name}, got {value!r:.80} and {other!r:.80}. Name it once.")
+    return {**(metadata or {}), **given} or None
 
 
 def recall(
@@ -94,6 +108,8 @@ def recall(
         ),
     ] = "graph",
     documents: Names = None,
+    user: User = "",
+    session: Session = "",
     where: Annotated[Metadata | None, Field(description="Only documents whose metadata hold all of these.")] = None,
     since: Annotated[str, Field(description="Only what is not older: 2026-05-01 or 2026-05-01T10:00.")] = "",
     until: Annotated[str, Field(description="Only what is older.")] = "",
@@ -111,6 +127,8 @@ def recall(
         k=k,
         mode=mode,
         documents=documents,
+        user=user or None,
+        session=session or None,
         where=where,
         since=since or None,
         until=until or None,
@@ -121,11 +139,12 @@ def recall(
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
     kept = evidence[:fitting]
     records = _records(memory, {item.segment.document_id for item in kept})
+    wishes = memory.wishes(query, user=user or None, at=at or None)
     return Recalled(
         passages=[Passage.of(item, records.get(item.segment.document_id)) for item in kept],
         tokens=totals[fitting - 1] if kept else 0,
         left_out=len(evidence) - fitting,
-        wishes=[wish.standing.value for wish in memory.wishes(query, at=at or None) if wish.standing],
+        wishes=[wish.standing.value for wish in wishes if wish.standing],
     )
 
 
@@ -146,6 +165,8 @@ async def ask(
         Field(description="A phrase, a sentence, or a paragraph with marks [n] of its citations."),
     ] = "sentence",
     documents: Names = None,
+    user: User = "",
+    session: Session = "",
     at: Annotated[
         str, Field(description="As of this day or time: the answer rests on nothing that was said later. Without keep.")
     ] = "",
@@ -159,7 +180,15 @@ async def ask(
     """Walk the memory, telling of each step; a call that is cancelled stops behind the step in work."""
     read, is_writing = 0, False
     items = asked(
-        _services(call), question, style=style, documents=documents, at=at or None, max_seconds=max_seconds, keep=keep
+        _services(call),
+        question,
+        style=style,
+        documents=documents,
+        user=user,
+        session=session,
+        at=at,
+        max_seconds=max_seconds,
+        keep=keep,
     )
     async with aclosing(items):
         async for item in items:
@@ -175,15 +204,23 @@ async def ask(
 
 
 async def asked(
-    services: Services, question: str, *, keep: bool, **options: Any
+    services: Services,
+    question: str,
+    *,
+    user: str = "",
+    session: str = "",
+    at: str = "",
+    keep: bool = False,
+    **options: Any,
 ) -> AsyncGenerator[Step | str | Answered, None]:
     """What happens while a question is asked: each step, pieces of the answer's text, and last the answer.
 
     Args:
-        options: arguments of ``Memory.stream``.
+        options: further arguments of ``Memory.stream``.
     """
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
-    items = memory.astream(question, keep_trace=keep, **options)
+    held: dict[str, Any] = {"user": user or None, "session": session or None, "at": at or None}
+    items = memory.astream(question, keep_trace=keep, **held, **options)
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:
             if isinstance(item, Answer):
@@ -199,13 +236,20 @@ class Confirmation(BaseModel):
     forget: bool = Field(description="Yes: forget it for good.")
 
 
+Name = Annotated[str, Field(description="Key or id of a document, or text or id of a kept question.")]
 Kind = Annotated[Literal["document", "question"], Field(description="Whether name is a document or a kept question.")]
+Owner = Annotated[str, Field(description="Instead of name: all that this user said, or that was remembered as theirs.")]
+OfSession = Annotated[str, Field(description="With user: of theirs only this conversation.")]
 
 
-def confirm(name: str, kind: str, call: Call) -> Confirmation | Elicit[Confirmation]:
+def confirm(
+    call: Call, name: str = "", kind: str = "document", user: str = "", session: str = ""
+) -> Confirmation | Elicit[Confirmation]:
     """The question to the user, where the client can ask it; what is not there is refused before."""
     memory = _services(call).memory
-    if kind == "question":
+    if user or session:
+        what = _all_of(memory, name, user, session)
+    elif kind == "question":
         kept = memory.question(name)
         if kept is None:
             raise QuestionNotFound(f"Expected the text or id of a kept question, got {name!r:.80}.")
@@ -219,28 +263,45 @@ def confirm(name: str, kind: str, call: Call) -> Confirmation | Elicit[Confirmat
     return Elicit(f"Forget {what}? It cannot be brought back.", Confirmation)
 
 
+def _all_of(memory: Memory, name: str, user: str, session: str) -> str:
+    """A user's documents, or those of a session of theirs, in words.
+
+    Raises:
+        SettingsError: something else is named too, or no user.
+        DocumentNotFound: there are none.
+    """
+    if name or not user:
+        got = "both" if name else "a session of nobody"
+        raise SettingsError(f"Expected name, or user and perhaps session, got {got}. Name one of them.")
+    held = {"user": user} | ({"session": session} if session else {})
+    number = sum(held.items() <= record.metadata.items() for record in memory.documents())
+    whose = f"the user {user!r:.80}" + (f" in the session {session!r:.80}" if session else "")
+    if not number:
+        raise DocumentNotFound(f"Expected documents of {whose}, got none. Nothing is stored of them.")
+    return f"all {number:,} documents of {whose}"
+
+
 def forget(
     *,
     call: Call,
     confirmation: Annotated[ElicitationResult[Confirmation], Resolve(confirm)],
-    name: Annotated[str, Field(description="Key or id of a document, or text or id of a kept question.")],
+    name: Name = "",
     kind: Kind = "document",
+    user: Owner = "",
+    session: OfSession = "",
 ) -> Forgotten:
     """Remove it, unless the user said no."""
     memory = _services(call).memory
     if not (isinstance(confirmation, AcceptedElicitation) and confirmation.data.forget):
-        return Forgotten(name=name, kind=kind, forgotten=False, segments=0, questions=0)
+        asked_of = "user" if user else kind
+        return Forgotten(name=name or user, kind=asked_of, forgotten=False, documents=0, segments=0, questions=0)
+    if user:
+        return Forgotten.of(user, "user", memory.forget(user=user, session=session or None))
     if kind == "question":
         memory.forget_question(name)
-        return Forgotten(name=name, kind=kind, forgotten=True, segments=0, questions=1)
+        return Forgotten.of(name, kind)
     receipt = memory.forget(name)
-    return Forgotten(
-        name=receipt.key,
-        kind=kind,
-        forgotten=True,
-        segments=receipt.counts.get("Segment", 0),
-        questions=receipt.forgotten_questions,
-    )
+    return Forgotten.of(receipt.key, kind, [receipt])
 
 
 def list_documents(
@@ -347,9 +408,9 @@ TOOLS = (
     ToolEntry(
         forget,
         "Forget",
-        "Remove a document, or a kept question, for good, with all that rests on it alone. Use it only when the user "
-        "wants something forgotten; to correct something, remember the new text under the same key instead. The user "
-        "is asked first where the client can ask.",
+        "Remove a document, a kept question, or all of a user, for good, with all that rests on it alone. Use it only "
+        "when the user wants something forgotten; to correct something, remember the new text under the same key "
+        "instead. The user is asked first where the client can ask.",
         _hints(destroys=True, repeats=False),
     ),
     ToolEntry(

@@ -15,7 +15,7 @@ from memgraph_rag.operations.document_lookup import find_documents
 from memgraph_rag.operations.scope_index import SESSION, USER, ScopeIndex
 from memgraph_rag.types import MetadataValue, Receipt
 
-__all__ = ["check_named", "forget", "ids_within"]
+__all__ = ["check_named", "forget", "ids_within", "is_outside", "names_of"]
 
 
 def ids_within(
@@ -38,7 +38,7 @@ def ids_within(
     """
     if where is not None and not isinstance(where, Mapping):
         raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
-    names = _names(user, session)
+    names = names_of(user, session)
     wanted = {**(where or {}), **names}
     if where is not None and not where.items() <= wanted.items():
         raise SettingsError(f"Expected one user and session, got {where!r:.200} and {wanted!r:.200}. Name each once.")
@@ -48,6 +48,31 @@ def ids_within(
     if where is None:
         return ids
     return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
+
+
+def names_of(user: str | None, session: str | None) -> dict[str, MetadataValue]:
+    """The metadata of a document of this user and session, as far as they are given.
+
+    Raises:
+        SettingsError: one of them is no name.
+    """
+    names: dict[str, MetadataValue] = {}
+    for name, value in ((USER, user), (SESSION, session)):
+        if value is None:
+            continue
+        if not isinstance(value, str) or not value.strip():
+            raise SettingsError(f"Expected {name} as a name, got {value!r:.80}. Leave it out for all.", setting=name)
+        names[name] = value
+    return names
+
+
+def is_outside(store: GraphStore, scopes: ScopeIndex, document: str, *, user: str | None, session: str | None) -> bool:
+    """Whether there is such a document, and it is not in the scope; no document is outside of none."""
+    try:
+        (record,) = find_documents(store, [document])
+    except DocumentNotFound:
+        return False
+    return not ids_within(store, scopes, [record.id], user=user, session=session)
 
 
 def check_named(document: str | Path | None, *, user: str | None, session: str | None) -> None:
@@ -86,14 +111,3 @@ def forget(
             except DocumentNotFound:  # somebody else was faster
                 continue
     return receipts
-
-
-def _names(user: str | None, session: str | None) -> dict[str, MetadataValue]:
-    names: dict[str, MetadataValue] = {}
-    for name, value in ((USER, user), (SESSION, session)):
-        if value is None:
-            continue
-        if not isinstance(value, str) or not value.strip():
-            raise SettingsError(f"Expected {name} as a name, got {value!r:.80}. Leave it out for all.", setting=name)
-        names[name] = value
-    return names

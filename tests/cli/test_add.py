@@ -201,3 +201,31 @@ def test_triples_of_a_file_are_stored_as_relations(cli, write, tmp_path) -> None
     assert "relations" in best["why"]
     error = cli("add", write("c.txt", FOX), "--openie", tmp_path / "none.json", status=1).stderr
     assert error.startswith("DocumentError: Expected an OpenIE file")
+
+
+def test_what_belongs_to_a_user_is_searched_exported_and_forgotten_alone(cli, tmp_path) -> None:
+    for user, session, place in (("ann", "1", "Hamburg"), ("ann", "2", "Berlin"), ("tom", "1", "Oslo")):
+        given = ("--key", place, "--metadata", f"user={user}", "--metadata", f"session={session}")
+        cli("add", "-", *given, text=f"I live in {place}.")
+
+    def found(*held: str) -> list[str]:
+        return sorted(form["document_key"] for form in cli.json("search", "Where do I live?", *held))
+
+    assert found("--user", "ann") == ["Berlin", "Hamburg"]
+    assert found("--user", "ann", "--session", "1") == ["Hamburg"]
+    quoted = {cited["document_key"] for cited in cli.json("ask", "Where do I live?", "--user", "tom")["citations"]}
+    assert quoted <= {"Oslo"}
+    archive = tmp_path / "ann.jsonl"
+    assert cli.json("export", str(archive), "--user", "ann")["documents"] == 2
+    assert cli("forget", "--user", "ann", "--session", "2").stdout.startswith("forgotten  Berlin")
+    assert [form["key"] for form in cli.json("forget", "--user", "ann")["receipts"]] == ["Hamburg"]
+    assert cli("forget", "--user", "ann").stdout == "nothing is stored of ann\n"
+    assert found() == ["Oslo"]
+
+
+@pytest.mark.parametrize(
+    "given", [(), ("x", "--user", "ann"), ("--session", "1"), ("x", "--question", "--user", "ann"), ("--question",)]
+)
+def test_forget_wants_one_thing_named(cli, fox, given) -> None:
+    assert "Invalid value" in cli("forget", *given, status=2).stderr
+    assert [form["key"] for form in cli.json("documents")] == ["fox"]

@@ -283,8 +283,38 @@ async def test_kept_question_is_read_and_forgotten(connect, memory) -> None:
         gone = await agent("forget", name=QUESTION, kind="question")
         again = await agent.refused("forget", name=QUESTION, kind="question")
     assert QUESTION in page.contents[0].text
-    assert gone == {"name": QUESTION, "kind": "question", "forgotten": True, "segments": 0, "questions": 1}
+    nothing_else = {"documents": 0, "segments": 0}
+    assert gone == {"name": QUESTION, "kind": "question", "forgotten": True, "questions": 1} | nothing_else
     assert again.startswith("QuestionNotFound: ")
+
+
+@in_loop
+async def test_what_belongs_to_one_user_is_found_and_forgotten_alone(connect, memory) -> None:
+    memory.session(user="tom").add([{"role": "user", "content": "Always answer in metric units."}])
+    async with connect() as agent:
+        for user, session, place in (
+            ("ann", "spring", "Hamburg"),
+            ("ann", "summer", "Berlin"),
+            ("tom", "spring", "Oslo"),
+        ):
+            said = [{"role": "user", "content": f"I live in {place}.", "time": "2026-03-01"}]
+            await agent("remember", messages=said, user=user, session=session)
+
+        async def sessions(tool: str = "recall", **held: str) -> set[Any]:
+            found = await agent(tool, **{"query" if tool == "recall" else "question": "Where do I live?"}, **held)
+            keys = {item["document"] for item in found["passages" if tool == "recall" else "citations"]}
+            return {record.metadata["session"] for record in memory.documents(sorted(keys))}
+
+        assert await sessions(user="ann") == {"spring", "summer"}
+        assert await sessions(user="ann", session="summer") == {"summer"}
+        assert await sessions("ask", user="ann", session="summer") == {"summer"}
+        wishes = [(await agent("recall", query="How far is it?", user=user))["wishes"] for user in ("ann", "tom")]
+        gone = await agent("forget", user="ann", session="spring")
+        rest = await agent("forget", user="ann")
+        assert "Expected documents of the user 'ann', got none." in await agent.refused("forget", user="ann")
+    assert wishes == [[], ["Always answer in metric units"]]
+    assert [(said["kind"], said["name"], said["documents"]) for said in (gone, rest)] == [("user", "ann", 1)] * 2
+    assert {record.metadata["user"] for record in memory.documents()} == {"tom"}
 
 
 @IN_ONE_ERA
