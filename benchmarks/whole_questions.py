@@ -46,7 +46,7 @@ from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.layers.communities import CommunitiesLayer
-from memgraph_rag.lexical.breadth import asks_about_the_whole
+from memgraph_rag.operations.strategy_choice import is_about_a_whole
 from memgraph_rag.strategies.graphrag_global import GraphragGlobal
 from memgraph_rag.strategies.graphrag_local import GraphragLocal
 from memgraph_rag.strategies.overviews import Overviews
@@ -170,7 +170,7 @@ def _corpus(options: argparse.Namespace, given: Mapping[str, Any]) -> Any:
     ):
         print(f"{header(memory)}\n")
         _build(memory, articles, ["library", CommunitiesLayer(with_model=False)])
-        broad = sum(asks_about_the_whole(question.text) for question in questions)
+        broad = sum(is_about_a_whole(question.text, memory.embedder) for question in questions)
         items = np.mean([len(question.items) for question in questions])
         print(f"{len(questions)} questions about {len(articles)} articles ({items:.1f} items a question), of which")
         print(f"{broad} are told to be about a whole; share of the items that were read, in percent\n")

@@ -291,7 +291,7 @@ class Memory(MaintainedMemory):
         self._process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        chosen = chosen or strategy_for(question, self._store)
+        chosen = chosen or strategy_for(question, self._store, self.embedder)
         if keep_trace:
             kept_questions.require_keepable(chosen, at=at)
         ids = self._scoped_ids(documents, user=user, session=session)

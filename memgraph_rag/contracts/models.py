@@ -258,8 +258,9 @@ class Embedder(Protocol):
 
     One may also have ``most_tokens``: how many tokens of a text one pass reads; a longer one it must not cut silently.
     ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none, no answer is held
-    back and no citation left out for being about something else. And ``relevance_curve`` (``types.RelevanceCurve``), by
-    which evidence says how near it is.
+    back and no citation left out for being about something else. ``relevance_curve`` (``types.RelevanceCurve``), by
+    which evidence says how near it is. And ``breadth`` (``types.QuestionBreadth``), which tells questions about a whole
+    from others; where it has none, words alone do.
     """
 
     @property

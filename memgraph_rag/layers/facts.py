@@ -9,8 +9,8 @@ had.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
 from memgraph_rag.lexical.relative_days import relative_days
@@ -30,12 +30,19 @@ _MOST_FACTS = 32  # of one segment
 
 
 class FactsLayer:
-    """Finds facts; needs no model."""
+    """Finds facts; needs no model.
+
+    Args:
+        known: by id of a segment the facts that were found in it before.
+    """
 
     name = FACTS
     needs_language = False
     needs_recognizer = False
     requires: Sequence[str] = ()
+
+    def __init__(self, known: Mapping[str, Sequence[Annotation]] | None = None) -> None:
+        self._known = known or {}
 
     def build(
         self,
@@ -47,10 +54,12 @@ class FactsLayer:
     ) -> list[LayerRows]:
         """The facts of each document, in order."""
         parse = models.parser.parse if models.parser else None
-        return [
-            LayerRows(annotations=tuple(fact for segment in document.segments for fact in facts_in(segment, parse)))
-            for document in documents
-        ]
+        facts_of = [[self._facts_of(segment, parse) for segment in document.segments] for document in documents]
+        return [LayerRows(annotations=tuple(chain.from_iterable(facts))) for facts in facts_of]
+
+    def _facts_of(self, segment: Segment, parse: Parse | None) -> Sequence[Annotation]:
+        known = self._known.get(segment.id)
+        return facts_in(segment, parse) if known is None else known
 
 
 def facts_in(segment: Segment, parse: Parse | None = None) -> list[Annotation]:

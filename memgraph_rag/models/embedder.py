@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.types import Matrix, RelevanceCurve
+from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
 
 if TYPE_CHECKING:
     import torch
@@ -31,8 +31,11 @@ _UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
 """Measured: docs/decisions, part "Text"."""
 _RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
 """Fitted: benchmarks/fit_relevance.py; docs/decisions, part "Search"."""
+BREADTH_FILE = Path(__file__).with_name("question_breadth.json")
+"""Fitted: benchmarks/fit_breadth.py; docs/decisions, part "Library"."""
 _SPECIAL_TOKENS = 2  # around a text; a model with fewer is given a little less than it takes
 _TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
+_SHORT_CHARACTERS = 300  # of what one core embeds alone
 
 
 class SentenceEmbedder:
@@ -59,6 +62,12 @@ class SentenceEmbedder:
         """Tokens of a text that one pass reads, without special tokens; 0 where the model's files do not tell it."""
         self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
         self.relevance_curve = _RELEVANCE.get(self.name)
+
+    @cached_property
+    def breadth(self) -> QuestionBreadth | None:
+        """What tells questions about a whole from others, where it was fitted for this model."""
+        fitted = json.loads(BREADTH_FILE.read_text("utf-8")).get(self.name)
+        return QuestionBreadth(tuple(fitted["weights"]), fitted["bias"], fitted["least"]) if fitted else None
 
     @property
     def network(self) -> _Network:
@@ -95,11 +104,13 @@ class SentenceEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         network = self.network if len(texts) < _FEW else self._fast_network()
         # Texts of one length together, so that little is padding; tasks beside one another, each on a core of its own:
-        # cores that share one product wait for each other, the more so when something else runs.
+        # cores that share one product wait for each other, the more so when something else runs. Of what is short, such
+        # as a question, they save a millisecond at best and lose fifty on a busy machine.
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         tasks = list(_tasks(order, texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        workers = self._workers if len(tasks) > 1 and network.device.type == "cpu" else None
+        is_apart = len(tasks) > 1 or len(texts) * len(texts[order[0]]) <= _SHORT_CHARACTERS
+        workers = self._workers if is_apart and network.device.type == "cpu" else None
         encoded = (workers.map if workers else map)(
             partial(_encode, network), ([texts[place] for place in task] for task in tasks)
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import count, takewhile
 from typing import Any, Literal
@@ -28,6 +28,7 @@ from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text import echoes
 from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import (
+    Annotation,
     Answer,
     Document,
     DocumentGraph,
@@ -77,6 +78,35 @@ class Stored:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The page that was written last, as far as the next turn needs no second look at what came before it.
+
+    Attributes:
+        sha256: of its content.
+        vectors: (n, d) of each segment's own text.
+        facts: of each segment, by id, in order.
+    """
+
+    sha256: str = ""
+    vectors: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    facts: Mapping[str, Sequence[Annotation]] = field(default_factory=dict[str, Sequence[Annotation]])
+
+    @classmethod
+    def of(
+        cls, sha256: str, segments: Sequence[Segment], vectors: Matrix, annotations: Sequence[Annotation]
+    ) -> _Written:
+        """With each fact at its one segment."""
+        facts: dict[str, list[Annotation]] = {segment.id: [] for segment in segments}
+        for fact in annotations:
+            facts[fact.segment_ids[0]].append(fact)
+        return cls(sha256, vectors, facts)
+
+    def is_of(self, page: Page) -> bool:
+        """Whether these are the segments of that page, as it is stored."""
+        return bool(page.segments) and page.sha256 == self.sha256
+
+
 class Session:
     """One conversation of one user. Made by ``Memory.session``; may be used from several threads.
 
@@ -108,7 +138,7 @@ class Session:
         self._lock = threading.Lock()
         self._places: dict[str, int] | None = None  # the page of each turn; None where it is not known
         self._last = Page(scope, 0)
-        self._vectors: tuple[str, Matrix] = ("", np.zeros((0, 0), np.float32))  # of the last page, by its hash
+        self._written = _Written()
 
     def add(self, turns: Sequence[Message | Mapping[str, Any]]) -> Stored:
         """Store turns behind those that the session has; no language model is asked.
@@ -220,9 +250,12 @@ class Session:
         document = page.with_turns(turns).document
         document_id = self._scope.page_id(page.number)
         segments = (*page.segments, *self._with_echoes(self._cut(document, document_id, page.segments)))
-        vectors = self._raw_vectors(page, segments)
+        before = self._written if self._written.is_of(page) else _Written()
+        new = units(self._models.embedder.embed(in_context("", segments[len(before.facts) :])))
+        vectors = np.concatenate([before.vectors, new]) if before.facts else new
         split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
-        (rows,) = build_layer(FactsLayer(), [split], namespace=self._store.namespace, models=self._models)
+        layer = FactsLayer(before.facts)
+        (rows,) = build_layer(layer, [split], namespace=self._store.namespace, models=self._models)
         record = _record(page, document_id, document.key, document.sha256, segments, document.metadata)
         graph = DocumentGraph(
             document=record,
@@ -231,7 +264,7 @@ class Session:
             annotations=rows.annotations,
         )
         self._store.revise(graph, before=page.sha256, kept=kept)
-        self._vectors = (record.sha256, vectors)
+        self._written = _Written.of(record.sha256, segments, vectors, rows.annotations)
         return Page(self._scope, page.number, tuple(turns), segments, record)
 
     def _cut(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:
@@ -257,13 +290,6 @@ class Session:
             return tuple(segments)
         known = self._store.answered(sorted(echoes.sentence_ids(namespace, segments)))
         return echoes.marked(namespace, segments, known)
-
-    def _raw_vectors(self, page: Page, segments: Sequence[Segment]) -> Matrix:
-        """(n, d) of each segment's own text; those of the page that was written last are kept from then."""
-        content, before = self._vectors
-        kept = len(page.segments) if page.sha256 and content == page.sha256 else 0
-        new = units(self._models.embedder.embed(in_context("", segments[kept:])))
-        return np.concatenate([before[:kept], new]) if kept else new
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+import numpy as np
+
+from memgraph_rag.types.arrays import Vector
 from memgraph_rag.types.days import RelativeDays
 from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
@@ -26,6 +29,7 @@ __all__ = [
     "Evidence",
     "Hit",
     "Question",
+    "QuestionBreadth",
     "RelevanceCurve",
     "Step",
     "StopReason",
@@ -57,6 +61,26 @@ class RelevanceCurve:
     def at(self, cosine: float) -> float:
         """The share at that cosine, from 0 to 1."""
         return 1.0 / (1.0 + math.exp(self.slope * (self.half - cosine)))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionBreadth:
+    """How likely a question asks about a whole, by its vector: a logistic regression.
+
+    Attributes:
+        weights: of each component.
+        bias: log odds of a question whose components are all 0.
+        least: from which probability on it is taken to.
+    """
+
+    weights: tuple[float, ...]
+    bias: float
+    least: float
+
+    def is_whole(self, vector: Vector) -> bool:
+        """Whether that is a question about a whole."""
+        odds = float(vector @ np.asarray(self.weights, vector.dtype)) + self.bias
+        return odds >= math.log(self.least / (1 - self.least))
 
 
 @dataclass(frozen=True, slots=True)

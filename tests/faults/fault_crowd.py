@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -253,34 +254,71 @@ def _is_as_built_anew(place: Place, memory: Memory, texts: dict[str, str]) -> bo
     return graph == anew and emptied == ([], [])
 
 
-def _open_and_add(place: Place, number: int, sender: Any) -> None:
+def _alone(part: Callable[[Memory, int], object], place: Place, number: int, sender: Any) -> None:
     try:
         memory, _ = open_journaled(place)
         with memory:
-            memory.add(text_of(f"first-{number}", 1), key=f"first-{number}")
+            part(memory, number)
         sender.send("")
     except Exception as error:  # noqa: BLE001 - any is a finding
         sender.send(f"{type(error).__name__}: {error}")
 
 
-def opened_together(place: Place, processes: int = 8) -> Tally:
-    """Processes that all find a new database, make its schema and add a document, at the same moment."""
-    made, tally, children = context(), Tally(tried=processes), []
+def _errors_of(part: Callable[[Memory, int], object], place: Place, processes: int) -> list[str]:
+    """What went wrong in processes that each open the memory and do their part, at the same moment."""
+    made, children = context(), []
     for number in range(processes):
         listening, tell = made.Pipe(duplex=False)
-        child = made.Process(target=_open_and_add, args=(place, number, tell))
+        child = made.Process(target=_alone, args=(part, place, number, tell))
         child.start()
         tell.close()
         children.append((child, listening))
+    errors: list[str] = []
     for child, listening in children:
-        error = listening.recv() if listening.poll(180) else "it did not end"
+        errors.append(listening.recv() if listening.poll(180) else "it did not end")
         child.join(30)
-        if error:
-            print(f"opened together: {error[:500]}")
-            tally.lost += 1
+    for error in filter(None, errors):
+        print(f"{part.__name__}: {error[:500]}")
+    return [error for error in errors if error]
+
+
+def _add_first(memory: Memory, number: int) -> None:
+    memory.add(text_of(f"first-{number}", 1), key=f"first-{number}")
+
+
+def opened_together(place: Place, processes: int = 8) -> Tally:
+    """Processes that all find a new database, make its schema and add a document, at the same moment."""
+    tally = Tally(tried=processes, lost=len(_errors_of(_add_first, place, processes)))
     memory, _ = open_journaled(place)
     with memory:
         keys = {record.key for record in memory.documents()}
         tally.lost += len({f"first-{number}" for number in range(processes)} - keys)
         tally.left_over += not _is_as_built_anew(place, memory, {key: text_of(key, 1) for key in sorted(keys)})
+    return tally
+
+
+TURNS = 40  # more than a page takes
+_SAID = [{"role": "user", "content": f"I saw {number} trees.", "id": number} for number in range(TURNS)]
+
+
+def _say(memory: Memory, number: int) -> None:
+    """Add turns of its own, and with them, as an agent that sends its history does, the turn that all know."""
+    session = memory.session(user="team", session="1")
+    for turn in _SAID[number % 2 :: 2]:
+        session.add([_SAID[0], turn])
+
+
+def said_together(place: Place, processes: int = 2) -> Tally:
+    """Processes that write one session, turn by turn: each turn is there once, and each writer's are in order."""
+    tally = Tally(tried=processes, lost=len(_errors_of(_say, place, processes)))
+    memory, _ = open_journaled(place)
+    with memory:
+        records = sorted(memory.documents(), key=lambda record: int(record.key.rpartition("/")[2]))
+        text = "".join(_text(memory, record.id) for record in records)
+        trees = [int(number) for number in re.findall(r"user: I saw (\d+) trees\.\n\n", text)]
+        tally.lost += len(set(range(TURNS)) - set(trees))
+        tally.left_over += len(trees) - len(set(trees))
+        orders = ([number for number in trees if number and number % 2 == parity] for parity in (0, 1))
+        tally.left_over += sum(order != sorted(order) for order in orders)
+        tally.left_over += len(memory.examine())
     return tally

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fault_crowd import crowd
+import pytest
+from fault_crowd import crowd, said_together
+from fault_tally import Tally
 from fault_world import Place
 
 
@@ -11,3 +13,8 @@ def test_a_crowd_loses_nothing_and_sees_documents_whole(place: Place, engine: st
     tally = crowd(place, writers=4, readers=4, seconds=3.0, processes=processes)
     assert tally.is_clean
     assert tally.tried > 20
+
+
+@pytest.mark.parametrize("engine", ["neo4j-2026"])  # a Ladybug file is one process's
+def test_processes_that_write_one_session_lose_no_turn(place: Place) -> None:
+    assert said_together(place) == Tally(tried=2)

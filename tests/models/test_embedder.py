@@ -67,6 +67,40 @@ def test_many_texts_keep_their_order(minilm):
     assert torch.get_num_threads() == threads, "the caller keeps its cores"
 
 
+@pytest.mark.skipif(torch.get_num_threads() < 2, reason="one core needs no worker")
+def test_a_short_text_is_embedded_by_one_core(minilm, monkeypatch):
+    cores: list[int] = []
+    encode = minilm.network.encode
+
+    def counted(texts):
+        cores.append(torch.get_num_threads())
+        return encode(texts)
+
+    monkeypatch.setattr(minilm.network, "encode", counted)
+    short = minilm.embed(["Where does the mill stand?"])
+    minilm.embed(["The mill by the river belongs to Ann Lee. " * 20])
+    assert cores == [1, torch.get_num_threads()]
+    np.testing.assert_allclose(short[0], minilm.embed(["Where does the mill stand?", "x" * 400])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_whole"),
+    [
+        ("What do the users of our app complain about most?", True),
+        ("how did my taste in books change over the years", True),
+        ("Who complained about the printer on Tuesday?", False),
+        ("In which city was the director of Solaris born?", False),
+    ],
+)
+def test_questions_about_a_whole_are_told_by_their_vectors(minilm, question, is_whole):
+    assert minilm.breadth is not None
+    assert minilm.breadth.is_whole(minilm.embed([question])[0]) is is_whole
+
+
+def test_nothing_tells_kinds_of_questions_for_other_embedders(tmp_path):
+    assert SentenceEmbedder(tmp_path, name="unknown").breadth is None
+
+
 def test_tokens_are_counted(minilm):
     assert minilm.count_tokens([]) == []
     few, many = minilm.count_tokens(["A rabbit.", "A rabbit " * 400])

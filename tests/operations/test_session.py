@@ -13,6 +13,7 @@ from memories import graph_of, options
 
 from memgraph_rag import Memory, Message
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
+from memgraph_rag.layers.facts import facts_in
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import MOST_TURNS
 
@@ -265,6 +266,24 @@ def test_what_the_memory_answered_is_an_echo(tmp_path: Path) -> None:
         stored = session.add([turn(answer.text, "assistant"), turn("Thank you for that.")])
         assert stored.echoes == 1
         assert not memory.examine()
+
+
+def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def reading(segment: Any, parse: Any = None) -> Any:
+        read.append(segment.text.strip())
+        return facts_in(segment, parse)
+
+    monkeypatch.setattr("memgraph_rag.layers.facts.facts_in", reading)
+    session = memory.session(user="ann")
+    homes = [f"I live in {place}." for place in ("Hamburg", "Berlin", "Oslo")]
+    for home in homes:
+        session.add([turn(home)])
+    assert read == [f"user: {home}" for home in homes]
+    (page,) = memory.documents()
+    stored = [fact.properties["value"] for fact in memory._store.annotations(page.id)]
+    assert stored == ["Hamburg", "Berlin", "Oslo"]
 
 
 def test_two_writers_of_one_session_lose_nothing(memory: Memory) -> None:

@@ -8,7 +8,7 @@ import pytest
 from meetings import open_meetings
 
 from memgraph_rag import Memory
-from memgraph_rag.types import Overview
+from memgraph_rag.types import Overview, QuestionBreadth
 
 WHOLE = "What are the main topics of these meetings?"
 PASSAGE = "Who gave Fritz a wooden box in Bergen?"
@@ -47,6 +47,16 @@ def test_a_scope_that_the_library_exceeds_is_walked(memory: Memory) -> None:
         list(memory.deepen(layers=["library", "communities"]))
 
         assert layers_read(memory, WHOLE, documents=["1-0", "1-1"]) == {""}
+
+
+def test_an_embedder_that_can_tell_decides_beside_the_words(memory: Memory) -> None:
+    with memory:
+        list(memory.deepen(layers=["library"]))
+        memory.embedder.breadth = QuestionBreadth((0.0,) * memory.embedder.dimension, bias=1.0, least=0.7)
+        assert "library" in layers_read(memory, PASSAGE)
+        memory.embedder.breadth = QuestionBreadth((0.0,) * memory.embedder.dimension, bias=0.5, least=0.7)
+        assert "library" not in layers_read(memory, PASSAGE)
+        assert "library" in layers_read(memory, WHOLE)
 
 
 def test_without_any_overviews_nothing_is_said_of_them(memory: Memory) -> None:
