@@ -33,6 +33,7 @@ _PARAGRAPH = (
 )
 _END = re.compile(r"[.!?。！？]*[\"”’)\]]*\s*$")
 _WHOLE = re.compile(r"[.!?。！？][\"”’)\]]*\s*$")
+_ITEM_NUMBER = re.compile(r"(?:^|(?<=[\n:.!?\])]))\s*\d{1,2}[.)]\s*$")
 _MARK = re.compile(r" \[\d+\]")
 
 
@@ -130,12 +131,19 @@ def with_marks(
     pending, is_first = "", True
     for piece in pieces:
         pending += piece
-        while len(ranges := sentences(pending)) > 1:
-            end = ranges[0][1]
+        while end := _first_end(pending):
             yield _marked(pending[:end], quotes, citations)
             pending, is_first = pending[end:], False
+    if was_cut():
+        pending = _ITEM_NUMBER.sub("", pending)  # of an item that was not begun
     if pending.strip() and (is_first or not was_cut() or _WHOLE.search(pending)):
         yield _marked(pending, quotes, citations)
+
+
+def _first_end(text: str) -> int:
+    """Where the first sentence ends that has another one behind it; 0 where none does. An item's number ends none."""
+    ends = (end for _, end in sentences(text)[:-1])
+    return next((end for end in ends if not _ITEM_NUMBER.search(text, 0, end)), 0)
 
 
 def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:

@@ -92,6 +92,8 @@ def test_mark_names_the_citation_that_its_sentence_rests_on() -> None:
         ("Ann found a fox.\n\nTom rowed.", "Ann found a fox [1].\n\nTom rowed [2]."),
         ("He said: \u201cAnn found a fox.\u201d", "He said: \u201cAnn found a fox [1].\u201d"),
         ("Ann found a fox. Tom rowed", "Ann found a fox [1]. Tom rowed [2]"),
+        ("1. Ann found a fox.\n2. Tom rowed.", "1. Ann found a fox [1].\n2. Tom rowed [2]."),
+        ("There are: 1. Ann found a fox. 2. Tom rowed.", "There are: 1. Ann found a fox [1]. 2. Tom rowed [2]."),
         ("", ""),
     ],
 )
@@ -105,6 +107,7 @@ def test_marks_stand_before_the_end_of_whole_sentences(said: str, expected: str)
         ("Ann found a fox. Tom rowed acr", "Ann found a fox [1].", 1),
         ("Ann found a fox. Tom rowed.", "Ann found a fox [1]. Tom rowed [2].", 2),
         ("Ann found a f", "Ann found a f [1]", 1),
+        ("1. Ann found a fox.\n2.", "1. Ann found a fox [1].", 1),
     ],
 )
 def test_sentence_that_was_cut_off_is_left_out(said: str, expected: str, cited: int) -> None:
