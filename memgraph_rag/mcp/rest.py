@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, contextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, aclosing
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -35,6 +34,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
+from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
 from memgraph_rag.mcp.results import Answered
 from memgraph_rag.mcp.services import Call, Services
 from memgraph_rag.mcp.tools import Confirmation, asked, confirm
@@ -45,14 +45,6 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "/v1"
 
-_MOST_AT_ONCE = 16
-"""Calls of one token that are under way. Each takes a thread, of which a server has 40."""
-
-_MOST_IN_ALL = 128
-"""Calls of all tokens that are under way, those that wait for a thread among them: the queue has an end."""
-
-_RETRY_AFTER_S = 1
-
 _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (DocumentNotFound, 404),
     (QuestionNotFound, 404),
@@ -60,7 +52,7 @@ _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (StoreError, 500),
     (ModelError, 500),
 )
-"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503."""
+"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503, or 429."""
 
 
 class RestApi:
@@ -69,23 +61,11 @@ class RestApi:
     Args:
         services: as the tools over MCP have them.
         tools: by name, with the schemas of what they take and give.
-        most_at_once: calls of one caller that may be under way.
-        most_in_all: calls of all callers that may be.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        tools: Sequence[Tool],
-        *,
-        most_at_once: int = _MOST_AT_ONCE,
-        most_in_all: int = _MOST_IN_ALL,
-    ) -> None:
+    def __init__(self, services: Services, tools: Sequence[Tool]) -> None:
         self._services = services
         self._tools = {tool.name: tool for tool in tools}
-        self._most_at_once = most_at_once
-        self._most_in_all = most_in_all
-        self._under_way: Counter[str] = Counter()  # by namespace, which a token stands for
 
     async def call(self, request: Request) -> Response:
         """``POST /v1/{tool}`` with the arguments as a JSON object.
@@ -103,15 +83,12 @@ class RestApi:
             return _problem(422, "ValidationError", explain_arguments(name, error))
         except SettingsError as error:
             return _problem(400, "SettingsError", str(error))
-        caller = self._services.caller_namespace()
-        if bound := self._reached_bound(caller):
-            self._services.metrics.send_back()
-            detail = f"Expected at most {bound} under way, got one more. Call again when one has ended."
-            return _problem(429, "TooManyCalls", detail, is_passing=True)
-        if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
-            return _Stream(self._events(arguments), self._counted(caller))
         try:
-            with self._counted(caller), self._services.metrics.call(name, "rest"):
+            if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
+                with ExitStack() as call:
+                    call.enter_context(self._services.under_way())
+                    return _Stream(self._events(arguments), call.pop_all())
+            with self._services.under_way(), self._services.metrics.call(name, "rest"):
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
             return _told(error)
@@ -147,29 +124,13 @@ class RestApi:
         except Exception as error:  # noqa: BLE001 - the status line is sent already
             yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
 
-    def _reached_bound(self, caller: str) -> str:
-        """Which bound one more call would pass; empty where it may run."""
-        if self._under_way[caller] >= self._most_at_once:
-            return f"{self._most_at_once} calls of a token"
-        return f"{self._most_in_all} calls" if self._under_way.total() >= self._most_in_all else ""
-
-    @contextmanager
-    def _counted(self, caller: str) -> Iterator[None]:
-        """A call is under way; its memory stays open until it has ended."""
-        self._under_way[caller] += 1
-        try:
-            with self._services.in_use():
-                yield
-        finally:
-            self._under_way[caller] -= 1
-            if not self._under_way[caller]:
-                del self._under_way[caller]
-
 
 class _Stream(EventSourceResponse):
     """Events of a call that is under way from its acceptance on, not from its first event."""
 
-    def __init__(self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[None]) -> None:
+    def __init__(
+        self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[object]
+    ) -> None:
         super().__init__(events)
         self._call_under_way = under_way
 
@@ -278,8 +239,10 @@ def _told(error: Exception) -> JSONResponse:
         logger.exception("A request could not be answered.", exc_info=error)
         return _problem(500, type(error).__name__, explain_crash(error))
     title = type(error).__name__
-    status = 503 if error.retryable else next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
-    return _problem(status, title, advise(error), is_passing=error.retryable)
+    if error.retryable:
+        return _problem(429 if isinstance(error, TooManyCalls) else 503, title, advise(error), is_passing=True)
+    status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
+    return _problem(status, title, advise(error))
 
 
 def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) -> JSONResponse:
@@ -287,6 +250,6 @@ def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) 
     return JSONResponse(
         {"title": title, "status": status, "detail": detail},
         status,
-        {"Retry-After": str(_RETRY_AFTER_S)} if is_passing else None,
+        {"Retry-After": str(RETRY_AFTER_S)} if is_passing else None,
         "application/problem+json",
     )

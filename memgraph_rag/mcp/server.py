@@ -15,7 +15,7 @@ from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
@@ -25,8 +25,9 @@ from typing_extensions import override
 
 from memgraph_rag import __version__
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.mcp.explanations import explain_tool_error, explain_unknown
+from memgraph_rag.mcp.explanations import explain, explain_tool_error, explain_unknown
 from memgraph_rag.mcp.graph_page import graph_page
+from memgraph_rag.mcp.limits import CallLimits, TooManyCalls
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.resources import add_resources, listed
 from memgraph_rag.mcp.services import Services
@@ -47,6 +48,7 @@ class MemoryServer(MCPServer[Services]):
     Args:
         memories: those of the namespaces that callers may reach; the caller of this closes them.
         caller_namespace: the namespace of the current call.
+        limits: how many calls may be under way, over MCP and REST together.
         token_verifier: over HTTP, who a bearer token stands for; without it whoever connects is let in.
     """
 
@@ -55,10 +57,11 @@ class MemoryServer(MCPServer[Services]):
         memories: Memories,
         *,
         caller_namespace: Callable[[], str],
+        limits: CallLimits | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
     ) -> None:
-        self.services = Services(memories, caller_namespace)
+        self.services = Services(memories, caller_namespace, limits=limits or CallLimits())
         self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",
@@ -83,8 +86,10 @@ class MemoryServer(MCPServer[Services]):
         if name not in known:
             raise ToolError(explain_unknown("a tool", name, sorted(known)))
         try:
-            with self.services.metrics.call(name, "mcp"), self.services.in_use():
+            with self.services.under_way(), self.services.metrics.call(name, "mcp"):
                 return await super().call_tool(name, arguments, context)
+        except TooManyCalls as error:
+            raise ToolError(explain(error)) from error
         except ToolError as error:
             # Not the SDK's text: it begins with "Error executing tool", and of our errors it holds nothing more.
             raise ToolError(explain_tool_error(name, error)) from error
@@ -105,14 +110,17 @@ class MemoryServer(MCPServer[Services]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Services, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        with self.services.in_use():
-            return await super().read_resource(uri, context)
+        try:
+            with self.services.under_way():
+                return await super().read_resource(uri, context)
+        except TooManyCalls as error:
+            raise ResourceError(explain(error)) from error
 
     @override
     async def list_resources(self) -> list[ListedResource]:
         fixed = await super().list_resources()
         try:
-            with self.services.in_use():
+            with self.services.under_way():
                 return [*fixed, *await anyio.to_thread.run_sync(lambda: listed(self.services.memory))]
         except MemgraphRagError:
             return fixed  # reading one of them says why
