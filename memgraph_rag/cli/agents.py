@@ -40,8 +40,10 @@ _AT_ONCE = ("entities", "facts")
 Tokens = Annotated[
     Path | None, typer.Option("--tokens", help="Folder of the tokens; by default one in the user's data directory.")
 ]
-
-
+Jobs = Annotated[
+    Path | None,
+    typer.Option("--jobs", help="Folder of documents accepted and not yet stored; by default one for each store."),
+]
 Port = Annotated[int, typer.Option(help="Over HTTP; 0 takes one that is free.", min=0, max=65535)]
 Hosts = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
@@ -59,13 +61,14 @@ def serve_agents(
     port: Port = _PORT,
     allow_host: Hosts = None,
     tokens: Tokens = None,
+    jobs: Jobs = None,
     layers: Layers = None,
 ) -> None:
     """Serve the memory to one client on standard input and output; with --http as memgraph-rag serve does."""
     if ctx.invoked_subcommand is not None:
         return
     if http:
-        serve(place, port, allow_host, tokens, layers)
+        serve(place, port, allow_host, tokens, jobs, layers)
         return
     settings = _checked_settings(place)
     from memgraph_rag.mcp.transports import serve_stdio
@@ -75,15 +78,30 @@ def serve_agents(
 
 
 def serve(
-    place: Place, port: Port = _PORT, allow_host: Hosts = None, tokens: Tokens = None, layers: Layers = None
+    place: Place,
+    port: Port = _PORT,
+    allow_host: Hosts = None,
+    tokens: Tokens = None,
+    jobs: Jobs = None,
+    layers: Layers = None,
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
-    _checked_settings(place)
+    settings = _checked_settings(place)
+    from memgraph_rag.mcp.jobs import JobQueue, job_folder
     from memgraph_rag.mcp.tokens import TokenFolder
     from memgraph_rag.mcp.transports import serve_http
 
+    reads_only = place.read_only or settings.read_only
+    queue = None if reads_only else JobQueue(jobs or job_folder(settings.store, settings.neo4j_database))
     with _memories(place, layers, shares=True) as memories:
-        serve_http(memories, TokenFolder(tokens), port=port, allowed_hosts=allow_host or (), ready=_show_address)
+        serve_http(
+            memories,
+            TokenFolder(tokens),
+            port=port,
+            allowed_hosts=allow_host or (),
+            jobs=queue,
+            ready=_show_address,
+        )
 
 
 def _checked_settings(place: Place) -> Settings:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from anyio import to_thread
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -34,10 +35,11 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
+from memgraph_rag.mcp.jobs import Job, JobNotFound, JobQueue
 from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
-from memgraph_rag.mcp.results import Answered
+from memgraph_rag.mcp.results import Answered, Problem
 from memgraph_rag.mcp.services import Call, Services
-from memgraph_rag.mcp.tools import Confirmation, asked, confirm
+from memgraph_rag.mcp.tools import Confirmation, asked, check_document, confirm
 
 __all__ = ["PREFIX", "RestApi"]
 
@@ -45,9 +47,13 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "/v1"
 
+_RESPOND_ASYNC = "respond-async"
+"""That a client prefers an answer before the work is done. Source: RFC 7240."""
+
 _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (DocumentNotFound, 404),
     (QuestionNotFound, 404),
+    (JobNotFound, 404),
     (StoreReadOnly, 403),
     (StoreError, 500),
     (ModelError, 500),
@@ -61,29 +67,35 @@ class RestApi:
     Args:
         services: as the tools over MCP have them.
         tools: by name, with the schemas of what they take and give.
+        jobs: where documents wait that are accepted before they are stored; without it none are.
     """
 
-    def __init__(self, services: Services, tools: Sequence[Tool]) -> None:
+    def __init__(self, services: Services, tools: Sequence[Tool], jobs: JobQueue | None = None) -> None:
         self._services = services
+        self._jobs = jobs
         self._tools = {tool.name: tool for tool in tools}
 
     async def call(self, request: Request) -> Response:
         """``POST /v1/{tool}`` with the arguments as a JSON object.
 
         ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
-        ``error``.
+        ``error``. ``remember`` answers with a job where the request prefers that (``Prefer: respond-async``).
         """
         name = request.path_params["tool"]
         tool = self._tools.get(name)
         if tool is None:
             return _problem(404, "UnknownTool", explain_unknown("a tool", name, sorted(self._tools)))
         try:
-            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
+            given = _object(await request.body())
+            arguments = tool.fn_metadata.validate_arguments(given)
         except ValidationError as error:
             return _problem(422, "ValidationError", explain_arguments(name, error))
         except SettingsError as error:
             return _problem(400, "SettingsError", str(error))
         try:
+            if name == "remember" and self._jobs is not None and _prefers_job(request):
+                with self._services.under_way():
+                    return await self._accepted(self._jobs, given, arguments)
             if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
                 with ExitStack() as call:
                     call.enter_context(self._services.under_way())
@@ -92,6 +104,31 @@ class RestApi:
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
             return _told(error)
+
+    async def job(self, request: Request) -> Response:
+        """``GET /v1/jobs/{id}``: what became of a document that was accepted."""
+        jobs, namespace, job_id = self._jobs, self._services.caller_namespace(), request.path_params["id"]
+        if jobs is None:
+            return _problem(
+                404, "JobNotFound", "Expected a server that accepts jobs, got one that does not. Call another."
+            )
+        try:
+            with self._services.under_way():
+                return _shown(await to_thread.run_sync(jobs.find, namespace, job_id))
+        except Exception as error:  # noqa: BLE001 - each is told as what it is
+            return _told(error)
+
+    @asynccontextmanager
+    async def storing(self) -> AsyncIterator[None]:
+        """Meanwhile documents that were accepted are stored."""
+        if self._jobs is None:
+            yield
+            return
+        await to_thread.run_sync(self._jobs.start, self._store)
+        try:
+            yield
+        finally:
+            await to_thread.run_sync(self._jobs.close)
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
@@ -113,6 +150,27 @@ class RestApi:
             chosen = await tool.fn_metadata.call_fn(confirm, False, {**arguments, "call": call})
             direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
+
+    async def _accepted(self, jobs: JobQueue, given: dict[str, Any], arguments: dict[str, Any]) -> Response:
+        await to_thread.run_sync(lambda: check_document(**arguments))
+        job = await to_thread.run_sync(jobs.accept, self._services.caller_namespace(), given)
+        response = _shown(job, 202)
+        response.headers["Location"] = f"{PREFIX}/jobs/{job.id}"
+        response.headers["Preference-Applied"] = _RESPOND_ASYNC
+        return response
+
+    def _store(self, namespace: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Store a document that was accepted; for ``JobQueue``."""
+        services = replace(self._services, caller_namespace=lambda: namespace)
+        tool = self._tools["remember"]
+        try:
+            with services.memories.in_use(namespace), services.metrics.call(tool.name, "job"):
+                arguments = tool.fn_metadata.validate_arguments(dict(given))
+                return {"result": _plain(tool.fn(call=_PlainCall(_Lent(services)), **arguments))}
+        except Exception as error:  # each is told as what it is
+            if isinstance(error, MemgraphRagError) and error.retryable:
+                raise
+            return {"error": json.loads(bytes(_told(error).body))}
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         options = {**arguments, "at": arguments.get("at") or None}
@@ -157,14 +215,16 @@ class _PlainCall:
 
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
-    schemas: dict[str, Any] = {"Problem": _PROBLEM}
+    schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
+    job = _hoisted(Job.model_json_schema(), schemas)
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    failure = {"description": "What was expected, what came, what to do.", "content": problem}
     paths = {}
     for tool in tools:
         taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
         content = {"application/json": {"schema": given}}
         if tool.name == "ask":
             content["text/event-stream"] = {"schema": {"type": "string"}}
-        problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         paths[f"{PREFIX}/{tool.name}"] = {
             "post": {
                 "operationId": tool.name,
@@ -173,10 +233,28 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
                 "requestBody": {"required": True, "content": {"application/json": {"schema": taken}}},
                 "responses": {
                     "200": {"description": "What the tool gives.", "content": content},
-                    "default": {"description": "What was expected, what came, what to do.", "content": problem},
+                    "default": failure,
                 },
             }
         }
+    paths[f"{PREFIX}/remember"]["post"] |= {"parameters": [_PREFER]}
+    paths[f"{PREFIX}/remember"]["post"]["responses"]["202"] = {
+        "description": "It was accepted and will be stored; Location is where to ask for it.",
+        "headers": {"Location": {"schema": {"type": "string"}}},
+        "content": {"application/json": {"schema": job}},
+    }
+    paths[f"{PREFIX}/jobs/{{id}}"] = {
+        "get": {
+            "operationId": "job",
+            "summary": "Job",
+            "description": "What became of a document that was accepted before it was stored; kept for a day.",
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "responses": {
+                "200": {"description": "Its state.", "content": {"application/json": {"schema": job}}},
+                "default": failure,
+            },
+        }
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "memgraph_rag", "version": __version__, "description": "A long-term memory."},
@@ -186,14 +264,11 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     }
 
 
-_PROBLEM = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string", "description": "The kind of the error."},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What was expected, what came, what to do."},
-    },
-    "required": ["title", "status", "detail"],
+_PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "description": f"{_RESPOND_ASYNC}: answer with a job as soon as the document is accepted, not when it is stored.",
+    "schema": {"type": "string"},
 }
 
 
@@ -219,6 +294,15 @@ def _object(body: bytes) -> dict[str, Any]:
         kind = type(given).__name__
         raise SettingsError(f"Expected a JSON object with the arguments, got {kind}. Name each of them.")
     return given
+
+
+def _prefers_job(request: Request) -> bool:
+    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
+    return _RESPOND_ASYNC in (preference.strip() for preference in preferences)
+
+
+def _shown(job: Job, status: int = 200) -> JSONResponse:
+    return JSONResponse(job.model_dump(mode="json", exclude_none=True), status)
 
 
 def _plain(result: object) -> Any:
@@ -248,7 +332,7 @@ def _told(error: Exception) -> JSONResponse:
 def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) -> JSONResponse:
     """A problem document; with ``is_passing`` it says when to try again."""
     return JSONResponse(
-        {"title": title, "status": status, "detail": detail},
+        Problem(title=title, status=status, detail=detail).model_dump(),
         status,
         {"Retry-After": str(RETRY_AFTER_S)} if is_passing else None,
         "application/problem+json",

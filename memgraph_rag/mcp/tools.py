@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
+from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__, load
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound
 from memgraph_rag.mcp import graph_page
 from memgraph_rag.mcp.results import (
@@ -33,7 +33,7 @@ from memgraph_rag.mcp.results import (
 )
 from memgraph_rag.mcp.services import Call, Services
 
-__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "confirm"]
+__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "check_document", "confirm"]
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
@@ -66,15 +66,35 @@ def remember(
     ] = None,
 ) -> Remembered:
     """Check what came and store it as one document."""
-    if bool(text.strip()) == bool(messages):
-        got = "both" if messages else "neither"
-        raise DocumentError(f"Expected text or messages, got {got}. Give one of them; remember twice to store both.")
-    source = [message.model_dump() for message in messages] if messages else text
+    source = _source(text, messages)
     services = _services(call)
     memory = services.memory
     receipt = memory.add(source, key=key or None, title=title or None, metadata=metadata)
     following = services.memories.follow(memory, receipt.document_id)
     return Remembered.of(receipt, to_follow=following)
+
+
+def check_document(
+    *,
+    text: str = "",
+    messages: list[ChatMessage] | None = None,
+    key: str = "",
+    title: str = "",
+    metadata: Metadata | None = None,
+) -> None:
+    """Refuse what ``remember`` would, without a memory.
+
+    Raises:
+        DocumentError: it cannot be stored as it is.
+    """
+    load(_source(text, messages), key=key or None, title=title or None, metadata=metadata)
+
+
+def _source(text: str, messages: list[ChatMessage] | None) -> str | list[dict[str, Any]]:
+    if bool(text.strip()) == bool(messages):
+        got = "both" if messages else "neither"
+        raise DocumentError(f"Expected text or messages, got {got}. Give one of them; remember twice to store both.")
+    return [message.model_dump() for message in messages] if messages else text
 
 
 def recall(

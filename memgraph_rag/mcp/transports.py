@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from threading import Thread
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -32,6 +33,7 @@ from starlette.routing import Route, request_response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.mcp.jobs import JobQueue
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.rest import PREFIX, RestApi
 from memgraph_rag.mcp.server import MemoryServer
@@ -63,6 +65,7 @@ def serve_http(
     *,
     port: int,
     allowed_hosts: Sequence[str] = (),
+    jobs: JobQueue | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve clients with tokens at 127.0.0.1 until the process is interrupted.
@@ -70,6 +73,7 @@ def serve_http(
     Args:
         port: 0 takes one that is free.
         allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
+        jobs: where documents wait that are accepted before they are stored.
         ready: told the address when clients can connect.
 
     Raises:
@@ -77,7 +81,7 @@ def serve_http(
     """
     listening = _listen(port)
     port = listening.getsockname()[1]
-    app = http_app(token_server(memories, tokens), allowed_hosts=allowed_hosts)
+    app = http_app(token_server(memories, tokens), allowed_hosts=allowed_hosts, jobs=jobs)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, timeout_graceful_shutdown=_GOODBYE_S, server_header=False
     )
@@ -97,8 +101,8 @@ def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
     )
 
 
-def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
-    """The application to be served; ``allowed_hosts`` as for ``serve_http``."""
+def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), jobs: JobQueue | None = None) -> Starlette:
+    """The application to be served; ``allowed_hosts`` and ``jobs`` as for ``serve_http``."""
     names = (*(f"{host}:*" for host in _LOCAL), *_LOCAL, *allowed_hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -108,16 +112,26 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
     app = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=security, max_request_body_size=_MOST_BODY, host=HOST
     )
-    api = RestApi(server.services, server.memory_tools)
+    api = RestApi(server.services, server.memory_tools, jobs)
     checked = TransportSecurityMiddleware(security)
     limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
+    job = _Checked(request_response(api.job), checked)
     app.router.routes += [
         Route(f"{PREFIX}/{{tool}}", RequireAuthMiddleware(limited, [_SCOPE]), methods=["POST"]),
+        Route(f"{PREFIX}/jobs/{{id}}", RequireAuthMiddleware(job, [_SCOPE]), methods=["GET"]),
         *(
             Route(path, _Checked(request_response(answer), checked), methods=["GET"])
             for path, answer in (("/openapi.json", api.describe), ("/health", api.health), ("/metrics", api.metrics))
         ),
     ]
+    serving = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(starting: Starlette) -> AsyncIterator[Any]:
+        async with serving(starting) as state, api.storing():
+            yield state
+
+    app.router.lifespan_context = lifespan
     return app
 
 
