@@ -101,7 +101,7 @@ class JobQueue:
         with self._accepting:
             if len(_unfinished(folder)) >= self._most_waiting:
                 raise _one_too_many(f"{self._most_waiting} documents of one caller")
-            if sum(len(_unfinished(each)) for each in self._root.glob("*")) >= self._most_in_all:
+            if sum(len(_unfinished(each)) for each in self._folders()) >= self._most_in_all:
                 raise _one_too_many(f"{self._most_in_all} documents")
             job_id = f"{time.time_ns():016x}{secrets.token_hex(8)}"
             write_private(folder / f"{job_id}.queued", {"namespace": namespace, "arguments": dict(arguments)})
@@ -130,7 +130,7 @@ class JobQueue:
 
     def start(self, store: Store) -> None:
         """Store what waits, and what will; first what a server before this one left."""
-        for folder in self._root.glob("*"):
+        for folder in self._folders():
             _sweep(folder)
             self._visit(folder)
         for number in range(_THREADS):
@@ -149,6 +149,9 @@ class JobQueue:
 
     def _folder(self, namespace: str) -> Path:
         return self._root / hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def _folders(self) -> list[Path]:
+        return [path for path in self._root.glob("*") if path.is_dir()]
 
     def _visit(self, folder: Path) -> None:
         with self._changed:

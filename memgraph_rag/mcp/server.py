@@ -17,6 +17,7 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.request_state import RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from mcp.types import Resource as ListedResource
@@ -29,6 +30,7 @@ from memgraph_rag.mcp.explanations import explain, explain_tool_error, explain_u
 from memgraph_rag.mcp.graph_page import graph_page
 from memgraph_rag.mcp.limits import CallLimits, TooManyCalls
 from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.resources import add_resources, listed
 from memgraph_rag.mcp.services import Services
 from memgraph_rag.mcp.tools import TOOLS
@@ -49,7 +51,10 @@ class MemoryServer(MCPServer[Services]):
         memories: those of the namespaces that callers may reach; the caller of this closes them.
         caller_namespace: the namespace of the current call.
         limits: how many calls may be under way, over MCP and REST together.
+        metrics: what is counted of all calls.
         token_verifier: over HTTP, who a bearer token stands for; without it whoever connects is let in.
+        request_state_security: what seals the state that a client carries between requests; by default a key of this
+            process.
     """
 
     def __init__(
@@ -58,10 +63,12 @@ class MemoryServer(MCPServer[Services]):
         *,
         caller_namespace: Callable[[], str],
         limits: CallLimits | None = None,
+        metrics: Metrics | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
+        request_state_security: RequestStateSecurity | None = None,
     ) -> None:
-        self.services = Services(memories, caller_namespace, limits=limits or CallLimits())
+        self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
         self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",
@@ -75,6 +82,7 @@ class MemoryServer(MCPServer[Services]):
             log_level="WARNING",
             token_verifier=token_verifier,
             auth=auth,
+            request_state_security=request_state_security,
         )
         add_resources(self)
 
