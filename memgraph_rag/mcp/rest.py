@@ -75,6 +75,11 @@ class RestApi:
         self._jobs = jobs
         self._tools = {tool.name: tool for tool in tools}
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools."""
+        return tuple(self._tools)
+
     async def call(self, request: Request) -> Response:
         """``POST /v1/{tool}`` with the arguments as a JSON object.
 

@@ -43,6 +43,7 @@ from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.rest import PREFIX, RestApi
 from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.mcp.tracing import Traced
 
 __all__ = ["HOST", "PATH", "http_app", "serve_http", "serve_stdio", "token_server"]
 
@@ -161,8 +162,13 @@ def http_app(
     limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
     job = _Checked(request_response(api.job), checked)
     app.router.routes += [
-        Route(f"{PREFIX}/{{tool}}", RequireAuthMiddleware(limited, [_SCOPE]), methods=["POST"]),
-        Route(f"{PREFIX}/jobs/{{id}}", RequireAuthMiddleware(job, [_SCOPE]), methods=["GET"]),
+        *(
+            Route(route, Traced(RequireAuthMiddleware(answering, [_SCOPE]), route, api.tools), methods=[method])
+            for method, route, answering in (
+                ("POST", f"{PREFIX}/{{tool}}", limited),
+                ("GET", f"{PREFIX}/jobs/{{id}}", job),
+            )
+        ),
         *(
             Route(path, _Checked(request_response(answer), checked), methods=["GET"])
             for path, answer in (("/openapi.json", api.describe), ("/health", api.health), ("/metrics", api.metrics))
