@@ -288,7 +288,7 @@ def _end(memories: Memories) -> None:
 
 def _show_address(address: str) -> None:
     typer.echo(
-        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/openapi.json says.\n"
+        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/docs says.\n"
         "Each needs a token: memgraph-rag mcp token --namespace NAME",
         err=True,
     )

@@ -34,6 +34,7 @@ from memgraph_rag.errors import (
     StoreError,
     StoreReadOnly,
 )
+from memgraph_rag.mcp.api_page import api_page
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
 from memgraph_rag.mcp.jobs import Job, JobNotFound, JobQueue
 from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
@@ -138,6 +139,10 @@ class RestApi:
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
         return JSONResponse(openapi(tuple(self._tools.values())))
+
+    async def page(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /docs``: the description as a page; no token is needed to read it."""
+        return api_page()
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /health``: that the server runs; it asks neither store nor model, and no token is needed."""

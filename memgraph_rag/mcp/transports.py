@@ -171,7 +171,12 @@ def http_app(
         ),
         *(
             Route(path, _Checked(request_response(answer), checked), methods=["GET"])
-            for path, answer in (("/openapi.json", api.describe), ("/health", api.health), ("/metrics", api.metrics))
+            for path, answer in (
+                ("/openapi.json", api.describe),
+                ("/docs", api.page),
+                ("/health", api.health),
+                ("/metrics", api.metrics),
+            )
         ),
     ]
     serving = app.router.lifespan_context
