@@ -28,6 +28,11 @@ def write_private(path: Path, form: Mapping[str, Any]) -> None:
         file.flush()
         os.fsync(descriptor)
     part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name, too, outlives a loss of power
+    finally:
+        os.close(folder)
 
 
 def read_object(path: Path) -> Mapping[str, Any] | None:

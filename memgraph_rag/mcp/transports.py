@@ -55,6 +55,7 @@ _CLAIM = "namespace"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
 _GOODBYE_S = 3  # that open streams are given when the server ends
+_IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
 _SILENT_S = 60  # after which a worker that does not answer is ended: loading models takes all of a core for seconds
 _WAITING = 2048  # connections that no worker has taken yet
 _LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
@@ -92,6 +93,7 @@ def serve_http(make_app: Callable[[], ASGIApp], *, port: int, workers: int = 1, 
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GOODBYE_S,
+        timeout_keep_alive=_IDLE_S,
         timeout_worker_healthcheck=_SILENT_S,
     )
     with listening:

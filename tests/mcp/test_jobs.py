@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,9 @@ from memgraph_rag.errors import StoreUnavailable
 from memgraph_rag.mcp import jobs as jobs_module
 from memgraph_rag.mcp.jobs import JobNotFound, JobQueue
 from memgraph_rag.mcp.limits import TooManyCalls
+from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.mcp.transports import http_app, token_server
 
 SOON_S = 20.0
 PREFER = {"Prefer": "respond-async"}
@@ -148,6 +152,25 @@ def test_full_queue_sends_back(client, served: Served, monkeypatch: pytest.Monke
     assert "at most 3 documents of one caller" in full.json()["detail"]
     assert "at most 4 documents that wait" in too_many.json()["detail"]
     assert len(served.memories.get("ann").documents()) == 3
+
+
+def test_server_without_a_queue_passes_over_the_preference(memories: Memories, tmp_path: Path) -> None:
+    tokens = TokenFolder(tmp_path / "tokens")
+    headers = {"Authorization": f"Bearer {tokens.make('ann')}", **PREFER}
+
+    async def calls() -> tuple[httpx2.Response, httpx2.Response]:
+        app = http_app(token_server(memories, tokens))
+        transport = httpx2.ASGITransport(app=app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as http,
+        ):
+            stored = await http.post("/v1/remember", json={"text": FOX})
+            return stored, await http.get(f"/v1/jobs/{'0' * 32}")
+
+    stored, job = asyncio.run(calls())
+    assert (stored.status_code, stored.json()["action"]) == (200, "added")
+    assert (job.status_code, job.json()["title"]) == (404, "JobNotFound")
 
 
 # ── the queue itself ─────────────────────────────────────────────────────────────────────────────────────────
