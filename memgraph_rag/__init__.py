@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memgraph_rag.memory import Memory
     from memgraph_rag.operations.session import Session, Stored
     from memgraph_rag.settings import Settings
+    from memgraph_rag.text.loading import load
     from memgraph_rag.types import (
         Action,
         Annotation,
@@ -94,6 +95,7 @@ _HOME = {
     "Turn": "types",
     "Usage": "types",
     "WarningKind": "types",
+    "load": "text.loading",
 }
 
 __all__ = [
@@ -135,6 +137,7 @@ __all__ = [
     "Turn",
     "Usage",
     "WarningKind",
+    "load",
 ]
 
 try:

@@ -247,7 +247,7 @@ def main() -> None:
         )  # fmt: skip
         assert server.stderr is not None
         try:
-            url = server.stderr.readline().split()[2].rstrip(",")
+            url = server.stderr.readline().split()[3]
             tally = asyncio.run(crowd(url, pairs, seconds=given.seconds))
         finally:
             server.terminate()

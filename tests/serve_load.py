@@ -2,6 +2,7 @@
 
 python tests/serve_load.py --seconds 600     starts a Neo4j 2026 and the server, each in a process of its own
 python tests/serve_load.py --servers 2       so many over one Neo4j; each call goes to one of them, at random
+python tests/serve_load.py --workers 2       one server of so many processes
 
 The reckoning is that of ``mcp_crowd.py``; behind it the store itself is read: texts word for word, and ``examine``.
 """
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ NO_MODEL = "http://127.0.0.1:9/v1#nobody"
 
 @dataclass
 class MemoryUse:
-    """Resident memory of a process while it is watched, as (seconds, MiB)."""
+    """Resident memory of a process and its workers while they are watched, as (seconds, MiB)."""
 
     pid: int
     points: list[tuple[float, float]] = field(default_factory=list)
@@ -51,8 +52,8 @@ class MemoryUse:
     async def watch(self, every_s: float = 2.0) -> None:
         began = time.monotonic()
         while True:
-            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-            self.points.append((time.monotonic() - began, pages * os.sysconf("SC_PAGE_SIZE") / 2**20))
+            size = sum(map(resident, [self.pid, *children(self.pid)]))
+            self.points.append((time.monotonic() - began, size / 2**20))
             await asyncio.sleep(every_s)
 
     def line(self) -> str:
@@ -65,6 +66,18 @@ class MemoryUse:
             f"memory: {sizes[0]:.0f} MiB at first, {sizes[late][0]:.0f} at half time, {sizes[-1]:.0f} at the end, "
             f"most {sizes.max():.0f}; {slope:+.2f} MiB a minute in the second half; by minute: {each_minute}"
         )
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and that run."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory; 0 of a process that has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 class Program:
@@ -152,10 +165,11 @@ def settle(place: Mapping[str, Any], stored: Mapping[str, Stored], tally: Tally)
 
 
 @contextmanager
-def served(place: Mapping[str, Any], tokens: Path) -> Iterator[tuple[str, int]]:
+def served(place: Mapping[str, Any], folder: Path, *, workers: int = 1) -> Iterator[tuple[str, int]]:
     """``memgraph-rag serve`` over that store: its address and its process; it must end well."""
     command = [
-        sys.executable, "-m", "memgraph_rag", "serve", "--port", "0", "--tokens", str(tokens),
+        sys.executable, "-m", "memgraph_rag", "serve", "--port", "0", "--workers", str(workers),
+        "--tokens", str(folder / "tokens"), "--jobs", str(folder / "jobs"),
         "--store", place["store"], "--model", NO_MODEL,
     ]  # fmt: skip
     secrets = {"NEO4J_USERNAME": place["neo4j_user"], "NEO4J_PASSWORD": place["neo4j_password"]}
@@ -171,7 +185,9 @@ def served(place: Mapping[str, Any], tokens: Path) -> Iterator[tuple[str, int]]:
         assert server.returncode == 0, server.returncode
 
 
-def run(place: Mapping[str, Any], *, clients: int, servers: int, seconds: float, pause_s: float) -> Tally:
+def run(
+    place: Mapping[str, Any], *, clients: int, seconds: float, pause_s: float, servers: int = 1, workers: int = 1
+) -> Tally:
     """The whole: tokens, server, load, reckoning."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = TokenFolder(Path(folder) / "tokens")
@@ -179,7 +195,7 @@ def run(place: Mapping[str, Any], *, clients: int, servers: int, seconds: float,
         names = [f"user{max(0, number - crowded) // 3}" for number in range(clients)]
         made = {name: tokens.make(name) for name in names}
         with ExitStack() as stack:
-            running = dict(stack.enter_context(served(place, tokens.folder)) for _ in range(servers))
+            running = dict(stack.enter_context(served(place, Path(folder), workers=workers)) for _ in range(servers))
             pairs = [(name, made[name]) for name in names]
             tally, stored, uses = asyncio.run(load(running, pairs, seconds=seconds, pause_s=pause_s))
         settle(place, stored, tally)
@@ -197,6 +213,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--servers", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="processes of a server")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds in the mean between a client's calls")
     given = parser.parse_args()
     bolt_port, http_port = free_ports(2)
@@ -205,7 +222,10 @@ def main() -> None:
         try:
             server = neo4j_server.start(home, bolt_port=bolt_port, http_port=http_port)
             place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": server.password}
-            tally = run(place, clients=given.clients, servers=given.servers, seconds=given.seconds, pause_s=given.pause)
+            tally = run(
+                place, clients=given.clients, seconds=given.seconds, pause_s=given.pause,
+                servers=given.servers, workers=given.workers,
+            )  # fmt: skip
         finally:
             neo4j_server.stop(home)
     sys.exit(not tally.is_clean)

@@ -6,24 +6,30 @@ protocol is written to standard output; a token is printed once, by the command 
 
 from __future__ import annotations
 
+import logging
 import os
+import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
+from multiprocessing import parent_process
 from pathlib import Path
-from threading import Lock
+from tempfile import TemporaryDirectory
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place, at_place, layers_given
+from memgraph_rag.cli.options import Json, Place, at_place, layers_given, start_logging
 from memgraph_rag.cli.sanitize import label as shown
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
     from memgraph_rag.mcp.memories import Memories
@@ -40,11 +46,16 @@ _AT_ONCE = ("entities", "facts")
 Tokens = Annotated[
     Path | None, typer.Option("--tokens", help="Folder of the tokens; by default one in the user's data directory.")
 ]
-
-
+Jobs = Annotated[
+    Path | None,
+    typer.Option("--jobs", help="Folder of documents accepted and not yet stored; by default one for each store."),
+]
 Port = Annotated[int, typer.Option(help="Over HTTP; 0 takes one that is free.", min=0, max=65535)]
 Hosts = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
+]
+Workers = Annotated[
+    int, typer.Option("--workers", help="Processes that serve one Neo4j together; each loads its models.", min=1)
 ]
 Layers = Annotated[
     str | None,
@@ -59,31 +70,56 @@ def serve_agents(
     port: Port = _PORT,
     allow_host: Hosts = None,
     tokens: Tokens = None,
+    jobs: Jobs = None,
     layers: Layers = None,
 ) -> None:
     """Serve the memory to one client on standard input and output; with --http as memgraph-rag serve does."""
     if ctx.invoked_subcommand is not None:
         return
     if http:
-        serve(place, port, allow_host, tokens, layers)
+        serve(place, port, allow_host, tokens, jobs, layers)
         return
     settings = _checked_settings(place)
     from memgraph_rag.mcp.transports import serve_stdio
 
-    with _memories(place, layers, shares=False) as memories:
+    with _memories(place, layers) as memories:
         serve_stdio(memories, settings.namespace)
 
 
 def serve(
-    place: Place, port: Port = _PORT, allow_host: Hosts = None, tokens: Tokens = None, layers: Layers = None
+    place: Place,
+    port: Port = _PORT,
+    allow_host: Hosts = None,
+    tokens: Tokens = None,
+    jobs: Jobs = None,
+    layers: Layers = None,
+    workers: Workers = 1,
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
-    _checked_settings(place)
-    from memgraph_rag.mcp.tokens import TokenFolder
+    settings = _checked_settings(place)
+    if workers > 1 and "://" not in settings.store:
+        from memgraph_rag.errors import SettingsError
+
+        raise SettingsError(
+            f"Expected a Neo4j server for {workers} workers, got {settings.store}, which one process has open. "
+            "Leave --workers out, or serve a Neo4j: --store neo4j://HOST.",
+            store=settings.store,
+        )
+    from memgraph_rag.mcp.jobs import job_folder
     from memgraph_rag.mcp.transports import serve_http
 
-    with _memories(place, layers, shares=True) as memories:
-        serve_http(memories, TokenFolder(tokens), port=port, allowed_hosts=allow_host or (), ready=_show_address)
+    jobs = jobs or job_folder(settings.store, settings.neo4j_database)
+    reads_only = place.read_only or settings.read_only
+    server = _Server(place, layers, tokens, None if reads_only else jobs, tuple(allow_host or ()))
+    if workers == 1:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # raised again by uvicorn, when all is closed
+        serve_http(server, port=port, ready=_show_address)
+        return
+    with TemporaryDirectory(prefix="memgraph_rag-") as folder:
+        # What prometheus_client reads in the workers when it is imported.
+        figures = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder))
+        shared = _Shared(figures, Path(folder) / "building.lock", secrets.token_bytes(32))
+        serve_http(replace(server, shared=shared), port=port, workers=workers, ready=_show_address)
 
 
 def _checked_settings(place: Place) -> Settings:
@@ -95,22 +131,93 @@ def _checked_settings(place: Place) -> Settings:
 
 
 @contextmanager
-def _memories(place: Place, layers: str | None, *, shares: bool) -> Iterator[Memories]:
-    """The memories of a server, closed at its end, also where it is told to end.
-
-    Args:
-        shares: whether they are of many namespaces, which are closed when they are idle.
-    """
-    from memgraph_rag.mcp.memories import IDLE_S, Memories
+def _memories(place: Place, layers: str | None) -> Iterator[Memories]:
+    """The memories of a server on standard streams, closed at its end, also where it is told to end."""
+    from memgraph_rag.mcp.memories import Memories
 
     at_once, later = _split(layers_given(layers).get("layers"))
-    memories = Memories(_Openings(place, at_once, shares=shares), later=later, idle_s=IDLE_S if shares else None)
+    memories = Memories(_Openings(place, at_once, shares=False), later=later)
     restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))
     try:
         yield memories
     finally:
         memories.close()
         signal.signal(signal.SIGTERM, restore)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the workers of a server have in common.
+
+    Attributes:
+        figures: the folder of prometheus_client's files.
+        building: the lock of who builds costly layers.
+        state_key: seals what clients carry from one request to the next.
+    """
+
+    figures: Path
+    building: Path
+    state_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Makes the application that is served over HTTP, in this process or in a worker.
+
+    Attributes:
+        jobs: where documents wait that are accepted before they are stored; None where nothing may be stored.
+        shared: with other workers; None where there is one process.
+        is_verbose: as the command's ``--verbose``, for workers.
+    """
+
+    place: Place
+    layers: str | None
+    tokens: Path | None
+    jobs: Path | None
+    allowed_hosts: tuple[str, ...]
+    shared: _Shared | None = None
+    is_verbose: bool = field(default_factory=lambda: logging.getLogger("memgraph_rag").isEnabledFor(logging.DEBUG))
+
+    def __call__(self) -> Starlette:
+        """The application; its end closes the memories."""
+        from memgraph_rag.mcp.jobs import JobQueue
+        from memgraph_rag.mcp.memories import IDLE_S, Memories
+        from memgraph_rag.mcp.metrics import Metrics
+        from memgraph_rag.mcp.tokens import TokenFolder
+        from memgraph_rag.mcp.transports import http_app, token_server
+
+        shared = self.shared
+        if shared is not None:
+            start_logging(verbose=self.is_verbose)
+            Thread(target=_end_with_parent, daemon=True).start()
+        at_once, later = _split(layers_given(self.layers).get("layers"))
+        memories = Memories(
+            _Openings(self.place, at_once, shares=True),
+            later=later,
+            idle_s=IDLE_S,
+            lock=shared.building if shared else None,
+        )
+        server = token_server(
+            memories,
+            TokenFolder(self.tokens),
+            metrics=Metrics(shared.figures) if shared else None,
+            state_key=shared.state_key if shared else None,
+        )
+        return http_app(
+            server,
+            allowed_hosts=self.allowed_hosts,
+            jobs=JobQueue(self.jobs) if self.jobs else None,
+            keeps_sessions=shared is None,
+            at_end=memories.close,
+        )
+
+
+def _end_with_parent() -> None:
+    """End this worker when its supervisor is gone: nobody else would, and the port would stay taken."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 app.callback(invoke_without_command=True)(at_place(serve_agents))
@@ -181,7 +288,7 @@ def _end(memories: Memories) -> None:
 
 def _show_address(address: str) -> None:
     typer.echo(
-        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/openapi.json says.\n"
+        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/docs says.\n"
         "Each needs a token: memgraph-rag mcp token --namespace NAME",
         err=True,
     )

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.types import MetadataValue
 
-__all__ = ["Json", "Place", "SessionOf", "UserOf", "at_place", "file_of", "layers_given", "metadata_given"]
+__all__ = [
+    "Json",
+    "Place",
+    "SessionOf",
+    "UserOf",
+    "at_place",
+    "file_of",
+    "layers_given",
+    "metadata_given",
+    "start_logging",
+]
 
 Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
 UserOf = Annotated[str | None, typer.Option("--user", help="Only what this user said, or was added as theirs.")]
@@ -170,7 +180,7 @@ def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., 
     @functools.wraps(command)
     def run(**given: Any) -> None:
         shared = {name: given.pop(name) for name in _OPTIONS}
-        _start_logging(verbose=shared.pop("verbose"))
+        start_logging(verbose=shared.pop("verbose"))
         command(Place(**shared), **given)  # pyright: ignore[reportCallIssue]
 
     run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
@@ -191,7 +201,7 @@ def _show_warning(message: Warning | str, *_: object) -> None:
     typer.echo(f"Warning: {line(str(message))}", err=True)
 
 
-def _start_logging(*, verbose: bool) -> None:
+def start_logging(*, verbose: bool) -> None:
     """Our own words on standard error; other libraries' only where they are asked for."""
     ours, others = (logging.DEBUG, logging.INFO) if verbose else (logging.WARNING, logging.ERROR)
     handler = logging.StreamHandler()

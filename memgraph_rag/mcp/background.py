@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Condition, Thread, current_thread
 from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
 
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
 
@@ -23,6 +27,7 @@ __all__ = ["Backlog", "Deepener"]
 logger = logging.getLogger(__name__)
 
 _PATIENCE_S = 5.0  # of ``close``, for a prompt that a model is reading
+_LOOK_S = 0.5  # for which another process's lock is waited for before it is looked whether the server ends
 _MOST_FAILURES = 20  # that are kept for ``status``
 
 
@@ -54,10 +59,12 @@ class Deepener:
 
     Args:
         layers: by name; without any, nothing is done.
+        lock: a file that all processes of a server name, so that one of them builds at a time; by default it is alone.
     """
 
-    def __init__(self, layers: Sequence[str]) -> None:
+    def __init__(self, layers: Sequence[str], *, lock: Path | None = None) -> None:
         self._layers = tuple(layers)
+        self._lock = lock
         self._changed = Condition()
         self._waiting: deque[tuple[Memory, str]] = deque()
         self._current: tuple[str, str] | None = None
@@ -126,7 +133,8 @@ class Deepener:
         while (task := self._next()) is not None:
             memory, document_id = task
             try:
-                failure = self._build(memory, document_id)
+                with self._turn():
+                    failure = self._build(memory, document_id)
             except _Stopped:
                 return
             finally:
@@ -150,6 +158,23 @@ class Deepener:
             memory, document_id = self._waiting.popleft()
             self._current = (memory.namespace, document_id)
             return memory, document_id
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """No other process of the server builds meanwhile; what one has built, the next finds built."""
+        if self._lock is None:
+            yield
+            return
+        lock = FileLock(self._lock)
+        while not lock.is_locked:
+            if self._is_closing:
+                raise _Stopped
+            with suppress(Timeout):
+                lock.acquire(timeout=_LOOK_S)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _build(self, memory: Memory, document_id: str) -> str:
         """Why the document could not be built; empty where it was, or where it is gone."""

@@ -18,6 +18,7 @@ from memgraph_rag.errors import (
     StoreLocked,
     StoreReadOnly,
 )
+from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
 
 __all__ = ["advise", "explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
 
@@ -30,6 +31,7 @@ _NEXT: dict[type[MemgraphRagError], str] = {
         "One process at a time has an embedded file open: another server or command does now. Try again when it has "
         "ended; for several clients at once the user runs one server, memgraph-rag mcp --http."
     ),
+    TooManyCalls: f"Call again in {RETRY_AFTER_S} s or later.",
     StoreReadOnly: "This server was started to read only: tell the user that nothing can be remembered or forgotten.",
     ModelNotFound: "The tool recall needs no language model: it gives the passages, and you write the answer.",
 }

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from anyio import to_thread
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -34,10 +34,13 @@ from memgraph_rag.errors import (
     StoreError,
     StoreReadOnly,
 )
+from memgraph_rag.mcp.api_page import api_page
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
-from memgraph_rag.mcp.results import Answered
+from memgraph_rag.mcp.jobs import Job, JobNotFound, JobQueue
+from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
+from memgraph_rag.mcp.results import Answered, Problem
 from memgraph_rag.mcp.services import Call, Services
-from memgraph_rag.mcp.tools import Confirmation, asked, confirm
+from memgraph_rag.mcp.tools import Confirmation, asked, check_document, confirm
 
 __all__ = ["PREFIX", "RestApi"]
 
@@ -45,22 +48,18 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "/v1"
 
-_MOST_AT_ONCE = 16
-"""Calls of one token that are under way. Each takes a thread, of which a server has 40."""
-
-_MOST_IN_ALL = 128
-"""Calls of all tokens that are under way, those that wait for a thread among them: the queue has an end."""
-
-_RETRY_AFTER_S = 1
+_RESPOND_ASYNC = "respond-async"
+"""That a client prefers an answer before the work is done. Source: RFC 7240."""
 
 _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (DocumentNotFound, 404),
     (QuestionNotFound, 404),
+    (JobNotFound, 404),
     (StoreReadOnly, 403),
     (StoreError, 500),
     (ModelError, 500),
 )
-"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503."""
+"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503, or 429."""
 
 
 class RestApi:
@@ -69,56 +68,81 @@ class RestApi:
     Args:
         services: as the tools over MCP have them.
         tools: by name, with the schemas of what they take and give.
-        most_at_once: calls of one caller that may be under way.
-        most_in_all: calls of all callers that may be.
+        jobs: where documents wait that are accepted before they are stored; without it none are.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        tools: Sequence[Tool],
-        *,
-        most_at_once: int = _MOST_AT_ONCE,
-        most_in_all: int = _MOST_IN_ALL,
-    ) -> None:
+    def __init__(self, services: Services, tools: Sequence[Tool], jobs: JobQueue | None = None) -> None:
         self._services = services
+        self._jobs = jobs
         self._tools = {tool.name: tool for tool in tools}
-        self._most_at_once = most_at_once
-        self._most_in_all = most_in_all
-        self._under_way: Counter[str] = Counter()  # by namespace, which a token stands for
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools."""
+        return tuple(self._tools)
 
     async def call(self, request: Request) -> Response:
         """``POST /v1/{tool}`` with the arguments as a JSON object.
 
         ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
-        ``error``.
+        ``error``. ``remember`` answers with a job where the request prefers that (``Prefer: respond-async``).
         """
         name = request.path_params["tool"]
         tool = self._tools.get(name)
         if tool is None:
             return _problem(404, "UnknownTool", explain_unknown("a tool", name, sorted(self._tools)))
         try:
-            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
+            given = _object(await request.body())
+            arguments = tool.fn_metadata.validate_arguments(given)
         except ValidationError as error:
             return _problem(422, "ValidationError", explain_arguments(name, error))
         except SettingsError as error:
             return _problem(400, "SettingsError", str(error))
-        caller = self._services.caller_namespace()
-        if bound := self._reached_bound(caller):
-            self._services.metrics.send_back()
-            detail = f"Expected at most {bound} under way, got one more. Call again when one has ended."
-            return _problem(429, "TooManyCalls", detail, is_passing=True)
-        if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
-            return _Stream(self._events(arguments), self._counted(caller))
         try:
-            with self._counted(caller), self._services.metrics.call(name, "rest"):
+            if name == "remember" and self._jobs is not None and _prefers_job(request):
+                with self._services.under_way():
+                    return await self._accepted(self._jobs, given, arguments)
+            if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
+                with ExitStack() as call:
+                    call.enter_context(self._services.under_way())
+                    return _Stream(self._events(arguments), call.pop_all())
+            with self._services.under_way(), self._services.metrics.call(name, "rest"):
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
             return _told(error)
 
+    async def job(self, request: Request) -> Response:
+        """``GET /v1/jobs/{id}``: what became of a document that was accepted."""
+        jobs, namespace, job_id = self._jobs, self._services.caller_namespace(), request.path_params["id"]
+        if jobs is None:
+            return _problem(
+                404, "JobNotFound", "Expected a server that accepts jobs, got one that does not. Call another."
+            )
+        try:
+            with self._services.under_way():
+                return _shown(await to_thread.run_sync(jobs.find, namespace, job_id))
+        except Exception as error:  # noqa: BLE001 - each is told as what it is
+            return _told(error)
+
+    @asynccontextmanager
+    async def storing(self) -> AsyncIterator[None]:
+        """Meanwhile documents that were accepted are stored."""
+        if self._jobs is None:
+            yield
+            return
+        await to_thread.run_sync(self._jobs.start, self._store)
+        try:
+            yield
+        finally:
+            await to_thread.run_sync(self._jobs.close)
+
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
         return JSONResponse(openapi(tuple(self._tools.values())))
+
+    async def page(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /docs``: the description as a page; no token is needed to read it."""
+        return api_page()
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /health``: that the server runs; it asks neither store nor model, and no token is needed."""
@@ -137,6 +161,27 @@ class RestApi:
             direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
 
+    async def _accepted(self, jobs: JobQueue, given: dict[str, Any], arguments: dict[str, Any]) -> Response:
+        await to_thread.run_sync(lambda: check_document(**arguments))
+        job = await to_thread.run_sync(jobs.accept, self._services.caller_namespace(), given)
+        response = _shown(job, 202)
+        response.headers["Location"] = f"{PREFIX}/jobs/{job.id}"
+        response.headers["Preference-Applied"] = _RESPOND_ASYNC
+        return response
+
+    def _store(self, namespace: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Store a document that was accepted; for ``JobQueue``."""
+        services = replace(self._services, caller_namespace=lambda: namespace)
+        tool = self._tools["remember"]
+        try:
+            with services.memories.in_use(namespace), services.metrics.call(tool.name, "job"):
+                arguments = tool.fn_metadata.validate_arguments(dict(given))
+                return {"result": _plain(tool.fn(call=_PlainCall(_Lent(services)), **arguments))}
+        except Exception as error:  # each is told as what it is
+            if isinstance(error, MemgraphRagError) and error.retryable:
+                raise
+            return {"error": json.loads(bytes(_told(error).body))}
+
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         try:
             with self._services.metrics.call("ask", "rest"):
@@ -146,29 +191,13 @@ class RestApi:
         except Exception as error:  # noqa: BLE001 - the status line is sent already
             yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
 
-    def _reached_bound(self, caller: str) -> str:
-        """Which bound one more call would pass; empty where it may run."""
-        if self._under_way[caller] >= self._most_at_once:
-            return f"{self._most_at_once} calls of a token"
-        return f"{self._most_in_all} calls" if self._under_way.total() >= self._most_in_all else ""
-
-    @contextmanager
-    def _counted(self, caller: str) -> Iterator[None]:
-        """A call is under way; its memory stays open until it has ended."""
-        self._under_way[caller] += 1
-        try:
-            with self._services.in_use():
-                yield
-        finally:
-            self._under_way[caller] -= 1
-            if not self._under_way[caller]:
-                del self._under_way[caller]
-
 
 class _Stream(EventSourceResponse):
     """Events of a call that is under way from its acceptance on, not from its first event."""
 
-    def __init__(self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[None]) -> None:
+    def __init__(
+        self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[object]
+    ) -> None:
         super().__init__(events)
         self._call_under_way = under_way
 
@@ -195,14 +224,16 @@ class _PlainCall:
 
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
-    schemas: dict[str, Any] = {"Problem": _PROBLEM}
+    schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
+    job = _hoisted(Job.model_json_schema(), schemas)
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    failure = {"description": "What was expected, what came, what to do.", "content": problem}
     paths = {}
     for tool in tools:
         taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
         content = {"application/json": {"schema": given}}
         if tool.name == "ask":
             content["text/event-stream"] = {"schema": {"type": "string"}}
-        problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         paths[f"{PREFIX}/{tool.name}"] = {
             "post": {
                 "operationId": tool.name,
@@ -211,10 +242,28 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
                 "requestBody": {"required": True, "content": {"application/json": {"schema": taken}}},
                 "responses": {
                     "200": {"description": "What the tool gives.", "content": content},
-                    "default": {"description": "What was expected, what came, what to do.", "content": problem},
+                    "default": failure,
                 },
             }
         }
+    paths[f"{PREFIX}/remember"]["post"] |= {"parameters": [_PREFER]}
+    paths[f"{PREFIX}/remember"]["post"]["responses"]["202"] = {
+        "description": "It was accepted and will be stored; Location is where to ask for it.",
+        "headers": {"Location": {"schema": {"type": "string"}}},
+        "content": {"application/json": {"schema": job}},
+    }
+    paths[f"{PREFIX}/jobs/{{id}}"] = {
+        "get": {
+            "operationId": "job",
+            "summary": "Job",
+            "description": "What became of a document that was accepted before it was stored; kept for a day.",
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "responses": {
+                "200": {"description": "Its state.", "content": {"application/json": {"schema": job}}},
+                "default": failure,
+            },
+        }
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "memgraph_rag", "version": __version__, "description": "A long-term memory."},
@@ -224,14 +273,11 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     }
 
 
-_PROBLEM = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string", "description": "The kind of the error."},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What was expected, what came, what to do."},
-    },
-    "required": ["title", "status", "detail"],
+_PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "description": f"{_RESPOND_ASYNC}: answer with a job as soon as the document is accepted, not when it is stored.",
+    "schema": {"type": "string"},
 }
 
 
@@ -259,6 +305,15 @@ def _object(body: bytes) -> dict[str, Any]:
     return given
 
 
+def _prefers_job(request: Request) -> bool:
+    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
+    return _RESPOND_ASYNC in (preference.strip() for preference in preferences)
+
+
+def _shown(job: Job, status: int = 200) -> JSONResponse:
+    return JSONResponse(job.model_dump(mode="json", exclude_none=True), status)
+
+
 def _plain(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
@@ -277,15 +332,17 @@ def _told(error: Exception) -> JSONResponse:
         logger.exception("A request could not be answered.", exc_info=error)
         return _problem(500, type(error).__name__, explain_crash(error))
     title = type(error).__name__
-    status = 503 if error.retryable else next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
-    return _problem(status, title, advise(error), is_passing=error.retryable)
+    if error.retryable:
+        return _problem(429 if isinstance(error, TooManyCalls) else 503, title, advise(error), is_passing=True)
+    status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
+    return _problem(status, title, advise(error))
 
 
 def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) -> JSONResponse:
     """A problem document; with ``is_passing`` it says when to try again."""
     return JSONResponse(
-        {"title": title, "status": status, "detail": detail},
+        Problem(title=title, status=status, detail=detail).model_dump(),
         status,
-        {"Retry-After": str(_RETRY_AFTER_S)} if is_passing else None,
+        {"Retry-After": str(RETRY_AFTER_S)} if is_passing else None,
         "application/problem+json",
     )

@@ -21,12 +21,21 @@ __all__ = [
     "DocumentList",
     "Forgotten",
     "Passage",
+    "Problem",
     "Recalled",
     "Remembered",
     "Status",
     "StoredDocument",
     "Surroundings",
 ]
+
+
+class Problem(BaseModel):
+    """Why a call failed. Source: RFC 9457."""
+
+    title: str = Field(description="The kind of the error.")
+    status: int
+    detail: str = Field(description="What was expected, what came, what to do.")
 
 
 class Remembered(BaseModel):

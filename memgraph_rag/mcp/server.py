@@ -15,8 +15,9 @@ from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.request_state import RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from mcp.types import Resource as ListedResource
@@ -25,9 +26,11 @@ from typing_extensions import override
 
 from memgraph_rag import __version__
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.mcp.explanations import explain_tool_error, explain_unknown
+from memgraph_rag.mcp.explanations import explain, explain_tool_error, explain_unknown
 from memgraph_rag.mcp.graph_page import graph_page
+from memgraph_rag.mcp.limits import CallLimits, TooManyCalls
 from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.resources import add_resources, listed
 from memgraph_rag.mcp.services import Services
 from memgraph_rag.mcp.tools import TOOLS
@@ -47,7 +50,11 @@ class MemoryServer(MCPServer[Services]):
     Args:
         memories: those of the namespaces that callers may reach; the caller of this closes them.
         caller_namespace: the namespace of the current call.
+        limits: how many calls may be under way, over MCP and REST together.
+        metrics: what is counted of all calls.
         token_verifier: over HTTP, who a bearer token stands for; without it whoever connects is let in.
+        request_state_security: what seals the state that a client carries between requests; by default a key of this
+            process.
     """
 
     def __init__(
@@ -55,10 +62,13 @@ class MemoryServer(MCPServer[Services]):
         memories: Memories,
         *,
         caller_namespace: Callable[[], str],
+        limits: CallLimits | None = None,
+        metrics: Metrics | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
+        request_state_security: RequestStateSecurity | None = None,
     ) -> None:
-        self.services = Services(memories, caller_namespace)
+        self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
         self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",
@@ -72,6 +82,7 @@ class MemoryServer(MCPServer[Services]):
             log_level="WARNING",
             token_verifier=token_verifier,
             auth=auth,
+            request_state_security=request_state_security,
         )
         add_resources(self)
 
@@ -83,8 +94,10 @@ class MemoryServer(MCPServer[Services]):
         if name not in known:
             raise ToolError(explain_unknown("a tool", name, sorted(known)))
         try:
-            with self.services.metrics.call(name, "mcp"), self.services.in_use():
+            with self.services.under_way(), self.services.metrics.call(name, "mcp"):
                 return await super().call_tool(name, arguments, context)
+        except TooManyCalls as error:
+            raise ToolError(explain(error)) from error
         except ToolError as error:
             # Not the SDK's text: it begins with "Error executing tool", and of our errors it holds nothing more.
             raise ToolError(explain_tool_error(name, error)) from error
@@ -105,14 +118,17 @@ class MemoryServer(MCPServer[Services]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Services, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        with self.services.in_use():
-            return await super().read_resource(uri, context)
+        try:
+            with self.services.under_way():
+                return await super().read_resource(uri, context)
+        except TooManyCalls as error:
+            raise ResourceError(explain(error)) from error
 
     @override
     async def list_resources(self) -> list[ListedResource]:
         fixed = await super().list_resources()
         try:
-            with self.services.in_use():
+            with self.services.under_way():
                 return [*fixed, *await anyio.to_thread.run_sync(lambda: listed(self.services.memory))]
         except MemgraphRagError:
             return fixed  # reading one of them says why

@@ -5,13 +5,14 @@ It knows no tool. Invariant: a call reaches the namespace of its caller, and no 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context
 
+from memgraph_rag.mcp.limits import CallLimits, TooManyCalls
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.metrics import Metrics
 
@@ -28,11 +29,13 @@ class Services:
     Attributes:
         caller_namespace: the namespace of whoever the current call comes from.
         metrics: what is counted of all calls.
+        limits: how many calls may be under way.
     """
 
     memories: Memories
     caller_namespace: Callable[[], str]
     metrics: Metrics = field(default_factory=Metrics)
+    limits: CallLimits = field(default_factory=CallLimits)
 
     @property
     def memory(self) -> Memory:
@@ -43,9 +46,22 @@ class Services:
         """
         return self.memories.get(self.caller_namespace())
 
-    def in_use(self) -> AbstractContextManager[None]:
-        """The caller's memory stays open meanwhile."""
-        return self.memories.in_use(self.caller_namespace())
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """The caller's call is under way: its memory stays open meanwhile.
+
+        Raises:
+            TooManyCalls: it would be one too many.
+        """
+        caller = self.caller_namespace()
+        with ExitStack() as call:
+            try:
+                call.enter_context(self.limits.under_way(caller))
+            except TooManyCalls:
+                self.metrics.send_back()
+                raise
+            call.enter_context(self.memories.in_use(caller))
+            yield
 
 
 Call = Context[Services, Any]

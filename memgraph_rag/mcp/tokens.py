@@ -7,18 +7,15 @@ that its user alone can read, so that making and revoking need no lock and hold 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import secrets
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import platformdirs
 
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.mcp.private_files import read_object, write_private
 
 __all__ = ["Grant", "TokenFolder"]
 
@@ -85,7 +82,7 @@ class TokenFolder:
         token = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = int(time.time())
         grant = Grant(_digest(token)[:_DIGITS], namespace, label, now, now + days * _DAY_S if days else 0)
-        self._write(_digest(token), grant)
+        write_private(self._path(_digest(token)), asdict(grant))
         return token
 
     def find(self, token: str) -> Grant | None:
@@ -114,14 +111,6 @@ class TokenFolder:
             f"Expected the id of a token ({known}), got {grant_id!r:.40}. List them with memgraph-rag mcp tokens."
         )
 
-    def _write(self, digest: str, grant: Grant) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        part = self._folder / f"{digest}.part"
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(asdict(grant), file)
-        part.replace(self._path(digest))
-
     def _path(self, digest: str) -> Path:
         return self._folder / f"{digest}.json"
 
@@ -132,11 +121,8 @@ def _digest(token: str) -> str:
 
 def _read(path: Path) -> Grant | None:
     """The grant in a file; None where there is none, or where it cannot be read as such."""
-    try:
-        form: Any = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(form, Mapping):
+    form = read_object(path)
+    if form is None:
         return None
     try:
         grant = Grant(**form)

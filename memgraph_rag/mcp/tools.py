@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
+from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__, load
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.mcp import graph_page
 from memgraph_rag.mcp.results import (
@@ -33,7 +33,7 @@ from memgraph_rag.mcp.results import (
 )
 from memgraph_rag.mcp.services import Call, Services
 
-__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "confirm"]
+__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "check_document", "confirm"]
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
@@ -70,10 +70,7 @@ def remember(
     session: Annotated[str, Field(description="The conversation that it belongs to.")] = "",
 ) -> Remembered:
     """Check what came and store it as one document."""
-    if bool(text.strip()) == bool(messages):
-        got = "both" if messages else "neither"
-        raise DocumentError(f"Expected text or messages, got {got}. Give one of them; remember twice to store both.")
-    source = [message.model_dump() for message in messages] if messages else text
+    source = _source(text, messages)
     services = _services(call)
     memory = services.memory
     described = _of_scope(metadata, user=user, session=session)
@@ -89,6 +86,33 @@ def _of_scope(metadata: Metadata | None, **scope: str) -> Metadata | None:
         if (other := (metadata or {}).get(name, value)) != value:
             raise SettingsError(f"Expected one {name}, got {value!r:.80} and {other!r:.80}. Name it once.")
     return {**(metadata or {}), **given} or None
+
+
+def check_document(
+    *,
+    text: str = "",
+    messages: list[ChatMessage] | None = None,
+    key: str = "",
+    title: str = "",
+    metadata: Metadata | None = None,
+    user: str = "",
+    session: str = "",
+) -> None:
+    """Refuse what ``remember`` would, without a memory.
+
+    Raises:
+        DocumentError: it cannot be stored as it is.
+        SettingsError: the metadata name another user or session.
+    """
+    described = _of_scope(metadata, user=user, session=session)
+    load(_source(text, messages), key=key or None, title=title or None, metadata=described)
+
+
+def _source(text: str, messages: list[ChatMessage] | None) -> str | list[dict[str, Any]]:
+    if bool(text.strip()) == bool(messages):
+        got = "both" if messages else "neither"
+        raise DocumentError(f"Expected text or messages, got {got}. Give one of them; remember twice to store both.")
+    return [message.model_dump() for message in messages] if messages else text
 
 
 def recall(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from threading import Thread
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -20,6 +22,7 @@ from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.request_state import RequestStateSecurity
 from mcp.server.transport_security import (
     RequestBodyLimitMiddleware,
     TransportSecurityMiddleware,
@@ -30,12 +33,17 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.mcp.jobs import JobQueue
 from memgraph_rag.mcp.memories import Memories
+from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.rest import PREFIX, RestApi
 from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.mcp.tracing import Traced
 
 __all__ = ["HOST", "PATH", "http_app", "serve_http", "serve_stdio", "token_server"]
 
@@ -47,6 +55,9 @@ _CLAIM = "namespace"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
 _GOODBYE_S = 3  # that open streams are given when the server ends
+_IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
+_SILENT_S = 60  # after which a worker that does not answer is ended: loading models takes all of a core for seconds
+_WAITING = 2048  # connections that no worker has taken yet
 _LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
 
 
@@ -57,48 +68,84 @@ def serve_stdio(memories: Memories, namespace: str) -> None:
     anyio.run(server.run_stdio_async)
 
 
-def serve_http(
-    memories: Memories,
-    tokens: TokenFolder,
-    *,
-    port: int,
-    allowed_hosts: Sequence[str] = (),
-    ready: Callable[[str], None],
-) -> None:
-    """Serve clients with tokens at 127.0.0.1 until the process is interrupted.
+def serve_http(make_app: Callable[[], ASGIApp], *, port: int, workers: int = 1, ready: Callable[[str], None]) -> None:
+    """Serve clients at 127.0.0.1 until the process is told to end.
 
     Args:
+        make_app: makes what ``http_app`` does. With several workers each calls a copy of its own, so that it must be
+            possible to pickle it.
         port: 0 takes one that is free.
-        allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
+        workers: processes that take requests from one socket; one that dies is started again.
         ready: told the address when clients can connect.
 
     Raises:
         SettingsError: the port cannot be had.
+        SystemExit: the workers cannot start.
     """
     listening = _listen(port)
     port = listening.getsockname()[1]
-    app = http_app(token_server(memories, tokens), allowed_hosts=allowed_hosts)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_GOODBYE_S, server_header=False
+        make_app,
+        factory=True,
+        workers=workers,
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GOODBYE_S,
+        timeout_keep_alive=_IDLE_S,
+        timeout_worker_healthcheck=_SILENT_S,
     )
     with listening:
         ready(f"http://{HOST}:{port}")
-        anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
+        if workers == 1:
+            uvicorn.Server(config).run(sockets=[listening])
+            return
+        supervisor = Multiprocess(config, [listening])
+        supervisor.run()
+        if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+            sys.exit(STARTUP_FAILURE)
 
 
-def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
-    """A server that lets in whoever brings a token."""
+def token_server(
+    memories: Memories,
+    tokens: TokenFolder,
+    *,
+    metrics: Metrics | None = None,
+    state_key: bytes | None = None,
+) -> MemoryServer:
+    """A server that lets in whoever brings a token.
+
+    Args:
+        state_key: seals what clients carry from one request to the next, alike in all workers; by default a new one.
+    """
     return MemoryServer(
         memories,
         caller_namespace=_namespace_of_token,
+        metrics=metrics,
         token_verifier=_Verifier(tokens),
         # There is no authorization server: tokens are made by hand. The field must be there all the same.
         auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
+        request_state_security=RequestStateSecurity(keys=[state_key]) if state_key else None,
     )
 
 
-def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
-    """The application to be served; ``allowed_hosts`` as for ``serve_http``."""
+def http_app(
+    server: MemoryServer,
+    *,
+    allowed_hosts: Sequence[str] = (),
+    jobs: JobQueue | None = None,
+    keeps_sessions: bool = True,
+    at_end: Callable[[], None] | None = None,
+) -> Starlette:
+    """The application to be served.
+
+    Args:
+        allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
+        jobs: where documents wait that are accepted before they are stored.
+        keeps_sessions: over MCP of 2025; not where another process may get a client's next request.
+        at_end: called when nothing is served any more.
+    """
     names = (*(f"{host}:*" for host in _LOCAL), *_LOCAL, *allowed_hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -106,18 +153,46 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
         allowed_origins=[f"http://{name}" for name in names] + [f"https://{host}" for host in allowed_hosts],
     )
     app = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=security, max_request_body_size=_MOST_BODY, host=HOST
+        streamable_http_path=PATH,
+        transport_security=security,
+        max_request_body_size=_MOST_BODY,
+        host=HOST,
+        stateless_http=not keeps_sessions,
     )
-    api = RestApi(server.services, server.memory_tools)
+    api = RestApi(server.services, server.memory_tools, jobs)
     checked = TransportSecurityMiddleware(security)
     limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
+    job = _Checked(request_response(api.job), checked)
     app.router.routes += [
-        Route(f"{PREFIX}/{{tool}}", RequireAuthMiddleware(limited, [_SCOPE]), methods=["POST"]),
+        *(
+            Route(route, Traced(RequireAuthMiddleware(answering, [_SCOPE]), route, api.tools), methods=[method])
+            for method, route, answering in (
+                ("POST", f"{PREFIX}/{{tool}}", limited),
+                ("GET", f"{PREFIX}/jobs/{{id}}", job),
+            )
+        ),
         *(
             Route(path, _Checked(request_response(answer), checked), methods=["GET"])
-            for path, answer in (("/openapi.json", api.describe), ("/health", api.health), ("/metrics", api.metrics))
+            for path, answer in (
+                ("/openapi.json", api.describe),
+                ("/docs", api.page),
+                ("/health", api.health),
+                ("/metrics", api.metrics),
+            )
         ),
     ]
+    serving = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(starting: Starlette) -> AsyncIterator[Any]:
+        try:
+            async with serving(starting) as state, api.storing():
+                yield state
+        finally:
+            if at_end is not None:
+                await anyio.to_thread.run_sync(at_end)
+
+    app.router.lifespan_context = lifespan
     return app
 
 
@@ -173,6 +248,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen(_WAITING)
     except (OSError, OverflowError) as error:
         listening.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE

@@ -50,10 +50,12 @@ ROUND: tuple[State, ...] = (NOTHING, (1, 0, 0), (1, 1, 0), (1, 1, 1), (2, 1, 1),
 def own_server(folder: Path, line: str) -> Iterator[RunningServer]:
     """A server of that release line, stopped in the end."""
     bolt_port, http_port = free_ports(2)
-    yield start(
-        folder / "home", version=VERSIONS[line], password=PASSWORD, bolt_port=bolt_port, http_port=http_port
-    )  # fmt: skip
-    stop(folder / "home")
+    try:
+        yield start(
+            folder / "home", version=VERSIONS[line], password=PASSWORD, bolt_port=bolt_port, http_port=http_port
+        )  # fmt: skip
+    finally:
+        stop(folder / "home")
 
 
 def _again(server: RunningServer) -> RunningServer:

@@ -36,6 +36,7 @@ from fault_fuzz import FUZZERS  # noqa: E402
 from fault_growth import growths, works  # noqa: E402
 from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
+from fault_load import loaded  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
@@ -73,6 +74,7 @@ OF_A_SERVER: dict[str, Callable[[str, float], Tally]] = {
     "paused": lambda line, _: paused(line),
     "stopped": lambda line, _: stopped(line),
     "restarted": lambda line, share: restarted(line, blows=[signal.SIGKILL, signal.SIGTERM] * many(5, share)),
+    "load": lambda line, share: loaded(line, seconds=max(20.0, 600 * share)),
 }
 """What is done to a server of its own, by release line and share."""
 

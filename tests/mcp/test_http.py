@@ -156,9 +156,8 @@ def test_body_without_end_is_refused(served: Served) -> None:
     assert post(served, json=big, headers={"Authorization": f"Bearer {token}"}).status_code == 413
 
 
-def test_port_that_is_taken_is_told(memories: Memories, tmp_path: Path) -> None:
+def test_port_that_is_taken_is_told() -> None:
     listening = transports._listen(0)
-    listening.listen()
     ready: Callable[[str], None] = pytest.fail
     with listening, pytest.raises(SettingsError, match=r"got \d+: one that another program listens on. Name another"):
-        serve_http(memories, TokenFolder(tmp_path), port=listening.getsockname()[1], ready=ready)
+        serve_http(lambda: pytest.fail("made"), port=listening.getsockname()[1], ready=ready)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
+import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from typing import Any
 
 import httpx2
 import pytest
 from mcp_agents import Connect, Served, in_loop
 from memories import FOX, QUESTION, RIVER
-from starlette.requests import Request
 
 from memgraph_rag import __version__
 from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly, StoreUnavailable
-from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.metrics import Metrics
-from memgraph_rag.mcp.rest import RestApi
-from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.memory import Memory
 
 Post = Callable[..., httpx2.Response]
@@ -170,139 +168,31 @@ def test_a_body_without_end_is_refused(post: Post) -> None:
     assert post("remember", text="x" * (41 * 2**20)).status_code == 413
 
 
-Held = tuple[threading.Event, threading.Event]
-
-
-@pytest.fixture
-def held_search(monkeypatch: pytest.MonkeyPatch) -> Held:
-    """Whether a search has begun, and that it may go on."""
-    begun, goes_on = threading.Event(), threading.Event()
-
-    def wait(*_: object, **__: object) -> list[Any]:
-        begun.set()
-        assert goes_on.wait(20)
-        return []
-
-    monkeypatch.setattr(Memory, "search", wait)
-    return begun, goes_on
-
-
-def api_of(memories: Memories, **bounds: int) -> tuple[RestApi, dict[str, str]]:
-    """The API with these bounds, and whose calls it takes: ann's, until another namespace is put there."""
-    caller = {"namespace": "ann"}
-    server = MemoryServer(memories, caller_namespace=lambda: caller["namespace"])
-    return RestApi(server.services, server.memory_tools, **bounds), caller
-
-
-def test_more_calls_than_a_token_may_have_are_sent_back(memories: Memories, held_search: Held) -> None:
-    begun, goes_on = held_search
-    api, caller = api_of(memories, most_at_once=1)
-
-    async def both() -> list[int]:
-        first = asyncio.create_task(api.call(_request("recall", {"query": "fox"})))
-        await asyncio.to_thread(begun.wait, 20)
-        second = await api.call(_request("status", {}))
-        caller["namespace"] = "tom"
-        third = await api.call(_request("status", {}))
-        caller["namespace"] = "ann"
-        goes_on.set()
-        done = await first
-        fourth = await api.call(_request("status", {}))
-        assert second.headers["Retry-After"] == "1"
-        return [response.status_code for response in (second, third, done, fourth)]
-
-    assert asyncio.run(both()) == [429, 200, 200, 200]
-
-
-def test_more_calls_than_the_server_takes_are_sent_back(memories: Memories, held_search: Held) -> None:
-    begun, goes_on = held_search
-    api, caller = api_of(memories, most_in_all=1)
-
-    async def of_two_namespaces() -> list[int]:
-        first = asyncio.create_task(api.call(_request("recall", {"query": "fox"})))
-        await asyncio.to_thread(begun.wait, 20)
-        caller["namespace"] = "tom"
-        second = await api.call(_request("status", {}))
-        goes_on.set()
-        done = await first
-        return [second.status_code, done.status_code, (await api.call(_request("status", {}))).status_code]
-
-    assert asyncio.run(of_two_namespaces()) == [429, 200, 200]
-
-
-def test_a_token_is_looked_up_while_calls_have_all_threads(served: Served, monkeypatch) -> None:
-    goes_on, begun = threading.Event(), threading.Semaphore(0)
-
-    def wait(*_: object, **__: object) -> list[Any]:
-        begun.release()
-        assert goes_on.wait(30)
-        return []
-
-    monkeypatch.setattr(Memory, "search", wait)
-    callers = [{"Authorization": f"Bearer {served.tokens.make(name)}"} for name in ("ann", "tom", "eve")]
-    address = served.url.replace("/mcp", "/v1/recall")
-
-    async def refused() -> int:
-        async with httpx2.AsyncClient(timeout=30) as client:
-            calls = [
-                asyncio.create_task(client.post(address, json={"query": "fox"}, headers=headers))
-                for headers in callers
-                for _ in range(16)
-            ]
-            for _ in range(40):
-                await asyncio.to_thread(begun.acquire, timeout=20)
-            try:
-                wrong = {"Authorization": "Bearer mgr_wrong"}
-                return (await client.post(address, json={"query": "fox"}, headers=wrong, timeout=5)).status_code
-            finally:
-                goes_on.set()
-                await asyncio.gather(*calls)
-
-    assert asyncio.run(refused()) == 401
-
-
-def test_streams_that_begin_at_once_count_against_each_other(memories: Memories) -> None:
-    server = MemoryServer(memories, caller_namespace=lambda: "ann")
-    api = RestApi(server.services, server.memory_tools, most_at_once=1)
-
-    async def stream() -> int:
-        request = _request("ask", {"question": QUESTION}, accept="text/event-stream")
-        response = await api.call(request)
-        await response(request.scope, _nothing_more, _into_the_void)
-        return response.status_code
-
-    async def twice() -> list[int]:
-        return [*await asyncio.gather(stream(), stream()), await stream()]
-
-    assert asyncio.run(twice()) == [200, 429, 200]
-
-
-async def _nothing_more() -> dict[str, Any]:
-    await asyncio.Event().wait()
-    return {}
-
-
-async def _into_the_void(message: object) -> None:
-    del message
-
-
-def _request(tool: str, arguments: dict[str, Any], *, accept: str = "*/*") -> Request:
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": json.dumps(arguments).encode()}
-
-    headers = [(b"accept", accept.encode())]
-    return Request({"type": "http", "method": "POST", "headers": headers, "path_params": {"tool": tool}}, receive)
-
-
 def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
     description = get("/openapi.json").json()
     tools = ["ask", "forget", "list_documents", "look", "recall", "remember", "status"]
-    assert sorted(description["paths"]) == [f"/v1/{tool}" for tool in tools]
+    assert sorted(description["paths"]) == sorted(["/v1/jobs/{id}", *(f"/v1/{tool}" for tool in tools)])
+    remember = description["paths"]["/v1/remember"]["post"]
+    assert remember["responses"].keys() == {"200", "202", "default"}
+    assert [parameter["name"] for parameter in remember["parameters"]] == ["Prefer"]
     assert "$defs" not in json.dumps(description)
     schemas = description["components"]["schemas"]
     references = [text.split('"')[0] for text in json.dumps(description).split('"#/components/schemas/')[1:]]
     assert set(references) <= set(schemas)
-    assert {"Passage", "Problem"} <= set(references)
+    assert {"Passage", "Problem", "Remembered"} <= set(references)
+
+
+def test_the_page_is_whole_and_its_rule_allows_what_it_brings(get) -> None:
+    response = get("/docs")
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    rule = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
+    assert (rule["default-src"], rule["connect-src"]) == ("'none'", "'self'")
+    for tag in ("script", "style"):
+        (inner,) = re.findall(rf"<{tag}>(.*?)</{tag}>", response.text, re.DOTALL)
+        assert rule[f"{tag}-src"] == f"'sha256-{b64encode(sha256(inner.encode()).digest()).decode()}'"
+    assert 'fetch("openapi.json")' in response.text
+    assert re.findall(r"https?://|innerHTML|\{\{", response.text) == []
+    assert get("/docs", Host="evil.example").status_code == 421
 
 
 def test_health_needs_no_token(get) -> None:

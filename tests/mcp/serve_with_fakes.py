@@ -1,0 +1,30 @@
+"""The command line with models that need no weights, in its workers too: python serve_with_fakes.py serve …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memories import options
+
+from memgraph_rag import Memory
+from memgraph_rag.cli import agents
+from memgraph_rag.cli.options import Place
+
+
+class Openings:
+    """In place of those that load models; a worker imports this module before it makes its application."""
+
+    def __init__(self, place: Place, layers: Sequence[str], **_: Any) -> None:
+        self._place = place
+
+    def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        return Memory(self._place.store, namespace=namespace, progress=progress, **options(layers=("entities",)))
+
+
+agents._Openings = Openings
+
+if __name__ == "__main__":
+    from memgraph_rag.cli import main
+
+    main()

@@ -1,0 +1,261 @@
+"""``memgraph-rag serve`` as processes: several workers over one real Neo4j, and what a server that is killed leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitResult
+from mcp_agents import ERAS, Agent, in_loop
+from memories import FOX, RIVER
+from neo4j import GraphDatabase
+from serve_load import children
+
+from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.mcp.background import Deepener
+from memgraph_rag.mcp.tokens import TokenFolder
+
+SOON_S = 60.0
+PREFER = {"Prefer": "respond-async"}
+
+
+class Running:
+    """A server that was started by command, with a namespace of its own for this test."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, tokens: TokenFolder) -> None:
+        self.process, self.address = process, address
+        self.namespace = f"test-{uuid.uuid4().hex}"
+        self.headers = {"Authorization": f"Bearer {tokens.make(self.namespace)}"}
+
+    def http(self) -> httpx2.Client:
+        """A program whose every call is a connection of its own, so that any worker may get it."""
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        return httpx2.Client(base_url=self.address, headers=self.headers, timeout=SOON_S, limits=limits)
+
+    def workers(self) -> list[int]:
+        """Their processes; the others that Python starts beside them serve nothing."""
+        return [pid for pid in children(self.process.pid) if "spawn_main" in commandline(pid)]
+
+
+def commandline(pid: int) -> str:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
+def soon(holds: Callable[[], Any], what: str) -> Any:
+    """What it gives when it gives something."""
+    end = time.monotonic() + SOON_S
+    while not (value := holds()):
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+    return value
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts ``memgraph-rag serve`` with models that need no weights."""
+    with ExitStack() as stack:
+
+        def serve(store: str, *options: str, **environment: str) -> Running:
+            command = [
+                sys.executable, str(Path(__file__).with_name("serve_with_fakes.py")), "serve", "--port", "0",
+                "--store", store, "--tokens", str(tmp_path / "tokens"), "--jobs", str(tmp_path / "jobs"), *options,
+            ]  # fmt: skip
+            paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+            process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | paths | environment)
+            stack.callback(stop, process)
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert line.startswith("Serving agents at "), line + process.stderr.read()
+            return Running(process, line.split()[3].removesuffix("/mcp"), TokenFolder(tmp_path / "tokens"))
+
+        yield serve
+
+
+def stop(process: subprocess.Popen[str]) -> int:
+    process.terminate()
+    try:
+        process.communicate(timeout=SOON_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+    return process.returncode
+
+
+@pytest.fixture
+def two(start: Callable[..., Running], neo4j_servers: Any) -> Iterator[Running]:
+    """A server of two workers over Neo4j, both of which serve."""
+    neo4j = neo4j_servers["2026"]
+    secrets = {"NEO4J_USERNAME": neo4j.user, "NEO4J_PASSWORD": neo4j.password}
+    running = start(neo4j.uri, "--workers", "2", **secrets)
+    soon(lambda: len(running.workers()) == 2, "two workers")
+    with running.http() as http:
+        for pid in running.workers():
+            alone(running, pid, lambda: http.get("/health").raise_for_status())
+    yield running
+    stop(running.process)
+    with GraphDatabase.driver(neo4j.uri, auth=(neo4j.user, neo4j.password)) as driver:
+        driver.execute_query("MATCH (n) WHERE n.namespace = $name DETACH DELETE n", name=running.namespace)
+
+
+def alone(running: Running, pid: int, call: Callable[[], Any]) -> Any:
+    """What a call gives while all other workers are held up."""
+    others = [other for other in running.workers() if other != pid]
+    for other in others:
+        os.kill(other, signal.SIGSTOP)
+    try:
+        return call()
+    finally:
+        for other in others:
+            os.kill(other, signal.SIGCONT)
+
+
+def test_workers_have_one_memory_and_one_set_of_figures(two: Running) -> None:
+    first, second = two.workers()
+    with two.http() as http:
+        stored = alone(two, first, lambda: http.post("/v1/remember", json={"text": FOX, "key": "fox"}))
+        found = alone(two, second, lambda: http.post("/v1/recall", json={"query": "fox"}))
+        figures = [alone(two, pid, lambda: http.get("/metrics").text) for pid in (first, second)]
+    assert stored.json()["action"] == "added"
+    assert {passage["document"] for passage in found.json()["passages"]} == {"fox"}
+    counts = [[line for line in text.splitlines() if "_seconds_count" in line] for text in figures]
+    assert counts[0] == counts[1]
+    assert len(counts[0]) == 2
+    assert all(line.endswith(" 1.0") for line in counts[0])
+
+
+@pytest.mark.parametrize("era", ERAS)
+@in_loop
+async def test_an_agent_needs_no_session_with_one_worker(two: Running, era: str) -> None:
+    asked: Counter[str] = Counter()
+
+    async def agree(*_: object) -> ElicitResult:
+        asked[era] += 1
+        return ElicitResult(action="accept", content={"forget": True})
+
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    async with (
+        httpx2.AsyncClient(headers=two.headers, timeout=SOON_S, limits=limits) as http,
+        Client(
+            streamable_http_client(f"{two.address}/mcp", http_client=http), mode=era, elicitation_callback=agree
+        ) as client,
+    ):
+        agent = Agent(client)
+        for number in range(6):
+            await agent("remember", text=f"Ann spoke of day {number}.", key=f"day {number}")
+        assert (await agent("list_documents"))["total"] == 6
+        for number in range(6):
+            assert (await agent("forget", name=f"day {number}"))["forgotten"] is True
+        assert (await agent("list_documents"))["total"] == 0
+    assert asked[era] == (0 if era == "legacy" else 6)  # a question needs a session, or a protocol without
+
+
+def test_killed_worker_comes_back_and_nothing_is_lost(two: Running) -> None:
+    with two.http() as http:
+        jobs = []
+        for number in range(30):
+            text = {"text": f"Ann spoke of day {number}. {RIVER}", "key": f"day {number}"}
+            jobs.append(http.post("/v1/remember", json=text, headers=PREFER).headers["location"])
+        killed = two.workers()
+        os.kill(killed[0], signal.SIGKILL)
+        soon(lambda: len(set(two.workers()) - {killed[0]}) == 2, "a new worker")
+        for job in jobs:
+            state = soon(lambda job=job: ended(http, job), job)
+            assert state["state"] == "stored", state
+        keys = {item["key"] for item in http.post("/v1/list_documents", json={"limit": 500}).json()["documents"]}
+        assert keys == {f"day {number}" for number in range(30)}
+        new = (set(two.workers()) - set(killed)).pop()
+        found = alone(two, new, lambda: http.post("/v1/recall", json={"query": "day 7", "mode": "keywords"}))
+        assert "day 7" in {passage["document"] for passage in found.json()["passages"]}
+        under_way = [line for line in http.get("/metrics").text.splitlines() if line.startswith("memgraph_rag_calls_u")]
+        assert under_way
+        assert all(line.endswith(" 0.0") for line in under_way)
+
+
+def ended(http: httpx2.Client, job: str) -> dict[str, Any] | None:
+    """The job, when it has ended; a worker that is killed may take the question with it."""
+    try:
+        state = http.get(job).json()
+    except httpx2.HTTPError:
+        return None
+    return state if state["state"] in ("stored", "failed") else None
+
+
+def test_workers_end_with_their_server(two: Running) -> None:
+    workers = two.workers()
+    assert stop(two.process) == 0
+    soon(lambda: not any(map(commandline, workers)), "the workers' end")
+
+
+def test_workers_end_when_their_server_is_killed(two: Running) -> None:
+    workers = two.workers()
+    two.process.kill()
+    soon(lambda: not any("spawn_main" in commandline(pid) for pid in workers), "the workers' end")
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM])
+def test_what_a_server_accepted_is_stored_by_the_next_one(start, tmp_path: Path, blow: signal.Signals) -> None:
+    store = str(tmp_path / "notes.lbug")
+    former = start(store)
+    with former.http() as http:
+        jobs = []
+        for number in range(20):
+            text = {"text": f"Ann spoke of day {number}. {FOX}", "key": f"day {number}"}
+            jobs.append(http.post("/v1/remember", json=text, headers=PREFER).headers["location"])
+    former.process.send_signal(blow)
+    former.process.communicate(timeout=SOON_S)
+    assert former.process.returncode == (0 if blow == signal.SIGTERM else -signal.SIGKILL)
+    assert list((tmp_path / "jobs").rglob("*.queued"))
+    again = start(store)
+    with httpx2.Client(base_url=again.address, headers=former.headers, timeout=SOON_S) as http:
+        states = [soon(lambda job=job: ended(http, job), job) for job in jobs]
+        assert [state["state"] for state in states] == ["stored"] * 20
+        assert http.post("/v1/list_documents", json={"limit": 500}).json()["total"] == 20
+
+
+# ── what follows in the background ───────────────────────────────────────────────────────────────────────────
+
+
+class Slow:
+    """A memory of which the layers take a moment."""
+
+    namespace = "ann"
+    at_once, most_at_once, built = 0, 0, 0
+
+    def __init__(self, goes_on: threading.Event) -> None:
+        self._goes_on = goes_on
+
+    def deepen(self, *_: object, **__: object) -> list[MemgraphRagError]:
+        Slow.at_once += 1
+        Slow.most_at_once = max(Slow.most_at_once, Slow.at_once)
+        assert self._goes_on.wait(SOON_S)
+        Slow.at_once -= 1
+        Slow.built += 1
+        return []
+
+
+def test_one_worker_at_a_time_builds_layers(tmp_path: Path) -> None:
+    goes_on = threading.Event()
+    builders = [Deepener(("points",), lock=tmp_path / "lock") for _ in range(2)]
+    for builder in builders:
+        builder.follow(Slow(goes_on), ["one", "two"])  # type: ignore[arg-type]
+    time.sleep(0.3)
+    goes_on.set()
+    assert all(builder.wait(SOON_S) for builder in builders)
+    assert (Slow.built, Slow.most_at_once) == (4, 1)
+    assert all(builder.close() for builder in builders)
