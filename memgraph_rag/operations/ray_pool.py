@@ -35,7 +35,8 @@ _AUTO = "auto"
 _HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}")
 _OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here: groups and their graphs are small
 _ANSWER_SECONDS = 5.0
-_READ_TOGETHER = GroupSize(documents=16, characters=2**20)  # requests, and bytes of their files
+_READ_TOGETHER = 16  # requests
+_BYTES_TOGETHER = 2**20  # of their files
 _MOST_DEATHS = 8  # of workers, one after another, with no group built between
 
 
@@ -268,7 +269,7 @@ def _read_together(requests: Iterable[Request]) -> Iterator[list[_Asked]]:
         file = SharedFile.at(request.source) if isinstance(request.source, Path) else None
         batch.append(_Asked(request, file))
         size += file.size if file else 0
-        if len(batch) >= _READ_TOGETHER.documents or size >= _READ_TOGETHER.characters:
+        if len(batch) >= _READ_TOGETHER or size >= _BYTES_TOGETHER:
             yield batch
             batch, size = [], 0
     if batch:

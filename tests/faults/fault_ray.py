@@ -27,7 +27,11 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]
-os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+os.environ |= {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "3",  # a lost head is given up then, not after a minute
+}
 
 import psutil  # noqa: E402
 from fault_disk import may_mount, small_disk  # noqa: E402
@@ -66,7 +70,7 @@ class Slow(FakeRecognizer):
     """Takes a while for each text, so that there is time to kill; refuses a text that is poison."""
 
     def recognize(self, texts: Sequence[str]) -> list[Any]:
-        time.sleep(0.05 * len(texts))
+        time.sleep(0.15 * len(texts))
         if any(POISON in text for text in texts):
             raise ModelError("Expected a text without poison, got poison. Leave it out.")
         return super().recognize(texts)
@@ -109,16 +113,35 @@ class Call:
         return len(self.actions) + len(self.failures)
 
 
+def _start_cluster() -> None:
+    """A cluster for two actors; the half minute that Ray gives it to start is too little for a busy machine."""
+    import ray
+
+    for tries_left in (2, 1, 0):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=2,
+                include_dashboard=False,
+                object_store_memory=100 * 2**20,
+                log_to_driver=False,
+                logging_level="ERROR",
+            )
+        except Exception:  # what Ray raises then is a bare one
+            ray.shutdown()
+            if not tries_left:
+                raise
+        else:
+            return
+
+
 def _add(place: Place, sources: Sequence[Document | Path], spare_bytes: int, sender: Connection) -> None:
     """The child: one call on a cluster of its own, telling of each outcome as it comes."""
     import ray
 
     ladybug_file.SPARE_BYTES = spare_bytes
     RayPool.group_size = GroupSize(documents=2, characters=200_000)
-    ray.init(
-        address="local", num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False,
-        logging_level="ERROR",
-    )  # fmt: skip
+    _start_cluster()
     with opened(place) as memory:
         try:
             for outcome in memory.add_many(sources, ray="auto"):
