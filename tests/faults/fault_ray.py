@@ -435,4 +435,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    import fault_ray  # actors know what is sent to them by the module's own name
+
+    fault_ray.main()
