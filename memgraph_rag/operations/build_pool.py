@@ -1,11 +1,11 @@
-"""Where documents are built while others are planned and written: in this process, or on a cluster (``ray_pool``).
+"""Where documents are loaded and built while others are planned and written: here, or on a cluster (``ray_pool``).
 
 It knows neither store nor models. Invariant: a pool is entered before it is used, and left when all is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -15,7 +15,8 @@ from typing_extensions import Self
 
 from memgraph_rag.operations.graph_building import BuildOutcome, GraphBuilder
 from memgraph_rag.operations.planning import PendingDocument
-from memgraph_rag.operations.sources import GroupSize
+from memgraph_rag.operations.sources import GroupSize, Loaded, Request, load_request
+from memgraph_rag.types import Failure
 
 __all__ = ["BuildPool", "LocalPool"]
 
@@ -31,6 +32,10 @@ class BuildPool(Protocol):
     @property
     def group_size(self) -> GroupSize:
         """The most that is built together."""
+        ...
+
+    def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
+        """The document of each request, in order; requests may be taken some ahead."""
         ...
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
@@ -56,6 +61,10 @@ class LocalPool:
 
     def __init__(self, builder: GraphBuilder) -> None:
         self._builder = builder
+
+    def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
+        """See ``BuildPool.load``."""
+        return map(load_request, requests)
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
         """See ``BuildPool.start``. A language model works in the caller's own thread, later: there Ctrl-C ends it."""

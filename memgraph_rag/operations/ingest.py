@@ -1,9 +1,9 @@
 """From sources to stored documents: load → plan → build → write; and further layers for what is stored.
 
 It holds no algorithm; it knows the order of the work, a module a stage: ``sources`` loads, ``planning`` compares with
-what is stored and cuts segments, ``graph_building`` builds layers and embeds, wherever a ``build_pool`` lets it, and
-``graph_writing`` writes. Invariants: all model work of a document is done before the one transaction that writes it;
-the store is touched in this process alone; one bad source never stops another.
+what is stored and cuts segments, ``graph_building`` builds layers and embeds, and ``graph_writing`` writes; files are
+read and layers built wherever a ``build_pool`` lets them be. Invariants: all model work of a document is done before
+the one transaction that writes it; the store is touched in this process alone; one bad source never stops another.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, TokenCounter
-from memgraph_rag.errors import DocumentError
 from memgraph_rag.operations.build_pool import BuildPool
 from memgraph_rag.operations.graph_building import BuildOutcome, BuiltDocument
 from memgraph_rag.operations.graph_writing import write_documents
 from memgraph_rag.operations.planning import PendingDocument, Plan, Planner
-from memgraph_rag.operations.sources import Item, Loaded, Request, grouped, load_request
-from memgraph_rag.stores import open_place
+from memgraph_rag.operations.sources import Item, Loaded, Request, grouped
 from memgraph_rag.types import DocumentRecord, Failure, Receipt
 
 __all__ = ["Ingestion"]
@@ -80,8 +77,7 @@ class Ingestion:
         unread_times: deque[int] = deque()  # of the requests that were loaded and not yet reported
 
         def load_all() -> Iterator[Loaded | Failure]:
-            for request in _until_error(requests, final_errors):
-                item = _load(request)
+            for item in self._pool.load(_until_error(requests, final_errors)):
                 unread_times.append(item.unread_times if isinstance(item, Loaded) else 0)
                 yield item
 
@@ -135,18 +131,6 @@ def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> 
         yield from requests
     except Exception as error:  # noqa: BLE001 - the user's own, whatever it is; it is raised when the rest is stored
         final_errors.append(error)
-
-
-def _load(request: Request) -> Loaded | Failure:
-    """The document of a request; a file of an open store is refused before it is read."""
-    source = request.source
-    if isinstance(source, Path) and (place := open_place(source)) is not None:
-        error = DocumentError(
-            f"Expected a file to add, got {source}, which belongs to the open store {place}. Name another file.",
-            path=source,
-        )
-        return Failure(str(source), error)
-    return load_request(request)
 
 
 def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Failure:

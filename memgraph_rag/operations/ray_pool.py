@@ -1,8 +1,8 @@
-"""Documents built by workers of a Ray cluster, an actor with its models each.
+"""Documents read and built by workers of a Ray cluster, an actor with its models each.
 
-It knows Ray; of the store, nothing: groups of documents go out, their graphs come back, and this process writes them.
-Invariants: a worker builds one group at a time, so that a death is laid to the group that it was building; what comes
-back is what ``LocalPool`` gives for the same group.
+It knows Ray; of the store, nothing: files and groups of documents go out, texts and graphs come back, and this process
+plans and writes. Invariants: a worker does one thing at a time, so that a death is laid to what it was doing; what
+comes back is what ``LocalPool`` gives for the same.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import os
 import re
 import socket
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from pickle import PicklingError
 from types import TracebackType
 from typing import Any
@@ -24,7 +25,9 @@ from typing_extensions import Self
 from memgraph_rag.errors import ClusterError, SettingsError
 from memgraph_rag.operations.graph_building import BuildOutcome, GraphBuilder
 from memgraph_rag.operations.planning import PendingDocument
-from memgraph_rag.operations.sources import GroupSize
+from memgraph_rag.operations.shared_files import SharedFile
+from memgraph_rag.operations.sources import GroupSize, Loaded, Request, load_request
+from memgraph_rag.types import Failure
 
 __all__ = ["RayPool"]
 
@@ -32,6 +35,8 @@ _AUTO = "auto"
 _HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}")
 _OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here: groups and their graphs are small
 _ANSWER_SECONDS = 5.0
+_READ_TOGETHER = 16  # requests
+_BYTES_TOGETHER = 2**20  # of their files
 _MOST_DEATHS = 8  # of workers, one after another, with no group built between
 
 
@@ -40,6 +45,9 @@ class _Worker:
 
     def __init__(self, builder: GraphBuilder) -> None:
         self._builder = builder
+
+    def read_each(self, files: Sequence[SharedFile]) -> list[tuple[str, str] | None]:
+        return [file.read() for file in files]
 
     def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
         return self._builder.build_each(documents)
@@ -50,10 +58,22 @@ class _Worker:
 
 @dataclass(eq=False, slots=True)
 class _Task:
-    """A group of documents; ``result`` is the reference to what became of them, once it is there."""
+    """What a worker is to do with each of several items.
 
-    documents: Sequence[PendingDocument]
+    Attributes:
+        method: of the worker.
+        names: of the items, for errors.
+        result: the reference to what became of them, once it is there.
+    """
+
+    method: str
+    items: Sequence[Any]
+    names: Sequence[str]
     result: Any = None
+
+    def alone(self) -> Iterator[_Task]:
+        """The same for each of the items by itself."""
+        return (_Task(self.method, [item], [name]) for item, name in zip(self.items, self.names, strict=True))
 
 
 class RayPool:
@@ -61,7 +81,7 @@ class RayPool:
 
     A cluster with GPUs has a worker on each, another a worker on each core. A worker that dies is started again and
     tries its group once more; if it dies again each document of the group is built alone. A limit of tokens is shared
-    out among the workers.
+    out among the workers. Files are read by a worker that sees the same file, else in this process.
 
     Args:
         builder: its copies work.
@@ -93,14 +113,22 @@ class RayPool:
         """See ``BuildPool.ahead``."""
         return 2 * self._most_workers
 
+    def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
+        """See ``BuildPool.load``. Some requests are read together, and as many of these ahead as groups are built."""
+        batches: deque[tuple[list[_Asked], Callable[[], list[Any]]]] = deque()
+        for batch in _read_together(requests):
+            files = [asked.file for asked in batch if asked.file is not None]
+            batches.append((batch, self._begin(_Task("read_each", files, [file.path for file in files]))))
+            while len(batches) > self.ahead:
+                yield from _loaded(*batches.popleft())
+        while batches:
+            yield from _loaded(*batches.popleft())
+
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
         """See ``BuildPool.start``."""
         if not documents:
             return list
-        task = _Task(documents)
-        self._waiting.append(task)
-        self._collect()
-        return partial(self._finish, task)
+        return self._begin(_Task("build_each", documents, [document.record.key for document in documents]))
 
     def settle(self) -> None:
         """See ``BuildPool.settle``."""
@@ -118,7 +146,8 @@ class RayPool:
         self._worker_class = ray.remote(
             num_cpus=1, num_gpus=1 if gpus else 0, max_restarts=-1, max_task_retries=1
         )(_Worker)  # fmt: skip
-        self._waiting: deque[_Task] = deque()
+        self._files: deque[_Task] = deque()
+        self._groups: deque[_Task] = deque()
         self._running: dict[Any, tuple[_Task, Any]] = {}
         self._workers: list[Any] = []
         self._idle: list[Any] = []
@@ -138,12 +167,23 @@ class RayPool:
         if self._is_own_connection:
             ray.shutdown()
 
+    def _begin(self, task: _Task) -> Callable[[], list[Any]]:
+        """Let it be done; what is returned waits for what became of each item."""
+        if not task.items:
+            return list
+        (self._files if task.method == "read_each" else self._groups).append(task)
+        self._collect()
+        return partial(self._finish, task)
+
     def _dispatch(self) -> None:
-        """Give what waits to workers that have nothing to do; new workers are started as long as there is room."""
-        while self._waiting and (self._idle or len(self._workers) < self._most_workers):
+        """Give what waits to workers that have nothing to do; new workers are started as long as there is room.
+
+        Files come first: this process waits for them before it can write what is built.
+        """
+        while (waiting := self._files or self._groups) and (self._idle or len(self._workers) < self._most_workers):
             worker = self._idle.pop() if self._idle else self._started()
-            task = self._waiting.popleft()
-            self._running[worker.build_each.remote(task.documents)] = task, worker
+            task = waiting.popleft()
+            self._running[getattr(worker, task.method).remote(task.items)] = task, worker
 
     def _started(self) -> Any:
         try:
@@ -169,8 +209,8 @@ class RayPool:
             self._idle.append(worker)
         self._dispatch()
 
-    def _finish(self, task: _Task) -> list[BuildOutcome]:
-        """What became of a group. Where its worker died, of each document by itself: one of them may be to blame."""
+    def _finish(self, task: _Task) -> list[Any]:
+        """What became of each item. Where the worker died, of each by itself: one of them may be to blame."""
         import ray  # pyright: ignore[reportMissingImports]
 
         self._collect()
@@ -182,35 +222,71 @@ class RayPool:
         except ray.exceptions.RayTaskError as error:
             raise error.cause from error  # as it would come from a builder in this process
         except ray.exceptions.RayError as error:
-            death = self._death(task.documents, error)
-            if len(task.documents) == 1:
+            death = self._death(task.names, error)
+            if len(task.items) == 1:
                 return [death]
-            parts = [self.start([document]) for document in task.documents]
+            parts = [self._begin(part) for part in task.alone()]
             return [outcome for part in parts for outcome in part()]
         self._deaths = 0
         return outcomes
 
-    def _death(self, documents: Sequence[PendingDocument], error: Exception) -> ClusterError:
-        """The error of documents whose worker died.
+    def _death(self, names: Sequence[str], error: Exception) -> ClusterError:
+        """The error of files or documents whose worker died.
 
         Raises:
             ClusterError: workers die again and again: it is none of the documents.
         """
-        keys = ", ".join(repr(document.record.key) for document in documents[:3])
+        first = ", ".join(map(repr, names[:3]))
         reason = " ".join(str(error).split())[:500]
         self._deaths += 1
         if self._deaths >= _MOST_DEATHS:
             raise ClusterError(
                 f"Expected workers that build, got {self._deaths} deaths of workers one after another, the last one at "
-                f"{keys}: {reason} What is stored stays; see Ray's logs, and whether memgraph_rag and its models are "
+                f"{first}: {reason} What is stored stays; see Ray's logs, and whether memgraph_rag and its models are "
                 "installed on all nodes and fit their memory.",
                 deaths=self._deaths,
             ) from error
         return ClusterError(
-            f"Expected a worker that builds {keys}, got its death, twice: {reason} See Ray's logs; add the others "
-            "without it.",
-            keys=[document.record.key for document in documents],
+            f"Expected a worker that reads or builds {first}, got its death, twice: {reason} See Ray's logs; add the "
+            "others without it.",
+            keys=list(names),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request, and the file that a worker may read for it."""
+
+    request: Request
+    file: SharedFile | None
+
+
+def _read_together(requests: Iterable[Request]) -> Iterator[list[_Asked]]:
+    """Consecutive requests, few enough that their texts are small together."""
+    batch: list[_Asked] = []
+    size = 0
+    for request in requests:
+        file = SharedFile.at(request.source) if isinstance(request.source, Path) else None
+        batch.append(_Asked(request, file))
+        size += file.size if file else 0
+        if len(batch) >= _READ_TOGETHER or size >= _BYTES_TOGETHER:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _loaded(batch: Sequence[_Asked], texts: Callable[[], list[Any]]) -> Iterator[Loaded | Failure]:
+    """The document of each request; this process reads what no worker could."""
+    read_elsewhere = iter(texts())
+    for asked in batch:
+        text = next(read_elsewhere) if asked.file is not None else None
+        if isinstance(text, ClusterError):
+            yield Failure(str(asked.request.source), text)
+        elif text is None:
+            yield load_request(asked.request)
+        else:
+            yield load_request(asked.request, lambda _, text=text: text)
 
 
 def _connect(address: str) -> None:

@@ -15,9 +15,11 @@ from itertools import chain
 from pathlib import Path
 
 from memgraph_rag.contracts import FingerprintIndex
-from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.stores import open_place
 from memgraph_rag.text.chat import unread_times
-from memgraph_rag.text.loading import Source, load
+from memgraph_rag.text.files import read
+from memgraph_rag.text.loading import ReadFile, Source, load
 from memgraph_rag.text.paths import spellings
 from memgraph_rag.types import (
     Document,
@@ -88,11 +90,16 @@ Item = Loaded | DocumentRecord | Failure
 """What waits to be built: something to add, something stored that lacks layers, or something that failed."""
 
 
-def load_request(request: Request) -> Loaded | Failure:
-    """The document of a request; one that comes as a ``Document`` has all its parts from the user."""
+def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failure:
+    """The document of a request; one that comes as a ``Document`` has all its parts from the user.
+
+    A file of an open store is refused before it is read.
+    """
     source = request.source
     try:
-        document = load(source, key=request.key, title=request.title, metadata=request.metadata)
+        if isinstance(source, Path):
+            _refuse_open_store(source)
+        document = load(source, key=request.key, title=request.title, metadata=request.metadata, read_file=read_file)
     except MemgraphRagError as error:
         return Failure(_describe(source), error)
     is_whole = isinstance(source, Document)
@@ -105,6 +112,14 @@ def load_request(request: Request) -> Loaded | Failure:
         text_sha256=text_hash(document.text),
         unread_times=unread_times(source, document.turns),
     )
+
+
+def _refuse_open_store(path: Path) -> None:
+    if (place := open_place(path)) is not None:
+        raise DocumentError(
+            f"Expected a file to add, got {path}, which belongs to the open store {place}. Name another file.",
+            path=path,
+        )
 
 
 def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -33,6 +33,7 @@ __all__ = [
     "MAX_SOURCE",
     "MAX_SPEAKER",
     "MAX_TITLE",
+    "ReadFile",
     "Source",
     "is_storable",
     "load",
@@ -41,6 +42,9 @@ __all__ = [
 
 Source = str | Path | Document | Sequence[Message | Mapping[str, Any]]
 """What can be added: text, a file, a document, chat messages."""
+
+ReadFile = Callable[[Path], tuple[str, str]]
+"""Reads a file: its text, and its title where it has one."""
 
 MAX_KEY = 512
 """Most characters of a key."""
@@ -76,6 +80,7 @@ def load(
     key: str | None = None,
     title: str | None = None,
     metadata: Mapping[str, MetadataValue | date] | None = None,
+    read_file: ReadFile = read,
 ) -> Document:
     """The source as a document.
 
@@ -87,6 +92,7 @@ def load(
         title: up to 1,000 characters. By default the one found in the file, else its stem; empty for text and chat.
         metadata: values of type str, int, float (finite) or bool; a date or a datetime becomes a str, as ISO 8601.
             64 KiB of JSON in all.
+        read_file: for a file that was read elsewhere.
 
     Raises:
         DocumentError: it cannot be read as text, is empty or above ``MAX_BYTES``, or an argument cannot work.
@@ -96,7 +102,7 @@ def load(
     'text-6210c29d8285'
     """
     try:
-        document = _read_source(source)
+        document = _read_source(source, read_file)
         if key is not None:
             document = replace(document, key=key)
         if title is not None:
@@ -113,12 +119,12 @@ def load(
         ) from exc
 
 
-def _read_source(source: Source) -> Document:
+def _read_source(source: Source, read_file: ReadFile) -> Document:
     """The source before any check of what it holds."""
     if isinstance(source, Document):
         return source
     if isinstance(source, Path):
-        text, title = read(expanded(source))
+        text, title = read_file(expanded(source))
         title = title[:_MOST_OF_A_TITLE] or source.stem
         return Document(text, default_key(source), title=title, source=spellings(source)[0])
     if isinstance(source, str):

@@ -108,7 +108,7 @@ def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
     """``count`` calls on a file system of its own, first without a byte left, then with some kilobytes; needs root."""
     chance = random.Random(seed)
     tally, refusals = Tally(), 0
-    with _small_disk(folder) as disk:
+    with small_disk(folder) as disk:
         there = Place({"address": disk / "notes.lbug"}, place.namespace, place.cache)
         ladybug_file.SPARE_BYTES, spare = 0, ladybug_file.SPARE_BYTES
         try:
@@ -134,7 +134,7 @@ def full(place: Place, folder: Path, count: int, *, seed: int = 0) -> Tally:
 
 
 @contextmanager
-def _small_disk(folder: Path) -> Iterator[Path]:
+def small_disk(folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], check=True)
     try:

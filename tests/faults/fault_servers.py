@@ -58,7 +58,7 @@ def own_server(folder: Path, line: str) -> Iterator[RunningServer]:
         stop(folder / "home")
 
 
-def _again(server: RunningServer) -> RunningServer:
+def started_again(server: RunningServer) -> RunningServer:
     """The same server, started once more."""
     return start(
         server.home,
@@ -70,7 +70,7 @@ def _again(server: RunningServer) -> RunningServer:
     )
 
 
-def _place(server: RunningServer, folder: Path) -> Place:
+def place_of_server(server: RunningServer, folder: Path) -> Place:
     address = {"address": server.bolt_uri, "user": server.user, "password": PASSWORD}
     return Place(address, "servers", folder / "cache")
 
@@ -78,7 +78,7 @@ def _place(server: RunningServer, folder: Path) -> Place:
 def found_new(line: str) -> Tally:
     """Eight processes that find a new server at the same moment."""
     with tempfile.TemporaryDirectory() as name, own_server(Path(name), line) as server:
-        return opened_together(_place(server, Path(name)))
+        return opened_together(place_of_server(server, Path(name)))
 
 
 def _does(memory: Memory, before: State, after: State) -> Callable[[], Any]:
@@ -145,7 +145,7 @@ def _held(pid: int, seconds: float, *, after_s: float) -> Iterator[None]:
 def paused(line: str) -> Tally:
     """Stopped by a signal, for a short and for a long time, during writes and reads."""
     with tempfile.TemporaryDirectory() as name, own_server(Path(name), line) as server:
-        place = _place(server, Path(name))
+        place = place_of_server(server, Path(name))
         tally = short_pauses(place, server.pid, seconds=(0.5, 3.0))
         world = World(place)
         world.build([after for _, _, after in ACTS])
@@ -214,7 +214,7 @@ def stopped(line: str) -> Tally:
     """Shut down, and not started again before every call and an opening were told so."""
     tally = Tally()
     with tempfile.TemporaryDirectory() as name, own_server(Path(name), line) as server:
-        place = _place(server, Path(name))
+        place = place_of_server(server, Path(name))
         world = World(place)
         world.build([after for _, _, after in ACTS])
         memory, _ = open_journaled(place)
@@ -224,7 +224,7 @@ def stopped(line: str) -> Tally:
                 _expect_gone(f"stopped, {what}", _does(memory, before, after), STOPPED_S, tally)
                 if what == "read":
                     _expect_gone("stopped, opening", lambda: open_journaled(place), STOPPED_S, tally)
-                server = _again(server)
+                server = started_again(server)
                 _settle(memory, world, what, before, after, tally)
     return tally
 
@@ -233,7 +233,7 @@ def restarted(line: str, *, blows: Sequence[signal.Signals], seed: int = 0) -> T
     """Killed, or asked to stop, at random moments while one writes and one reads, and started again each time."""
     tally, chance = Tally(), random.Random(seed)
     with tempfile.TemporaryDirectory() as name, own_server(Path(name), line) as server:
-        place = _place(server, Path(name))
+        place = place_of_server(server, Path(name))
         world = World(place)
         world.build(ROUND)
         memory, _ = open_journaled(place)
@@ -255,7 +255,7 @@ def restarted(line: str, *, blows: Sequence[signal.Signals], seed: int = 0) -> T
                 tally.tried += 1
                 os.kill(server.pid, blow)
                 os.waitpid(server.pid, 0)
-                server = _again(server)
+                server = started_again(server)
             over.set()
             for thread in threads:
                 thread.join(240)

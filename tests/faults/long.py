@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import signal
@@ -27,6 +28,7 @@ from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]  # tests/conftest.py first
+sys.path.append(str(HERE.parent / "integrations"))
 
 from conftest import Servers  # noqa: E402
 from fault_connections import breaks, gone, interrupted  # noqa: E402
@@ -41,6 +43,7 @@ from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
 from past_the_store import run_cypher  # noqa: E402
+from run import environment  # noqa: E402
 
 ENGINES = ("ladybug", "neo4j-5.26", "neo4j-2026")
 
@@ -67,6 +70,8 @@ PARTS = (
     Part("connections", SERVERS, lambda place, share: breaks(place, many(300, share), seed=13)),
     Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0) + interrupted(place, seconds=10.0)),
     Part("crowd", ENGINES, lambda place, share: _crowd(place, max(3.0, 300 * share))),
+    Part("ray", ENGINES, lambda place, share: _on_ray("fault_ray", "kills", _written(place), str(share))),
+    Part("ray-disk", ENGINES[:1], lambda place, share: _on_ray("fault_ray", "disk", _written(place), str(share))),
 )
 
 OF_A_SERVER: dict[str, Callable[[str, float], Tally]] = {
@@ -75,6 +80,7 @@ OF_A_SERVER: dict[str, Callable[[str, float], Tally]] = {
     "stopped": lambda line, _: stopped(line),
     "restarted": lambda line, share: restarted(line, blows=[signal.SIGKILL, signal.SIGTERM] * many(5, share)),
     "load": lambda line, share: loaded(line, seconds=max(20.0, 600 * share)),
+    "ray-restarted": lambda line, share: _on_ray("fault_ray", "restarted", line, str(share)),
 }
 """What is done to a server of its own, by release line and share."""
 
@@ -91,6 +97,26 @@ def _disks(place: Place, share: float) -> Tally:
 def _crowd(place: Place, seconds: float) -> Tally:
     processes = 8 if "user" in place.address else 1
     return crowd(place, writers=8, readers=8, seconds=seconds, processes=processes)
+
+
+def _written(place: Place) -> str:
+    """The place, for another process."""
+    address = place.address | {"address": str(place.address["address"])}
+    return json.dumps({"address": address, "namespace": place.namespace, "cache": str(place.cache)})
+
+
+def _on_ray(script: str, *arguments: str) -> Tally:
+    """What a script tries in the environment that has Ray; its last line is the tally."""
+    command = [str(environment("ray")), str(HERE / f"{script}.py"), *arguments]
+    variables = os.environ | {"PYTHONPATH": str(HERE.parents[1])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as child:
+        last = ""
+        for last in child.stdout or ():
+            if not last.startswith("{"):
+                print(last, end="", flush=True)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return Tally(**json.loads(last))
 
 
 @contextmanager
@@ -148,7 +174,7 @@ def growth(name: str, seconds: float) -> Tally:
 
 def main() -> int:
     """Run the parts and sum up."""
-    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "growth", "suites", "injections"]
+    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "growth", "suites", "ray-models", "injections"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="how much of everything")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -188,6 +214,8 @@ def main() -> int:
             add("growth", name, lambda name=name: growth(name, given.fuzz_seconds * given.share))
     if "suites" in given.only:
         add("suites", ", ".join(given.engines), lambda: suites(given.share, given.engines))
+    if "ray-models" in given.only:
+        add("ray-models", "ladybug", lambda: _on_ray("fault_ray_models", str(many(200, given.share))))
     if "injections" in given.only:
         add("injections", "ladybug", lambda: injections(many(6, given.share)))
     print(f"faults: {total}")

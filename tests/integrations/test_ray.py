@@ -8,21 +8,28 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
 
+import fault_ray
 import pytest
 import ray
+from fault_tally import Tally
+from fault_world import Place
 from memories import FOX, LONG, RIVER, graph_of, options
+from written_files import pdf_bytes, written
 
 from memgraph_rag import Document, Failure, Memory, Receipt
 from memgraph_rag.errors import ClusterError, SettingsError, TokenLimitReached
 from memgraph_rag.operations import ray_pool
 from memgraph_rag.operations.build_pool import LocalPool
 from memgraph_rag.operations.ray_pool import RayPool
+from memgraph_rag.operations.shared_files import SharedFile
 from memgraph_rag.operations.sources import GroupSize
 from memgraph_rag.testing import FakeRecognizer
+from memgraph_rag.text import files
 
 PASSAGES = Path(__file__).parents[2] / "benchmarks" / "data" / "musique" / "docs.jsonl"
 STORIES = [Document(FOX, "fox"), Document(RIVER, "river"), Document(LONG, "long")]
@@ -77,6 +84,27 @@ def open_memory(tmp_path: Path) -> Iterator[OpenMemory]:
     yield open_memory
     for memory in memories:
         memory.close()
+
+
+def files_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """A text, a page, a broken file and a PDF, by paths that mean something in that folder only."""
+    monkeypatch.chdir(folder)
+    written(folder, "fox.txt", FOX)
+    written(folder, "river.html", f"<html><title>River</title><p>{RIVER}</p></html>")
+    written(folder, "broken.pdf", b"%PDF-1.7 of no use")
+    written(folder, "long.pdf", pdf_bytes(FOX, RIVER, title="Long"))
+    return [Path(name) for name in ("fox.txt", "river.html", "broken.pdf", "long.pdf")]
+
+
+def reading_noted(paths: list[Path]) -> Callable[[Path], bytes]:
+    """Reads a file in this process, and notes that."""
+    read_bytes = files._read_bytes
+
+    def read(path: Path) -> bytes:
+        paths.append(path)
+        return read_bytes(path)
+
+    return read
 
 
 def keys(memory: Memory) -> set[str]:
@@ -185,3 +213,39 @@ def test_cluster_that_does_not_answer_is_our_error() -> None:
 def test_address_that_is_none_is_refused_at_once(open_memory: OpenMemory, address: str) -> None:
     with pytest.raises(SettingsError, match='ray="auto" or HOST:PORT'):
         open_memory("none").add_many(STORIES, ray=address)
+
+
+def test_files_are_read_by_the_actors(open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = files_in(tmp_path, monkeypatch)
+    here, there = open_memory("here", layers=("entities",)), open_memory("there", layers=("entities",))
+    expected = list(here.add_many(sources))
+    read_here: list[Path] = []
+    monkeypatch.setattr(files, "_read_bytes", reading_noted(read_here))
+    outcomes = list(there.add_many(sources, ray="auto"))
+    assert [isinstance(outcome, Receipt) for outcome in outcomes] == [True, True, False, True]
+    assert str(outcomes[2].error) == str(expected[2].error)
+    assert read_here == [Path("broken.pdf")]  # for its error
+    assert graph_of(there) == graph_of(here)
+
+
+def test_what_actors_do_not_see_is_read_here(
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = files_in(tmp_path, monkeypatch)
+    seen = SharedFile.at
+    monkeypatch.setattr(SharedFile, "at", lambda path: (file := seen(path)) and replace(file, changed_ns=0))
+    read_here: list[Path] = []
+    monkeypatch.setattr(files, "_read_bytes", reading_noted(read_here))
+    memory = open_memory("unseen", layers=("entities",))
+    assert len([outcome for outcome in memory.add_many(sources, ray="auto") if isinstance(outcome, Receipt)]) == 3
+    assert read_here == sources
+
+
+def test_call_goes_on_after_its_process_is_killed(tmp_path: Path) -> None:
+    place = Place({"address": tmp_path / "notes.lbug"}, "faults", tmp_path / "cache")
+    assert fault_ray.kills(place, ["driver"], seed=1) == Tally(tried=1)
+
+
+def test_what_loader_and_layer_refuse_is_named(tmp_path: Path) -> None:
+    place = Place({"address": tmp_path / "notes.lbug"}, "faults", tmp_path / "cache")
+    assert fault_ray.poisoned(place, tmp_path) == Tally(tried=1)
