@@ -157,7 +157,7 @@ class _Shared:
 
     figures: Path
     building: Path
-    state_key: bytes
+    state_key: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
