@@ -35,7 +35,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-updates bench-whole
+.PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-turns bench-updates bench-whole
 .PHONY: gpu scorecard scorecard-full bench-systems clean distclean
 
 help: ## This list
@@ -117,6 +117,9 @@ bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in
 bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
 	@$(BIN)/python benchmarks/extraction.py $(SETS)/musique_tune --text $(TEXT) --questions 2 \
 	  --json benchmarks/results$(call apart,$(SETS)/musique_tune)/extraction.json
+
+bench-turns: $(VENV)/.has-demo ## How long a turn takes to store beside 50,000 others; fills a file for ten minutes
+	@$(BIN)/python benchmarks/session_turns.py --json benchmarks/results/session_turns.json
 
 bench-updates: $(VENV)/.has-demo ## Does search give what holds now, as of a day, and what contradicts it
 	@$(BIN)/python benchmarks/updates.py

@@ -169,9 +169,8 @@ class Memory(MaintainedMemory):
             max_tokens: of the language model, read and written, in this call. Once they are reached, what is finished
                 is stored, and each document that needs more is a ``Failure`` with ``TokenLimitReached``; the same call
                 again goes on from there.
-            ray: build on a Ray cluster: its address, or "auto" for one of this machine. This process plans and
-                writes as ever; an actor on each GPU, else on each core, reads files that it sees, and builds. The graph
-                is the same (docs/scale.md).
+            ray: build on a Ray cluster: its address, or "auto" for one of this machine (docs/scale.md). This process
+                plans and writes; an actor on each GPU, else on each core, reads and builds. The graph is the same.
 
         Raises:
             SettingsError: a single text or file came, not several sources; a limit that is none; Ray is not installed.
