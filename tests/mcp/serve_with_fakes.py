@@ -22,7 +22,8 @@ class Openings:
         return Memory(self._place.store, namespace=namespace, progress=progress, **options(layers=("entities",)))
 
 
-agents._Openings = Openings
+if __name__ in ("__main__", "__mp_main__"):  # a worker's name; pytest imports this module too, to look for examples
+    agents._Openings = Openings
 
 if __name__ == "__main__":
     from memgraph_rag.cli import main
