@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress
-from memgraph_rag.errors import ModelNotFound, WindowExceeded
+from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.layers.community_memory import MemoryNeeded
 from memgraph_rag.layers.community_reports import (
     FORM_TOKENS,
@@ -34,6 +34,7 @@ from memgraph_rag.layers.community_statements import Statements, read_relations,
 from memgraph_rag.layers.community_tree import CommunityTree, grow_tree, make_key
 from memgraph_rag.layers.entity_graph import MOST_NAMED, EntityGraph, count_pairs
 from memgraph_rag.layers.hierarchical_leiden import SEED, require_leiden
+from memgraph_rag.layers.optional_model import language_of
 from memgraph_rag.types import (
     Overview,
     OverviewRows,
@@ -149,18 +150,11 @@ class CommunitiesLayer:
         needed.end()
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: segment.document_id for segment in segments}
-        work = _Work(of_entities, tree, graph.namespace, texts, documents, models, self._language(models))
+        language = language_of(models, wanted=self._with_model)
+        work = _Work(of_entities, tree, graph.namespace, texts, documents, models, language)
         for place in range(len(tree.communities)):
             work.keys.append(_key(work, place))
         return work
-
-    def _language(self, models: Models) -> LanguageModel | None:
-        if not self._with_model:
-            return None
-        try:
-            return models.language
-        except ModelNotFound:
-            return None
 
     def _statements(self, graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> Statements:
         """What the communities that lack a report are reported on from."""

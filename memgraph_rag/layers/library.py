@@ -2,7 +2,8 @@
 
 Documents that say similar things lie under one overview, such overviews under another, and so on: the summary graph of
 PECAN one step further, by similarity instead of order in a text. No language model is needed: the text of an overview
-is the most central sentences of what lies below it. It knows the graph by its contract. Invariants: each document that
+is the most central sentences of what lies below it, or what a model writes about these. It knows the graph by its
+contract. Invariants: each document that
 can be read lies under exactly one overview of each level; the weights of an overview's edges sum to 1; the same
 documents, added in the same steps, give the same library in every namespace and store; a second build gives nothing;
 a memory of one document has no library.
@@ -19,15 +20,18 @@ from typing import Literal
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, MemoryGraph, Models, Progress
+from memgraph_rag.contracts import Embedder, LanguageModel, MemoryGraph, Models, Progress
 from memgraph_rag.layers.extracts import Line, central_lines
+from memgraph_rag.layers.library_prose import write_prose
 from memgraph_rag.layers.library_shelf import Shelf, cosine
 from memgraph_rag.layers.library_tree import Bounds, LibraryTree, Member, regroup
-from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Vector, as_line, make_id, overview_id
+from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Usage, Vector, as_line, make_id, overview_id
 
 __all__ = ["LibraryLayer"]
 
 _AT_ONCE = 32  # overviews of one transaction
+_WRITTEN_AT_ONCE = 8  # where a model writes them
 _LEAST_COSINE = 0.01  # as which a smaller one counts
 
 
@@ -38,17 +42,26 @@ class LibraryLayer:
         bounds: how many documents, or overviews, lie under one.
         tokens: most of an overview's text, by the embedder's count.
         nodes_of_document: so many nodes of a document, the most central ones, are tied to the overview above it.
+        with_model: whether the language model writes the texts, where there is one. Else they are sentences.
     """
 
     name = "library"
     spans_documents: Literal[True] = True
-    needs_language = False
+    needs_language = False  # it may use one
     requires: Sequence[str] = ()
 
-    def __init__(self, *, bounds: Bounds | None = None, tokens: int = 128, nodes_of_document: int = 8) -> None:
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        tokens: int = 128,
+        nodes_of_document: int = 8,
+        with_model: bool = False,
+    ) -> None:
         self._bounds = bounds or Bounds()
         self._tokens = tokens
         self._nodes_of_document = nodes_of_document
+        self._with_model = with_model
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
         """What lacks, level by level; see ``MemoryLayer.build``.
@@ -65,16 +78,18 @@ class LibraryLayer:
         tree = shelf.tree(overviews)
         torn = [overview.id for overview in overviews if overview.id not in tree.below]
         texts = {overview.id: overview.text for overview in overviews}
-        writing = _Writing(graph, models.embedder, shelf, tree, texts, self._tokens, self._nodes_of_document)
+        language = language_of(models, wanted=self._with_model)
+        writing = _Writing(graph, models.embedder, language, shelf, tree, texts, self._tokens, self._nodes_of_document)
+        at_once = _AT_ONCE if language is None else _WRITTEN_AT_ONCE
         level = 0
         while len(tree.levels[level]) > 1:
             formed, dissolved = regroup(tree.orphans(level), tree.groups(level), self._bounds)
             level += 1
             removed = (*torn, *tree.remove(level, dissolved))
-            for first in range(0, len(formed), _AT_ONCE):
+            for first in range(0, len(formed), at_once):
                 if progress is not None:
                     progress(f"library, level {level}", first, len(formed))
-                yield writing.rows(formed[first : first + _AT_ONCE], level, removed=removed)
+                yield writing.rows(formed[first : first + at_once], level, removed=removed)
                 removed, torn = (), []
 
 
@@ -115,6 +130,7 @@ class _Writing:
 
     graph: MemoryGraph
     embedder: Embedder
+    language: LanguageModel | None
     shelf: Shelf
     tree: LibraryTree
     texts: dict[str, str]
@@ -126,26 +142,38 @@ class _Writing:
         documents = [sorted(name for member in group for name in member.documents) for group in groups]
         centres = [self.shelf.centre(names) for names in documents]
         contents = (self._of_documents if level == 1 else self._of_overviews)(groups, centres)
+        written, notes, usage = self._written(contents)
         overviews: list[Overview] = []
         edges: list[Summarizes] = []
-        for group, names, centre, content in zip(groups, documents, centres, contents, strict=True):
+        for group, names, centre, content, prose in zip(groups, documents, centres, contents, written, strict=True):
             if not content.cosines:  # all of it was forgotten meanwhile
                 continue
             chosen = central_lines(content.lines, centre, tokens=self.tokens, count_tokens=self.embedder.count_tokens)
-            overview = self._overview(group, names, centre, chosen, level)
+            text = prose or "\n".join(line.text for line in chosen)
+            overview = self._overview(group, names, centre, text, level)
             overviews.append(overview)
             edges += [Summarizes(overview.id, target, weight) for target, weight in content.weights(chosen).items()]
             member = Member(overview.id, overview.key, overview.documents, centre)
             self.tree.put(level, member, [member.id for member in group])
             self.texts[overview.id] = overview.text
-        return OverviewRows(tuple(overviews), tuple(edges), tuple(removed))
+        return OverviewRows(tuple(overviews), tuple(edges), tuple(removed), notes, usage)
+
+    def _written(self, contents: Sequence[_Content]) -> tuple[list[str], Counter[str], Usage]:
+        """What the model says of each; empty where there is no model, or nothing that can be used."""
+        if self.language is None:
+            return [""] * len(contents), Counter(), Usage()
+        lines = [[line.text for line in content.lines] for content in contents]
+        told = [place for place, texts in enumerate(lines) if texts]
+        texts, notes, usage = write_prose(self.language, [lines[place] for place in told], max_tokens=self.tokens)
+        by_place = dict(zip(told, texts, strict=True))
+        return [by_place.get(place, "") for place in range(len(contents))], notes, usage
 
     def _overview(
-        self, group: Sequence[Member], documents: Sequence[str], centre: Vector, chosen: Sequence[Line], level: int
+        self, group: Sequence[Member], documents: Sequence[str], centre: Vector, text: str, level: int
     ) -> Overview:
         title = self.shelf.title(documents, centre)
         keys = [member.key for member in group]
-        text = "\n".join(line.text for line in chosen) or title or keys[0].splitlines()[0]
+        text = text or title or keys[0].splitlines()[0]
         key = make_id("", LibraryLayer.name, level, title, text, *keys)
         (tokens,) = self.embedder.count_tokens([as_line(text)])
         name = overview_id(self.graph.namespace, LibraryLayer.name, key)

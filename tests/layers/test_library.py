@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph_rag.contracts import MemoryGraph
+from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers.balanced_groups import balanced_groups
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.library import LibraryLayer
 from memgraph_rag.layers.library_tree import Bounds
-from memgraph_rag.testing import FakeEmbedder, FakeModels
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.types import (
     DocumentRecord,
     IndexedSegment,
@@ -108,13 +109,35 @@ class Shelves:
             self.library[overview.id] = overview, [edge for edge in rows.summarizes if edge.source_id == overview.id]
 
 
-def deepen(shelves: Shelves, layer: LibraryLayer | None = None, *, most: int | None = None) -> int:
+class WithoutLanguage(FakeModels):
+    """Where no language model is."""
+
+    embedder = FakeEmbedder(DIMENSION)
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def language(self) -> FakeLanguageModel:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise ModelNotFound("Expected a language model, got none. Install one.")
+
+
+def deepen(
+    shelves: Shelves,
+    layer: LibraryLayer | None = None,
+    *,
+    most: int | None = None,
+    language: FakeLanguageModel | None = None,
+    notes: Counter[str] | None = None,
+) -> int:
     """Store what the layer gives, as far as ``most`` transactions; how many overviews it wrote."""
-    graph, models = cast("MemoryGraph", shelves), FakeModels(embedder=FakeEmbedder(DIMENSION))
+    models = WithoutLanguage() if language is None else FakeModels(language, embedder=FakeEmbedder(DIMENSION))
     written = 0
-    for rows in islice((layer or LibraryLayer(bounds=BOUNDS)).build(graph, models=models), most):
+    for rows in islice((layer or LibraryLayer(bounds=BOUNDS)).build(cast("MemoryGraph", shelves), models=models), most):
         shelves.store(rows)
         written += len(rows.overviews)
+        if notes is not None:
+            notes.update(rows.notes)
     return written
 
 
@@ -207,6 +230,40 @@ def test_two_documents_lie_under_one_overview() -> None:
         "document 0000: This is what document 0000 says.",
         "document 0001: This is what document 0001 says.",
     ]
+
+
+WITH_MODEL = LibraryLayer(bounds=BOUNDS, with_model=True)
+
+
+def test_a_model_writes_the_texts_where_it_is_wanted() -> None:
+    shelves = Shelves(random_vectors(2))
+    said = "Here it is:\nBoth documents, 0000 and 0001, say what they say."
+
+    assert deepen(shelves, WITH_MODEL, language=FakeLanguageModel([said])) == 1
+    check_shape(shelves)
+    ((root, edges),) = shelves.library.values()
+    assert root.text == "Both documents, 0000 and 0001, say what they say."
+    assert {edge.weight for edge in edges} == {0.5}, "by what is said at the tops, as without a model"
+    assert deepen(shelves, WITH_MODEL, language=FakeLanguageModel()) == 0
+
+
+@pytest.mark.parametrize("said", ["", "   ", "Penguins swam to Peru and married kings.", "Here it is:\n"])
+def test_what_the_lines_do_not_bear_out_is_not_used(said: str) -> None:
+    with_model, without = Shelves(random_vectors(9)), Shelves(random_vectors(9))
+    notes = Counter[str]()
+    deepen(with_model, WITH_MODEL, language=FakeLanguageModel([said] * 20), notes=notes)
+    assert notes["overview made of sentences: the model wrote none that holds"] == deepen(without)
+    assert with_model.library == without.library
+
+
+def test_a_library_is_made_of_sentences_where_the_model_is_missing_or_too_small() -> None:
+    missing, small, without = (Shelves(random_vectors(9)) for _ in range(3))
+    notes = Counter[str]()
+    deepen(without)
+    deepen(missing, WITH_MODEL)
+    deepen(small, WITH_MODEL, language=FakeLanguageModel(window=20), notes=notes)
+    assert notes["overview made of sentences: the model's window is too small"] == len(without.library)
+    assert missing.library == small.library == without.library
 
 
 def test_many_equal_documents_are_divided() -> None:
