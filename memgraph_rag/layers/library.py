@@ -54,7 +54,7 @@ class LibraryLayer:
         self,
         *,
         bounds: Bounds | None = None,
-        tokens: int = 128,
+        tokens: int = 64,
         nodes_of_document: int = 8,
         with_model: bool = False,
     ) -> None:

@@ -157,10 +157,10 @@ def test_an_error_of_the_process_is_one_line_and_1(tmp_path, store, error) -> No
 LOGGING = """
 import logging
 import sys
-from memgraph_rag.cli.options import _start_logging
+from memgraph_rag.cli.options import start_logging
 
 logging.getLogger("chatty").setLevel(logging.DEBUG)
-_start_logging(verbose="--verbose" in sys.argv)
+start_logging(verbose="--verbose" in sys.argv)
 for name in ("memgraph_rag.models", "chatty"):
     for level in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
         logging.getLogger(name).log(level, "%s %d", name, level)

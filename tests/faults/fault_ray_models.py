@@ -23,7 +23,6 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]
 os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
 
-import ray  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Graph  # noqa: E402
 from store_snapshot import Lines, whole_graph  # noqa: E402
@@ -87,6 +86,8 @@ def _by_rest(lines: Lines) -> dict[str, dict[str, Any]]:
 
 def same_graphs(folder: Path, sources: list[Document]) -> Tally:
     """By two actors, by one process in the actors' groups, and by one process in its own."""
+    import ray  # here, so that pytest can import this module where Ray is not
+
     tally = Tally(tried=2)
     ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=200 * 2**20, log_to_driver=False)
     by_actors = built(folder / "actors", sources, where="auto")

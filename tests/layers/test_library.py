@@ -256,7 +256,7 @@ def test_what_the_lines_do_not_bear_out_is_not_used(said: str) -> None:
     assert with_model.library == without.library
 
 
-def test_a_library_is_made_of_sentences_where_the_model_is_missing_or_too_small() -> None:
+def test_without_a_model_that_is_large_enough_texts_are_sentences() -> None:
     missing, small, without = (Shelves(random_vectors(9)) for _ in range(3))
     notes = Counter[str]()
     deepen(without)

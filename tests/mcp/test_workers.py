@@ -29,7 +29,7 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.mcp.background import Deepener
 from memgraph_rag.mcp.tokens import TokenFolder
 
-SOON_S = 60.0
+SOON_S = 120.0
 PREFER = {"Prefer": "respond-async"}
 
 
