@@ -159,9 +159,9 @@ class Memory(MaintainedMemory):
     ) -> Iterator[Receipt | Failure]:  # fmt: skip
         """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
-        The model work of several documents runs together, so this is faster than calling ``add`` for each. Nothing is
-        done before the first outcome is asked for (an iterator dropped before that gives a ``MemgraphRagWarning``), and
-        what was not asked for may not be stored. Sources are taken some hundreds ahead of the outcomes.
+        The model work of several documents runs together: faster than ``add`` for each. Nothing is done before the
+        first outcome is asked for (an iterator dropped before gives a ``MemgraphRagWarning``), and what is not asked
+        for may not be stored. Sources are taken some hundreds ahead; where that raises, what came before is stored.
 
         Args:
             sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.
@@ -483,8 +483,8 @@ class Memory(MaintainedMemory):
 
         Args:
             document: its key or id, or any path of the file that it was read from.
-            user: all that this user said, or that was added with it as metadata, is removed, document by document; with
-                ``session`` only that of theirs. After an interruption the same call removes the rest.
+            user: all that this user said, or was added with it as metadata, is removed, a receipt for each document;
+                with ``session`` only that of theirs. After an interruption the same call removes the rest.
 
         Raises:
             DocumentNotFound: there is none, or the path is that of several documents.

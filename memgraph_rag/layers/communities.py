@@ -150,7 +150,7 @@ class CommunitiesLayer:
         needed.end()
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: segment.document_id for segment in segments}
-        language = language_of(models, wanted=self._with_model)
+        language = language_of(models) if self._with_model else None
         work = _Work(of_entities, tree, graph.namespace, texts, documents, models, language)
         for place in range(len(tree.communities)):
             work.keys.append(_key(work, place))

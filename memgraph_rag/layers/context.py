@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers.batches import batches, prompt
+from memgraph_rag.layers.optional_model import language_of
 from memgraph_rag.layers.outline import OUTLINE, marked_headings
 from memgraph_rag.types import (
     CONTEXT,
@@ -132,9 +132,8 @@ class ContextLayer:
     ) -> list[LayerRows]:
         """The headers of each document, in order; what the model writes of all of them runs together."""
         accounts = [_Account(document, _headers(document, self._parts_of(document))) for document in documents]
-        try:
-            language = models.language
-        except ModelNotFound:
+        language = language_of(models)
+        if language is None:
             for account in accounts:
                 account.notes["no language model to say what it is about"] += 1
         else:

@@ -3,10 +3,9 @@
 Documents that say similar things lie under one overview, such overviews under another, and so on: the summary graph of
 PECAN one step further, by similarity instead of order in a text. No language model is needed: the text of an overview
 is the most central sentences of what lies below it, or what a model writes about these. It knows the graph by its
-contract. Invariants: each document that
-can be read lies under exactly one overview of each level; the weights of an overview's edges sum to 1; the same
-documents, added in the same steps, give the same library in every namespace and store; a second build gives nothing;
-a memory of one document has no library.
+contract. Invariants: each document that can be read lies under exactly one overview of each level; the weights of an
+overview's edges sum to 1; the same documents, added in the same steps, give the same library in every namespace and
+store, where no model writes; a second build gives nothing; a memory of one document has no library.
 
 What is grouped anew after a change is decided in ``library_tree``.
 """
@@ -78,7 +77,7 @@ class LibraryLayer:
         tree = shelf.tree(overviews)
         torn = [overview.id for overview in overviews if overview.id not in tree.below]
         texts = {overview.id: overview.text for overview in overviews}
-        language = language_of(models, wanted=self._with_model)
+        language = language_of(models) if self._with_model else None
         writing = _Writing(graph, models.embedder, language, shelf, tree, texts, self._tokens, self._nodes_of_document)
         at_once = _AT_ONCE if language is None else _WRITTEN_AT_ONCE
         level = 0

@@ -11,9 +11,9 @@ from memgraph_rag.errors import ModelNotFound
 __all__ = ["language_of"]
 
 
-def language_of(models: Models, *, wanted: bool) -> LanguageModel | None:
-    """The language model, where it is wanted and there is one."""
+def language_of(models: Models) -> LanguageModel | None:
+    """The language model, where there is one."""
     try:
-        return models.language if wanted else None
+        return models.language
     except ModelNotFound:
         return None

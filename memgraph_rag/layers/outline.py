@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers import outline_reply
 from memgraph_rag.layers.batches import AROUND_TOKENS, batches, output_tokens, prompt
+from memgraph_rag.layers.optional_model import language_of
 from memgraph_rag.lexical import markdown
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
@@ -77,9 +77,8 @@ class OutlineLayer:
         return [_rows(account, namespace) for account in accounts]
 
     def _ask(self, asked: Sequence[_Account], models: Models, progress: Progress | None) -> None:
-        try:
-            language = models.language
-        except ModelNotFound:
+        language = language_of(models)
+        if language is None:
             for account in asked:
                 account.notes["no headings in the text, and no language model to divide it"] += 1
             return

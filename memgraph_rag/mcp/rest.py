@@ -180,7 +180,7 @@ class RestApi:
         except Exception as error:  # each is told as what it is
             if isinstance(error, MemgraphRagError) and error.retryable:
                 raise
-            return {"error": json.loads(bytes(_told(error).body))}
+            return {"error": _problem_of(error).model_dump()}
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         try:
@@ -189,7 +189,7 @@ class RestApi:
                     async for item in items:
                         yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already
-            yield ServerSentEvent(bytes(_told(error).body).decode(), event="error")
+            yield ServerSentEvent(_problem_of(error).model_dump_json(), event="error")
 
 
 class _Stream(EventSourceResponse):
@@ -328,21 +328,31 @@ def _event(item: Step | str | Answered) -> ServerSentEvent:
 
 
 def _told(error: Exception) -> JSONResponse:
+    return _answer(_problem_of(error))
+
+
+def _problem_of(error: Exception) -> Problem:
+    title = type(error).__name__
     if not isinstance(error, MemgraphRagError):
         logger.exception("A request could not be answered.", exc_info=error)
-        return _problem(500, type(error).__name__, explain_crash(error))
-    title = type(error).__name__
+        return Problem(title=title, status=500, detail=explain_crash(error))
     if error.retryable:
-        return _problem(429 if isinstance(error, TooManyCalls) else 503, title, advise(error), is_passing=True)
-    status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
-    return _problem(status, title, advise(error))
+        status = 429 if isinstance(error, TooManyCalls) else 503
+    else:
+        status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
+    return Problem(title=title, status=status, detail=advise(error))
 
 
-def _problem(status: int, title: str, detail: str, *, is_passing: bool = False) -> JSONResponse:
-    """A problem document; with ``is_passing`` it says when to try again."""
+def _problem(status: int, title: str, detail: str) -> JSONResponse:
+    return _answer(Problem(title=title, status=status, detail=detail))
+
+
+def _answer(problem: Problem) -> JSONResponse:
+    """A problem document; of what may pass by itself it says when to try again."""
+    is_passing = problem.status in (429, 503)
     return JSONResponse(
-        Problem(title=title, status=status, detail=detail).model_dump(),
-        status,
+        problem.model_dump(),
+        problem.status,
         {"Retry-After": str(RETRY_AFTER_S)} if is_passing else None,
         "application/problem+json",
     )

@@ -32,7 +32,7 @@ _UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
 _RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
 """Fitted: benchmarks/fit_relevance.py; docs/decisions, part "Search"."""
 BREADTH_FILE = Path(__file__).with_name("question_breadth.json")
-"""Fitted: benchmarks/fit_breadth.py; docs/decisions, part "Library"."""
+"""Fitted: benchmarks/fit_breadth.py; docs/decisions, part "Layers of the memory"."""
 _SPECIAL_TOKENS = 2  # around a text; a model with fewer is given a little less than it takes
 _TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
 _SHORT_CHARACTERS = 300  # of what one core embeds alone
@@ -105,7 +105,7 @@ class SentenceEmbedder:
         network = self.network if len(texts) < _FEW else self._fast_network()
         # Texts of one length together, so that little is padding; tasks beside one another, each on a core of its own:
         # cores that share one product wait for each other, the more so when something else runs. Of what is short, such
-        # as a question, they save a millisecond at best and lose fifty on a busy machine.
+        # as a question, they save one to four milliseconds, and lose fifty or more on a busy machine.
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         tasks = list(_tasks(order, texts))
         vectors = np.zeros((len(texts), self.dimension), np.float32)

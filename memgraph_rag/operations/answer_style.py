@@ -134,9 +134,10 @@ def with_marks(
         while end := _first_end(pending):
             yield _marked(pending[:end], quotes, citations)
             pending, is_first = pending[end:], False
-    if was_cut():
+    is_cut = was_cut()
+    if is_cut:
         pending = _ITEM_NUMBER.sub("", pending)  # of an item that was not begun
-    if pending.strip() and (is_first or not was_cut() or _WHOLE.search(pending)):
+    if pending.strip() and (is_first or not is_cut or _WHOLE.search(pending)):
         yield _marked(pending, quotes, citations)
 
 
