@@ -1,7 +1,7 @@
 """How fast is the engine: capture, building, reading, asking; as ratios that are measured in one run.
 
     python benchmarks/engine.py [--rows capture build …] [--model NAME] [--text FILE] [--store FILE] [--question TEXT …]
-                                [--chapters N] [--engines NAME …] [--repeats N] [--json FILE] [--quick]
+                                [--chapters N] [--engines NAME …] [--dtype FORMAT] [--repeats N] [--json FILE] [--quick]
 
 Each row measures two things in turn (A B A B) on this machine and tells their ratio: the median over the runs, the
 smallest and the largest, and the target where there is one. Rows:
@@ -11,10 +11,14 @@ smallest and the largest, and the target where there is one. Rows:
   as many tokens to the same prompts (``pip install "memgraph_rag[bench]"``; those that are missing are left out).
 - session: nodes read one after another with a cache, against reading all again at each step.
 - ask: questions to a store (--store) that holds the text with its points, against reading the whole text.
+- question: where the seconds of questions to the store go, and after how many an answer begins.
 - adding: a question after documents were added in the same process, against one in a fresh process.
 - sharing: questions asked at the same time.
 - speculative: nodes read ahead, where the session can.
 - memory: of building, as the document grows.
+- int8: 8-bit integers, where the processor multiplies them.
+
+With --dtype the names of the rows end in it: ours is in that format, what it is compared with as before.
 
 The text is by default Alice's Adventures in Wonderland, whole, from benchmarks/data.
 With --quick all is small and no figure means anything. Peak memory is that of processes of their own.
@@ -41,6 +45,8 @@ from engine_adding import adding
 from engine_ask import QUESTIONS, ask, session, sharing, speculative
 from engine_build import build, memory
 from engine_capture import capture
+from engine_int8 import int8
+from engine_question import question
 from engines import ENGINES, find_weights
 from machine import machine_line
 from ratios import COLUMNS, Ratio, table_row, write_json
@@ -51,11 +57,10 @@ from memgraph_rag import __version__
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.models.catalogue import CATALOGUE, find_language_model
-from memgraph_rag.models.hardware import best_dtype
 from memgraph_rag.settings import Settings
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
-ROWS = ("capture", "build", "session", "ask", "adding", "sharing", "speculative", "memory")
+ROWS = ("capture", "build", "session", "ask", "question", "adding", "sharing", "speculative", "memory", "int8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sizes=QUICK if options.quick else replace(FULL, chapters=options.chapters),
                 repeats=options.repeats,
                 engines=tuple(options.engines),
+                dtype=options.dtype,
                 bars=bars,
                 say=partial(print, file=sys.stderr, flush=True),
             )
@@ -99,6 +105,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--store", type=Path, help="a Ladybug file that holds the text with its points; it is copied")
     parser.add_argument("--question", nargs="+", default=QUESTIONS, help="asked of the store")
     parser.add_argument("--chapters", type=int, default=FULL.chapters, help="of the text, of which the graph is built")
+    parser.add_argument("--dtype", default="auto", help="number format of the engine: float32, bfloat16, int8")
     parser.add_argument("--repeats", type=int, default=3, choices=range(1, 100), metavar="N")
     parser.add_argument(
         "--engines", nargs="+", default=[""], metavar="NAME", help="build: only engines whose name holds one of these"
@@ -114,24 +121,26 @@ def _measured(setting: Setting, options: argparse.Namespace) -> Iterator[Ratio]:
         "build": build,
         "session": session,
         "ask": partial(ask, questions=options.question),
+        "question": partial(question, questions=options.question),
         "adding": adding,
         "sharing": sharing,
         "speculative": speculative,
         "memory": memory,
+        "int8": int8,
     }
     for name in options.rows:
-        yield from rows[name](setting)
+        for ratio in rows[name](setting):
+            yield ratio if setting.dtype == "auto" else replace(ratio, name=f"{ratio.name} [{setting.dtype}]")
 
 
 def _header(setting: Setting, *, quick: bool) -> str:
     """Versions and date, the machine, the model: three lines."""
     packages = dict.fromkeys(("torch", "transformers", *(engine.package for engine in ENGINES)))
-    dtype = str(best_dtype(torch.device(setting.device))).removeprefix("torch.")
     return (
         f"memgraph_rag {__version__}, Python {platform.python_version()}, {', '.join(map(_version, packages))}; "
         f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}\n"
         f"{machine_line()}, {torch.get_num_threads()} threads of torch\n"
-        f"{setting.weights.name} in {dtype}, {setting.text_path.name}; greedy, so without a seed"
+        f"{setting.weights.name} in {setting.model.number_format}, {setting.text_path.name}; greedy, so without a seed"
         f"{'; QUICK: no figure means anything' if quick else ''}\n"
     )
 

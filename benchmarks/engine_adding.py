@@ -33,8 +33,8 @@ def adding(setting: Setting) -> Iterator[Ratio]:
         with tempfile.TemporaryDirectory() as scratch:
             setting.bars("adding: questions", run, setting.repeats)
             store = Path(scratch) / "texts.lbug"
-            after_adding.append(in_child(_seconds_of_ask, setting.weights, store, texts))
-            fresh.append(in_child(_seconds_of_ask, setting.weights, store, []))
+            after_adding.append(in_child(_seconds_of_ask, setting.weights, setting.dtype, store, texts))
+            fresh.append(in_child(_seconds_of_ask, setting.weights, setting.dtype, store, []))
     setting.bars("adding: questions", setting.repeats, setting.repeats)
     yield Ratio.of(
         "adding: a question after add_many in one process / in a fresh process", after_adding, fresh,
@@ -42,8 +42,8 @@ def adding(setting: Setting) -> Iterator[Ratio]:
     )  # fmt: skip
 
 
-def _seconds_of_ask(weights: Weights, store: Path, texts: Sequence[str]) -> float:  # in a child
-    model = TransformersModel(weights.folder, name=weights.name, device="cpu")  # loads its weights when it is asked
+def _seconds_of_ask(weights: Weights, dtype: str, store: Path, texts: Sequence[str]) -> float:  # in a child
+    model = TransformersModel(weights.folder, name=weights.name, device="cpu", dtype=dtype)  # loads when it is asked
     with Memory(store, model=model, layers=("entities",)) as memory:
         for outcome in memory.add_many(texts):
             if isinstance(outcome, Failure):

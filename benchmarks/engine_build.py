@@ -180,7 +180,9 @@ def memory(setting: Setting) -> Iterator[Ratio]:
     peaks: dict[tuple[int, int], float] = {}
     for done, (together, prompts) in enumerate(runs):
         setting.bars("memory: building", done, len(runs))
-        peaks[together, prompts] = in_child(_peak_of_build, setting.weights, inputs[:prompts], together) / MiB
+        peaks[together, prompts] = (
+            in_child(_peak_of_build, setting.weights, setting.dtype, inputs[:prompts], together) / MiB
+        )
     setting.bars("memory: building", len(runs), len(runs))
     smallest, largest = min(sizes.prompts), max(sizes.prompts)
     for together in sizes.prompts_together:
@@ -202,11 +204,11 @@ def _short_inputs(setting: Setting, count: int) -> list[str]:
     return [as_line(setting.text[span.start : span.end]) for span in spans[:count]]
 
 
-def _peak_of_build(weights: Weights, inputs: Sequence[str], together: int) -> int:  # in a child
+def _peak_of_build(weights: Weights, dtype: str, inputs: Sequence[str], together: int) -> int:  # in a child
     from machine import memory_now
 
     language_model._MOST_ROWS = together
-    model = TransformersModel(weights.folder, device="cpu")
+    model = TransformersModel(weights.folder, device="cpu", dtype=dtype)
     model.generate([Prompt(INSTRUCTION, (inputs[0],))], max_tokens=2)
     before = memory_now() or 0
     prompts = [Prompt(INSTRUCTION, (text,)) for text in inputs]

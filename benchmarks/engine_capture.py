@@ -80,7 +80,7 @@ def _memory(setting: Setting) -> Iterator[Ratio]:
     for done, (name, way) in enumerate(ways.items()):
         setting.bars("capture: memory", done, len(ways))
         try:
-            held[name] = in_child(_held_by, setting.weights, ids, way)
+            held[name] = in_child(_held_by, setting.weights, setting.dtype, ids, way)
         except ChildError as error:
             setting.say(f"capture, memory, {name}: left out, {error}")
     setting.bars("capture: memory", len(ways), len(ways))
@@ -100,12 +100,12 @@ def _memory(setting: Setting) -> Iterator[Ratio]:
 
 
 def _held_by(
-    weights: Weights, ids: list[int], way: str | list[tuple[int, int]]
+    weights: Weights, dtype: str, ids: list[int], way: str | list[tuple[int, int]]
 ) -> tuple[int, int, float]:  # in a child
     """Peak of the process, what of it came with the pass, and its seconds."""
     from machine import memory_now
 
-    model = TransformersModel(weights.folder, device="cpu")
+    model = TransformersModel(weights.folder, device="cpu", dtype=dtype)
     if way == "eager":
         network: Any = AutoModelForCausalLM.from_pretrained(
             weights.folder, dtype=model.dtype, attn_implementation="eager"

@@ -70,6 +70,7 @@ class Setting:
 
     Attributes:
         engines: only those are compared with whose name holds one of these.
+        dtype: the number format, as for ``Memory``; "auto" is the machine's own.
         kind: of the model.
     """
 
@@ -82,12 +83,13 @@ class Setting:
     say: Say
     engines: tuple[str, ...] = ("",)
     device: str = "cpu"
+    dtype: str = "auto"
     kind: type[TransformersModel] = TransformersModel
 
     @cached_property
     def model(self) -> TransformersModel:
         """The engine under test; one for all rows."""
-        return self.kind(self.weights.folder, name=self.weights.name, device=self.device)
+        return self.kind(self.weights.folder, name=self.weights.name, device=self.device, dtype=self.dtype)
 
     @cached_property
     def text(self) -> str:

@@ -91,7 +91,7 @@ class Settings(BaseSettings):
         None, validation_alias=AliasChoices("memgraph_rag_stanza_dir", "stanza_resources_dir", "stanza_dir")
     )
     device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, mps, cuda or cuda:N.")
-    dtype: str = Field("auto", pattern="^(auto|float32|bfloat16|float16|int8)$")
+    dtype: str = Field("auto", pattern="^(auto|float32|bfloat16|float16|int8|int4)$")
     window: PositiveInt = Field(8192, ge=1024, description="Most tokens that the language model holds at once.")
     cache_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_cache_dir(_APP)))
 

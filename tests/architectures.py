@@ -72,11 +72,11 @@ _TEMPLATE = (
 )
 
 
-def write_checkpoint(architecture: str, folder: Path, *, seed: int = 0) -> Path:
-    """A folder with random weights and a tokenizer, as transformers loads it."""
+def write_checkpoint(architecture: str, folder: Path, *, seed: int = 0, **changes: Any) -> Path:
+    """A folder with random weights and a tokenizer, as transformers loads it; ``changes`` are of its configuration."""
     tokenizer = train_tokenizer()
     tokenizer.save_pretrained(folder)
-    settings = {**ARCHITECTURES, **NOT_MEASURABLE}[architecture]
+    settings = {**ARCHITECTURES, **NOT_MEASURABLE}[architecture] | changes
     ids = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.eos_token_id}
     config = AutoConfig.for_model(architecture, vocab_size=len(tokenizer), dtype="float32", **settings, **ids)
     network = AutoModelForCausalLM.from_config(config)

@@ -140,7 +140,7 @@ def test_a_key_may_come_from_a_callable() -> None:
         ({"max_tokens": -1}, "max_tokens"),
         ({"max_nodes": "many"}, "max_nodes"),
         ({"device": "gpu"}, "device"),
-        ({"dtype": "int4"}, "dtype"),
+        ({"dtype": "int2"}, "dtype"),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(given: dict[str, Any], name: str) -> None:

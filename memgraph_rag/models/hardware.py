@@ -8,19 +8,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import torch
 
 from memgraph_rag.errors import ModelError, SettingsError
 
-__all__ = ["INT8", "best_dtype", "find_device", "find_dtype", "free_bytes", "memory_errors"]
+__all__ = ["INT4", "INT8", "best_dtype", "find_device", "find_dtype", "free_bytes", "memory_errors"]
 
 logger = logging.getLogger(__name__)
 
 INT8 = "int8"
-"""The name of 8-bit integers, in which linear layers alone compute (``int8_linear.py``)."""
+"""The name of 8-bit integers, in which linear layers alone compute (``int8_linear.py``; on a GPU, bitsandbytes)."""
 
-_FORMATS = ("auto", "float32", "bfloat16", "float16", INT8)
+INT4 = "int4"
+"""The name of 4-bit weights of linear layers (bitsandbytes), for a model that would not fit otherwise."""
+
+_FORMATS = ("auto", "float32", "bfloat16", "float16", INT8, INT4)
 
 
 def find_device(name: str) -> torch.device:
@@ -50,22 +54,39 @@ def find_device(name: str) -> torch.device:
 
 
 def find_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The number format of that name; "auto" is ``best_dtype``, and so is what flows between layers under "int8".
+    """The number format of that name; "auto" is ``best_dtype``, and so is what flows between layers of integers.
 
     Raises:
-        SettingsError: there is no such format, or this device does not multiply 8-bit integers.
+        SettingsError: there is no such format, this device does not serve it, or the package that does is missing.
     """
     if name not in _FORMATS:
         raise SettingsError(
             f"Expected a dtype of {', '.join(map(repr, _FORMATS))}, got {name!r}. Leave it out for 'auto'.", dtype=name
         )
-    if name == INT8 and not (device.type == "cpu" and torch.cpu._is_vnni_supported()):
+    if name in (INT8, INT4):
+        _check_integers(name, device)
+    return best_dtype(device) if name in ("auto", INT8, INT4) else getattr(torch, name)
+
+
+def _check_integers(name: str, device: torch.device) -> None:
+    if device.type not in ("cpu", "cuda"):
         raise SettingsError(
-            f"Expected a CPU with instructions for 8-bit products (VNNI) for the dtype 'int8', got {device} of a "
-            f"machine {'with' if torch.cpu._is_vnni_supported() else 'without'} them. Leave dtype out for 'auto'.",
+            f"Expected a CPU or an NVIDIA GPU for the dtype {name!r}, got {device}. Leave dtype out for 'auto'.",
             dtype=name, device=str(device),
         )  # fmt: skip
-    return best_dtype(device) if name in ("auto", INT8) else getattr(torch, name)
+    if (name, device.type) == (INT8, "cpu"):
+        if (capability := torch.backends.cpu.get_cpu_capability()) not in ("AVX2", "AVX512"):
+            raise SettingsError(
+                f"Expected a CPU with AVX2 or AVX-512 for the dtype 'int8', got one for which torch uses {capability}. "
+                "Leave dtype out for 'auto'.",
+                dtype=name, device=str(device),
+            )  # fmt: skip
+    elif find_spec("bitsandbytes") is None:
+        raise SettingsError(
+            f"Expected the package bitsandbytes for the dtype {name!r} on {device}, got none installed. "
+            'Install it: pip install "memgraph_rag[quantize]".',
+            dtype=name, device=str(device),
+        )  # fmt: skip
 
 
 def best_dtype(device: torch.device) -> torch.dtype:

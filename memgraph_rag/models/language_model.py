@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoConfig, PreTrainedModel
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, WindowExceeded
@@ -28,15 +28,14 @@ from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibilit
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.hardware import INT8, find_device, find_dtype, free_bytes, memory_errors
-from memgraph_rag.models.int8_linear import use_int8
+from memgraph_rag.models.hardware import INT4, INT8, find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
-from memgraph_rag.models.loading_bars import without_loading_bars
 from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.tokens import Encoded, Tokens
+from memgraph_rag.models.weights import load_weights
 from memgraph_rag.models.window import check_window
 from memgraph_rag.types import Generation, Prompt, Usage
 
@@ -110,7 +109,7 @@ class TransformersModel:
         window: the largest number of tokens in the cache; the model's own limit where that is smaller.
         device: "auto" takes a GPU where there is one.
         dtype: "auto" is bfloat16 where the hardware computes in it, else float32; "int8" has linear layers compute in
-            8-bit integers on a CPU, and all else as "auto" does.
+            8-bit integers, "int4" keeps their weights in 4 bits, and all else is as "auto" does.
         calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
         journal: keeps what ``generate`` has finished; its owner clears it.
     """
@@ -147,7 +146,7 @@ class TransformersModel:
         self._grammars = Grammars(self.tokens, config.get_text_config().vocab_size)
         self.device = find_device(device)
         self.dtype = find_dtype(dtype, self.device)
-        self.number_format = INT8 if dtype == INT8 else str(self.dtype).removeprefix("torch.")
+        self.number_format = dtype if dtype in (INT8, INT4) else str(self.dtype).removeprefix("torch.")
         self._decoding = GraphedDecoding(capture_on_gpu) if self.device.type == "cuda" else None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -179,20 +178,19 @@ class TransformersModel:
 
     def _load(self) -> PreTrainedModel:
         try:
-            with without_loading_bars():
-                network = AutoModelForCausalLM.from_pretrained(
-                    self._folder, dtype=self.dtype, attn_implementation=attention.IMPLEMENTATION
+            with memory_errors(self.device, f"weights of {self.name}"):
+                network = load_weights(
+                    self._folder,
+                    number_format=self.number_format,
+                    device=self.device,
+                    attention=attention.IMPLEMENTATION,
                 )
         except (OSError, ValueError) as error:
             raise ModelError(
                 f"Expected model weights in {self._folder}, got an error: {error}", model=self.name
             ) from error
         attention.require_attention_interface(network)
-        with memory_errors(self.device, f"weights of {self.name}"):
-            torch.nn.Module.to(network, self.device)
-        if self.number_format == INT8:
-            use_int8(network, but=network.get_output_embeddings())
-        return network.eval().requires_grad_(False)
+        return network
 
     def forward(
         self,

@@ -21,18 +21,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedModel
+from transformers import AutoConfig, GenerationConfig, PreTrainedModel
 from typing_extensions import Self
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models import prompts
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.hardware import INT8, find_device, find_dtype
-from memgraph_rag.models.int8_linear import use_int8
-from memgraph_rag.models.loading_bars import without_loading_bars
+from memgraph_rag.models.hardware import find_device, find_dtype
 from memgraph_rag.models.sampling import Draw
 from memgraph_rag.models.tokens import Tokens
+from memgraph_rag.models.weights import load_weights
 from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
@@ -53,18 +52,14 @@ class PlainModel:
         self._grammars = Grammars(self.tokens, config.vocab_size)
         self.device = find_device(device)
         self.dtype = find_dtype(dtype, self.device)
-        self._is_int8 = dtype == INT8
+        self._number_format = dtype
 
     @cached_property
     def network(self) -> PreTrainedModel:
         """The weights, loaded at the first use."""
-        with without_loading_bars():
-            network = AutoModelForCausalLM.from_pretrained(self._folder, dtype=self.dtype, attn_implementation="eager")
+        network = load_weights(self._folder, number_format=self._number_format, device=self.device, attention="eager")
         network.generation_config = GenerationConfig()  # the checkpoint's own may sample, or punish repetition
-        torch.nn.Module.to(network, self.device)
-        if self._is_int8:
-            use_int8(network, but=network.get_output_embeddings())
-        return network.eval()
+        return network
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens; needs no weights."""

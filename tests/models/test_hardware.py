@@ -9,6 +9,7 @@ import torch
 from architectures import write_checkpoint
 
 from memgraph_rag.errors import ModelError, SettingsError
+from memgraph_rag.models import hardware
 from memgraph_rag.models.hardware import best_dtype, find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
@@ -57,9 +58,9 @@ def test_free_memory_is_torchs_unused_blocks_too(monkeypatch) -> None:
     assert free_bytes(torch.device("cuda")) == 120
 
 
-@pytest.mark.parametrize("name", ["int4", "int16", "float64", "Tensor", "bf16", ""])
+@pytest.mark.parametrize("name", ["int2", "int16", "float64", "Tensor", "bf16", ""])
 def test_a_format_that_is_not_served_is_refused(name: str) -> None:
-    with pytest.raises(SettingsError, match=r"Expected a dtype of 'auto', .*, 'int8', got") as caught:
+    with pytest.raises(SettingsError, match=r"Expected a dtype of 'auto', .*, 'int8', 'int4', got") as caught:
         find_dtype(name, torch.device("cpu"))
     assert caught.value.dtype == name
 
@@ -70,17 +71,34 @@ def test_formats_by_name() -> None:
     assert find_dtype("float16", device) == torch.float16
 
 
-def test_int8_computes_the_rest_in_the_best_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
-    device = torch.device("cpu")
-    assert find_dtype("int8", device) == best_dtype(device)
+@pytest.mark.parametrize(("name", "device"), [("int8", "cpu"), ("int8", "cuda"), ("int4", "cpu"), ("int4", "cuda")])
+def test_integers_leave_the_rest_in_the_best_format(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.bfloat16)
+    assert find_dtype(name, torch.device(device)) == torch.bfloat16
 
 
-@pytest.mark.parametrize(("device", "has_products"), [("cpu", False), ("cuda", True), ("mps", True)])
-def test_int8_is_refused_without_its_products(device: str, has_products: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: has_products)
-    with pytest.raises(SettingsError, match=r"Expected a CPU with instructions for 8-bit products .* Leave dtype out"):
-        find_dtype("int8", torch.device(device))
+@pytest.mark.parametrize("name", ["int8", "int4"])
+def test_integers_are_refused_on_other_devices(name: str) -> None:
+    with pytest.raises(SettingsError, match=rf"Expected a CPU or an NVIDIA GPU for the dtype '{name}', got mps"):
+        find_dtype(name, torch.device("mps"))
+
+
+def test_int8_is_refused_where_bytes_are_multiplied_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    with pytest.raises(
+        SettingsError, match=r"Expected a CPU with AVX2 .* got one for which torch uses DEFAULT\. Leave"
+    ):
+        find_dtype("int8", torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("name", "device"), [("int8", "cuda"), ("int4", "cuda"), ("int4", "cpu")])
+def test_missing_bitsandbytes_is_named(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "find_spec", lambda _: None)
+    with pytest.raises(
+        SettingsError, match=r"Expected the package bitsandbytes .* pip install \"memgraph_rag\[quantize"
+    ):
+        find_dtype(name, torch.device(device))
 
 
 @pytest.mark.parametrize("kind", [TransformersModel, PlainModel])

@@ -1,0 +1,95 @@
+"""What 8-bit integers gain on a CPU: the same weights in the format under test, and with ``dtype="int8"``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from children import in_child
+from engine_ask import QUESTIONS, nodes_of
+from engine_capture import filled_rows, forward_measured, lookups, step_measured
+from engines import Weights
+from machine import memory_now
+from ratios import Ratio, Target, in_turn
+from setting import Setting
+
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.models.hardware import INT8
+from memgraph_rag.models.language_model import TransformersModel
+
+__all__ = ["int8"]
+
+MiB = 2**20
+_READ = 256  # tokens of the pass after which memory is looked at: by then all weights have been touched
+
+
+def int8(setting: Setting) -> Iterator[Ratio]:
+    """A long pass, decoding steps, a question read and answered, memory, loading; left out where it cannot run."""
+    ours, sizes = replace(setting, dtype=INT8), setting.sizes
+    try:
+        formats = f"{setting.model.number_format} / {ours.model.number_format}"
+    except SettingsError as error:
+        setting.say(f"int8: left out, {error}")
+        return
+
+    def ratio(
+        name: str, run: Callable[[Setting], Callable[[], object]], times: int, aim: float, how: str = ""
+    ) -> Ratio:
+        runs = {"theirs": run(setting), "ours": run(ours)}
+        for warm in runs.values():
+            warm()
+        seconds = in_turn(runs, times, progress=partial(setting.bars, f"int8: {name}"))
+        return Ratio.of(
+            f"int8: {name}, {formats}", seconds["theirs"], seconds["ours"], target=Target("≥", aim), how=how
+        )
+
+    yield ratio(f"forward of {sizes.forward:,} tokens, measured", _forward, setting.repeats, 1.7)
+    for rows, aim in ((1, 2.0), (sizes.rows, 1.9)):
+        name = f"decoding step, measured, rows of about {sizes.row_tokens} tokens: {rows}"
+        yield ratio(name, partial(_step, rows=rows), sizes.steps, aim)
+    how = f"{sizes.plain_nodes} nodes, a probe after each, and an answer of at most 24 tokens"
+    yield ratio("a question", _question, setting.repeats, 1 / 0.55, how)
+    setting.bars("int8: loading", 0, 1)
+    (held, loading), (our_held, our_loading) = (
+        in_child(_loaded, setting.weights, dtype, setting.ids(_READ)) for dtype in (setting.dtype, INT8)
+    )
+    setting.bars("int8: loading", 1, 1)
+    yield Ratio.of(
+        f"int8: memory, {formats}", [held / MiB], [our_held / MiB], target=Target("≥", 1 / 0.6), unit="MiB",
+        how=f"what a process holds more after loading and a pass of {_READ} tokens",
+    )  # fmt: skip
+    yield Ratio.of(f"int8: loading, {formats}", [loading], [our_loading])
+
+
+def _forward(setting: Setting) -> Callable[[], object]:
+    ids = setting.ids(setting.sizes.forward)
+    return partial(forward_measured, setting.model, ids, next(iter(lookups(len(ids)).values())))
+
+
+def _step(setting: Setting, *, rows: int) -> Callable[[], object]:
+    past, spans = filled_rows(setting, rows, is_even=False)
+    return partial(step_measured, setting.model, setting.ids(1)[0], past, spans)
+
+
+def _question(setting: Setting) -> Callable[[], object]:
+    return partial(_answered, setting.model, nodes_of(setting)[: setting.sizes.plain_nodes])
+
+
+def _answered(model: TransformersModel, nodes: Sequence[str]) -> None:
+    with model.open_session(QUESTIONS[0]) as reading:
+        for node in nodes:
+            reading.append([node])
+            reading.probability_of_yes()
+        list(reading.answer(max_tokens=24))
+
+
+def _loaded(weights: Weights, dtype: str, ids: list[int]) -> tuple[int, float]:  # in a child
+    """Bytes that the process holds more once the model has read, and the seconds of loading alone."""
+    model = TransformersModel(weights.folder, device="cpu", dtype=dtype)
+    before, started = memory_now() or 0, time.perf_counter()
+    assert model.parameters  # which loads them
+    seconds = time.perf_counter() - started
+    forward_measured(model, ids, [(0, 20)])
+    return (memory_now() or 0) - before, seconds

@@ -1,0 +1,76 @@
+"""Weights in fewer bits by bitsandbytes: which layers, and that attention is measured as in the plain twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from architectures import write_checkpoint
+from bitsandbytes.nn import Linear4bit, Linear8bitLt
+from torch import nn
+
+from memgraph_rag.models import weights
+from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.reference import PlainModel
+from memgraph_rag.types import Prompt
+
+PROMPTS = [
+    Prompt("Write a list.", ("A fox ran over the hill.", "A hen sat on a wall.", "It rained all day.")),
+    Prompt("Name the animals.", ("The fox saw the hen.", "The hen did not see the fox.")),
+]
+
+
+@pytest.fixture(scope="module", params=["qwen2", "llama", "gemma2"])
+def tiny(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """On a CPU bitsandbytes wants layers of whole blocks, 64 inputs each."""
+    return write_checkpoint(request.param, tmp_path_factory.mktemp("tiny"), intermediate_size=128)
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Integers of 8 bits by bitsandbytes, which computes them on a CPU too."""
+    real = weights._fewer_bits
+    monkeypatch.setattr(
+        weights, "_fewer_bits",
+        lambda name, device, dtype: real(name, torch.device("cuda"), dtype) | {"device_map": {"": device}},
+    )  # fmt: skip
+
+
+def kinds(model: TransformersModel) -> set[type[nn.Module]]:
+    """Of its layers that are linear or instead of one."""
+    return {type(module) for module in model.network.modules() if isinstance(module, nn.Linear)}
+
+
+def test_int4_keeps_all_linear_layers_but_the_last_in_4_bits(tiny: Path) -> None:
+    model = TransformersModel(tiny, dtype="int4", device="cpu")
+    assert kinds(model) == {Linear4bit, nn.Linear}
+    assert type(model.network.get_output_embeddings()) is nn.Linear
+    assert (model.number_format, model.dtype) == ("int4", model.network.dtype)
+    assert model.parameters == TransformersModel(tiny, device="cpu").parameters
+
+
+@pytest.mark.usefixtures("as_on_a_gpu")
+def test_int8_on_a_gpu_is_that_of_bitsandbytes(tiny: Path) -> None:
+    model = TransformersModel(tiny, dtype="int8", device="cpu")
+    assert kinds(model) == {Linear8bitLt, nn.Linear}
+    assert [generation.text for generation in model.generate(PROMPTS, max_tokens=4)]
+
+
+def test_attention_is_measured_as_by_the_plain_twin(tiny: Path) -> None:
+    model, twin = (kind(tiny, dtype="int4", device="cpu") for kind in (TransformersModel, PlainModel))
+    generations = model.generate(PROMPTS, max_tokens=12)
+    texts = [generation.text for generation in generations]
+    for read, plain in zip(model.read_written(PROMPTS, texts), twin.read_written(PROMPTS, texts), strict=True):
+        np.testing.assert_allclose(read.attention, plain.attention, rtol=0.1, atol=2e-3)
+
+
+def test_a_session_reads_as_the_plain_twin_does(tiny: Path) -> None:
+    told = []
+    for kind in (TransformersModel, PlainModel):
+        with kind(tiny, dtype="int4", device="cpu").open_session("Who ran over the hill?") as session:
+            attention = [session.append([node]) for node in ("A fox ran over the hill.", "A hen sat on a wall.")]
+            told.append((attention, session.probability_of_yes()))
+    for fast, plain in zip(*told, strict=True):
+        np.testing.assert_allclose(fast, plain, rtol=0.1, atol=2e-3)
