@@ -188,8 +188,7 @@ class StoredGraph(ABC):
         if not entity_ids or k < 1 or nowhere(documents):
             return []
         asked = {"entity_ids": list(dict.fromkeys(entity_ids)), "vector": query, **within(documents)}
-        hit_rows = self._run("read/score_naming", **asked, k=k + 1)  # one row may say that there is none
-        return rows.decode_hits(row for row in hit_rows if row["id"] is not None)[:k]
+        return rows.decode_hits(self._run("read/score_naming", **asked, k=k))
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""

@@ -1,13 +1,17 @@
-// The segments that mention one of these entities, by their exact cosine, where they have an embedding; possibly one
-// row of none. Optional, because the engine then goes from the entities to their edges, and else through all edges.
-// params: namespace, entity_ids, vector, k, everywhere, document_ids
+// These segments, by their exact cosine, where they have an embedding. Filtered behind the cosine: a condition on the
+// embedding before it takes twice as long.
+// params: namespace, segment_ids, vector, k, everywhere, document_ids
 // returns: id, score
-// needs: Entity.id
-UNWIND $entity_ids AS entity_id
-MATCH (e:Entity {id: entity_id})
-WHERE e.namespace = $namespace
-OPTIONAL MATCH (e)<-[:MENTIONS]-(s:Segment)
-WHERE NOT s.echo AND s.embedding IS NOT NULL AND ($everywhere OR s.document_id IN $document_ids)
-RETURN DISTINCT s.id AS id, array_cosine_similarity(s.embedding, $vector) AS score
+// needs: Segment.id
+UNWIND $segment_ids AS segment_id
+MATCH (s:Segment {id: segment_id})
+WHERE s.namespace = $namespace
+WITH
+  s.id AS id,
+  s.echo AS echo,
+  s.document_id AS document_id,
+  array_cosine_similarity(s.embedding, $vector) AS score
+WHERE score IS NOT NULL AND NOT echo AND ($everywhere OR document_id IN $document_ids)
+RETURN id AS id, score AS score
 ORDER BY score DESC, id
 LIMIT $k
