@@ -91,6 +91,12 @@ def test_picture_shows_the_searches_of_the_table() -> None:
     assert drawing.draw() == drawing.PICTURE.read_text("utf-8"), "run python docs/draw_scale.py"
 
 
+def test_picture_shows_the_seconds_of_the_table() -> None:
+    drawing = load("draw_question")
+    assert len(drawing.rows()) > 1
+    assert drawing.draw() == drawing.PICTURE.read_text("utf-8"), "run python docs/draw_question.py"
+
+
 def test_architecture_page_has_a_row_for_each_room() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     table = text.partition("## Rooms")[2].partition("\n## ")[0]
