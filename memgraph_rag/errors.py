@@ -13,7 +13,7 @@ do next; the facts are attributes too, so that a program need not parse the sent
     │   └── QuestionNotFound     no question was kept under that text or id
     ├── SearchMemoryExceeded     the namespace is too large for a graph search
     ├── StoreError               the database refused or failed
-    │   ├── StoreUnavailable     nobody answered, or the connection broke (retryable)
+    │   ├── StoreUnavailable     nobody answered, the connection broke, or a cluster has no leader (retryable)
     │   ├── StoreAccessDenied    wrong user, password or database
     │   ├── StoreLocked          another process holds the embedded file
     │   ├── StoreReadOnly        what was opened for reading only was to be changed
@@ -126,7 +126,7 @@ class StoreError(MemgraphRagError):
 
 
 class StoreUnavailable(StoreError):
-    """Nobody answered at that address, or the connection broke."""
+    """Nobody answered at that address, the connection broke, or a cluster has no leader."""
 
     retryable = True
 

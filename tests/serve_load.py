@@ -1,6 +1,7 @@
 """Programs at once on one ``memgraph-rag serve`` over Neo4j: errors, times, memory, and that nothing is lost.
 
 python tests/serve_load.py --seconds 600     starts a Neo4j 2026 and the server, each in a process of its own
+python tests/serve_load.py --line 5.26       another release of Neo4j
 python tests/serve_load.py --servers 2       so many over one Neo4j; each call goes to one of them, at random
 python tests/serve_load.py --workers 2       one server of so many processes
 
@@ -25,7 +26,7 @@ from typing import Any
 
 import httpx2
 import numpy as np
-from conftest import free_ports
+from conftest import VERSIONS, free_ports
 from mcp_crowd import CallFailed, Stored, Tally, compare_lists, work_together
 
 from memgraph_rag import Memory
@@ -215,12 +216,15 @@ def main() -> None:
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1, help="processes of a server")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds in the mean between a client's calls")
+    parser.add_argument("--line", choices=VERSIONS, default="2026", help="the release of Neo4j")
     given = parser.parse_args()
     bolt_port, http_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="neo4j-") as folder:
         home = Path(folder) / "home"
         try:
-            server = neo4j_server.start(home, bolt_port=bolt_port, http_port=http_port)
+            server = neo4j_server.start(
+                home, version=VERSIONS[given.line], bolt_port=bolt_port, http_port=http_port, timeout_s=300.0
+            )
             place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": server.password}
             tally = run(
                 place, clients=given.clients, seconds=given.seconds, pause_s=given.pause,

@@ -97,7 +97,7 @@ def open_store(
             where, auth=auth, namespace=namespace, timeout_s=connect_timeout_s, read_only=read_only
         )
     else:
-        connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s)
+        connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)
     try:
         return Neo4jStore(connection, namespace=namespace, read_only=read_only)
     except BaseException:

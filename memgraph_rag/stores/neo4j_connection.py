@@ -2,8 +2,9 @@
 
 It knows neither documents nor namespaces. The invariants: every transaction is managed, has a timeout, and says by
 its metadata which operation it serves, never a text or a password; a read sees every write made before it through
-the same connection; no transaction is begun later than ``RETRY_S`` after the first try of it; a child that is forked
-says nothing on its parent's sockets.
+the same connection, what earlier reads saw, and, but on a connection for reading only, what anybody wrote before it
+was opened, also on a cluster's followers; no transaction is begun later than ``RETRY_S`` after the first try of it; a
+child that is forked says nothing on its parent's sockets.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from tenacity import (
     RetryCallState,
     Retrying,
     retry_if_exception,
-    retry_if_exception_type,
     stop_before_delay,
     wait_exponential,
     wait_random_exponential,
@@ -49,12 +49,28 @@ LOGGER = logging.getLogger(__name__)
 DRIVER_LOGGER = logging.getLogger("neo4j")
 
 DENIED = ("Neo.ClientError.Security.", "Neo.ClientError.Database.DatabaseNotFound")
+UNSERVED = (
+    "Neo.ClientError.Cluster.",
+    "Neo.TransientError.Cluster.",
+    "Neo.TransientError.Transaction.BookmarkTimeout",
+    "Neo.TransientError.Transaction.LeaseExpired",
+)
+"""What members of a cluster say that has no leader at the moment, or followers that do not keep up."""
 
 
 def connect(
-    address: str, *, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
+    address: str,
+    *,
+    auth: tuple[str, SecretStr] | None,
+    database: str | None,
+    timeout_s: float,
+    read_only: bool = False,
 ) -> Neo4jConnection:
     """A connection that has answered; tried again until the timeout, for a server may be starting.
+
+    Args:
+        read_only: of a cluster any follower will do. Else its leader is asked first, whose bookmark later reads wait
+            for: else two openings, one just after the other, could find different schemas.
 
     Raises:
         StoreUnavailable: nobody answered in time.
@@ -63,14 +79,14 @@ def connect(
     if not DRIVER_LOGGER.handlers:  # else Python prints the driver's errors, of which ours tells already
         DRIVER_LOGGER.addHandler(logging.NullHandler())
     retrying = Retrying(
-        retry=retry_if_exception_type(exceptions.ServiceUnavailable),
+        retry=retry_if_exception(_passes),
         stop=stop_before_delay(timeout_s),
         wait=wait_exponential(multiplier=0.1, max=1.0),
         reraise=True,
     )
     try:
         with _in_our_words(address, database, time.monotonic()):
-            return retrying(_connect_once, address, auth, database, timeout_s)
+            return retrying(_connect_once, address, auth, database, timeout_s, read_only)
     except StoreError as error:
         _forget_frames(error.__cause__)
         raise
@@ -113,14 +129,17 @@ def _forget_frames(error: BaseException | None) -> None:
 
 
 def _connect_once(
-    address: str, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float
+    address: str, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float, read_only: bool
 ) -> Neo4jConnection:
     driver = _driver(address, auth, timeout_s)
+    access = neo4j.READ_ACCESS if read_only else neo4j.WRITE_ACCESS
     answered = False
     try:
         statement = queries.statement("read/list_components", "neo4j_5")
         # Not a managed transaction, which may be tried again when it fails.
-        with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
+        with driver.session(
+            database=database, default_access_mode=access, bookmark_manager=driver.execute_query_bookmark_manager
+        ) as session:
             result = session.run(_query(statement.text, statement.name))
             version = result.single(strict=True)["version"]
             connection = Neo4jConnection(driver, address=address, database=result.consume().database, version=version)
@@ -338,14 +357,31 @@ def _in_our_words(address: str, database: str | None, began: float) -> Iterator[
     """The driver's errors as ours; ``began`` is when the first try did."""
     try:
         yield
-    except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConnectionPoolError) as exc:
-        raise StoreUnavailable(
-            f"Expected a Neo4j at {address}, got no answer within {time.monotonic() - began:.1f} s. Start one with "
+    except (exceptions.Neo4jError, exceptions.DriverError) as exc:
+        seconds = time.monotonic() - began
+        raise (_unavailable(exc, address, seconds) or _error(exc, address, database)) from exc
+
+
+def _unavailable(
+    exc: exceptions.Neo4jError | exceptions.DriverError, address: str, seconds: float
+) -> StoreUnavailable | None:
+    """What to tell where nobody answered, or of a cluster nobody who could serve; None where it is something else."""
+    code = getattr(exc, "code", None) or ""
+    lacks = (exceptions.ReadServiceUnavailable, exceptions.WriteServiceUnavailable)
+    if code.startswith(UNSERVED) or isinstance(exc, lacks) or isinstance(exc.__cause__, lacks):
+        return StoreUnavailable(
+            f"Expected a leader and followers that keep up with it in the cluster at {address}, got none within "
+            f"{seconds:.1f} s. Look into its servers' logs, then make the call again: nothing is stored twice.",
+            address=address,
+            code=code,
+        )
+    if isinstance(exc, exceptions.ServiceUnavailable | exceptions.SessionExpired | exceptions.ConnectionPoolError):
+        return StoreUnavailable(
+            f"Expected a Neo4j at {address}, got no answer within {seconds:.1f} s. Start one with "
             '"memgraph-rag neo4j start", or use a file: Memory("notes.lbug").',
             address=address,
-        ) from exc
-    except (exceptions.Neo4jError, exceptions.DriverError) as exc:
-        raise _error(exc, address, database) from exc
+        )
+    return None
 
 
 def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, database: str | None) -> StoreError:

@@ -51,7 +51,7 @@ def connect_to_namespace(
     """
     name = database_name(namespace)
     try:
-        return connect(address, auth=auth, database=name, timeout_s=timeout_s)
+        return connect(address, auth=auth, database=name, timeout_s=timeout_s, read_only=read_only)
     except StoreAccessDenied as error:
         if read_only or "database" not in error.facts:
             raise

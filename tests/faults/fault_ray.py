@@ -55,13 +55,15 @@ VICTIMS = {"driver": "", "worker": "ray::_Worker", "head": "gcs_server", "node":
 """Who is killed, by what their command line holds; the driver is the child itself."""
 
 PEOPLE = ("Ann", "Tom", "Ida", "Max", "Eva", "Ben")
-DOCUMENTS = [
-    Document(
-        story.replace("Ann", PEOPLE[number % len(PEOPLE)]) + f" It was in the year {1800 + number}.", f"story {number}"
-    )
-    for number, story in enumerate([FOX, RIVER] * 12)
-]
-"""They share names across groups, and no two are the same."""
+
+
+def _story(number: int, text: str) -> Document:
+    one, other = PEOPLE[number % len(PEOPLE)], PEOPLE[(number + 1) % len(PEOPLE)]
+    return Document(f"{text.replace('Ann', one)} {one} met {other} in {1800 + number}.", f"story {number}")
+
+
+DOCUMENTS = [_story(number, text) for number, text in enumerate([FOX, RIVER] * 12)]
+"""They share names and pairs of names across groups, and no two are the same."""
 
 POISON = "poison"
 
@@ -78,7 +80,7 @@ class Slow(FakeRecognizer):
 
 def opened(place: Place) -> Memory:
     """A memory of fake models there."""
-    return place.open(layers=("entities", "points"), model=FakeLanguageModel(), recognizer=Slow())
+    return place.open(layers=("entities", "points", "relations"), model=FakeLanguageModel(), recognizer=Slow())
 
 
 @dataclass
@@ -231,6 +233,7 @@ class Undisturbed:
         with opened(place) as memory:
             outcomes = list(memory.add_many(documents))
             assert all(isinstance(outcome, Receipt) for outcome in outcomes)
+            assert memory.stats()["counts"]["RELATES_TO"] >= len(documents)
             self.graph = self._graph(memory)
         self.empty()
 

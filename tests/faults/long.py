@@ -38,6 +38,7 @@ from fault_fuzz import FUZZERS  # noqa: E402
 from fault_growth import growths, works  # noqa: E402
 from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
+from fault_leaders import changed_leaders  # noqa: E402
 from fault_load import loaded  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
@@ -69,6 +70,7 @@ PARTS = (
     Part("disk", ENGINES[:1], lambda place, share: _disks(place, share)),
     Part("connections", SERVERS, lambda place, share: breaks(place, many(300, share), seed=13)),
     Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0) + interrupted(place, seconds=10.0)),
+    Part("leaders", SERVERS, lambda place, share: changed_leaders(place, many(200, share), seed=16)),
     Part("crowd", ENGINES, lambda place, share: _crowd(place, max(3.0, 300 * share))),
     Part("ray", ENGINES, lambda place, share: _on_ray("fault_ray", "kills", _written(place), str(share))),
     Part("ray-disk", ENGINES[:1], lambda place, share: _on_ray("fault_ray", "disk", _written(place), str(share))),

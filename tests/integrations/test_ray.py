@@ -131,13 +131,16 @@ def test_two_actors_build_the_graph_of_one_process(tmp_path: Path, monkeypatch: 
 
 
 def test_layers_of_a_language_model_are_the_same_too(open_memory: OpenMemory, small_groups: None) -> None:
-    here, there = open_memory("here"), open_memory("there")
-    receipts = [list(here.add_many(STORIES)), list(there.add_many(STORIES, ray="auto"))]
+    layers, documents = ("entities", "points", "relations"), fault_ray.DOCUMENTS[:6]
+    here, there = (open_memory(name, layers=layers) for name in ("here", "there"))
+    receipts = [list(here.add_many(documents)), list(there.add_many(documents, ray="auto"))]
     assert [[receipt.usage.model_calls for receipt in of_place] for of_place in receipts][1] == [
         receipt.usage.model_calls for receipt in receipts[0]
     ]
     assert graph_of(there) == graph_of(here)
     assert graph_of(here)["edges"]
+    relations = [[item.relation for item in memory._store.indexed_relations(since=-1)] for memory in (here, there)]
+    assert relations[0] == relations[1] != []
 
 
 def test_layers_that_are_missing_are_built_on_a_cluster(open_memory: OpenMemory, tmp_path: Path) -> None:
