@@ -35,6 +35,7 @@ LISTED = 200  # of the nearest, and of those that match the words
 SEEDS = 20  # first ones of each list, from which the walk starts
 LINKED = 200  # to which it brings the most
 STEPPING = 50  # of the first step, from which the second one starts
+COUNTED = 50  # first ones of each list, whose entities' degrees are the database's
 BACKGROUND = 300
 RARE_WORDS = 10.0  # standard deviations above the mean: about where the best BM25 of a namespace stands
 _LEAST_DEVIATION = 0.01
@@ -98,14 +99,30 @@ class PoolReader:
         )
         stepping = {hit.node_id: DAMPING * hit.score for hit in first[:STEPPING]}
         second = graph.linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
-        pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *_most(first, second)))
+        linked = _most(first, second)
+        pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *linked))
         segments = graph.segments_around([*pool])
         if documents is not None or within is not None:
             return SegmentIndex(stemming=stemming).extended(segments)
         index = background.extended(segments)
-        further = index.entity_ids[len(background.named_by) :]
-        index.named_by = np.concatenate([background.named_by, np.array(graph.named_by(further), np.int64)])
+        walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
+        index.named_by = self._counted(index, background, [item for item in segments if item.id in walked])
         return index
+
+    def _counted(
+        self, index: SegmentIndex, background: _Background, segments: Sequence[IndexedSegment]
+    ) -> NDArray[np.int64]:
+        """(entities,) how many segments name those of the sample and of these segments; 0 for the others.
+
+        Of the others the pool's own rows count: what so little mass comes to changes little (``docs/decisions``).
+        """
+        numbers = np.zeros(len(index.entity_ids), np.int64)
+        numbers[: len(background.named_by)] = background.named_by
+        entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
+        columns = {entity: column for entity in entities if (column := index.column(entity)) is not None}
+        further = {entity: column for entity, column in columns.items() if column >= len(background.named_by)}
+        numbers[[*further.values()]] = self._graph.named_by([*further])
+        return numbers
 
     def _refreshed(self) -> _Background:
         with self._lock:
