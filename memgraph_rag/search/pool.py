@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph
+from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.timestamps import instant
+from memgraph_rag.lexical.tokenize import keywords, unaccented
 from memgraph_rag.search.as_of import best_hits
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
 from memgraph_rag.search.ranking import shares
@@ -37,8 +39,11 @@ LINKED = 200  # to which it brings the most
 STEPPING = 50  # of the first step, from which the second one starts
 COUNTED = 50  # first ones of each list, whose entities' degrees are the database's
 BACKGROUND = 300
+WEIGHED = 50_000  # segments, about, that hold the words which are looked for: the index weighs each of them
+FEWEST_WORDS = 3  # of a question that are looked for, where it has so many
 RARE_WORDS = 10.0  # standard deviations above the mean: about where the best BM25 of a namespace stands
 _LEAST_DEVIATION = 0.01
+_UNSEEN = 0.5  # in how many rows of the sample a word counts that is in none
 
 
 class PoolReader:
@@ -85,9 +90,10 @@ class PoolReader:
         vector = self._embedder.embed([question])[0]
         graph, stemming = self._graph, self._stemming
         within = None if since is None and until is None else partial(ids_within, graph, since=since, until=until)
+        words = question if documents is not None else background.rarest_words(question)
         near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
         matching = best_hits(
-            lambda count: graph.matching(question, k=count, documents=documents, stemming=stemming), LISTED, within
+            lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within
         )
         first = graph.linked_segments(
             _reset(near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)),
@@ -156,6 +162,23 @@ class _Background:
     segments: float
     rows: SegmentIndex
     named_by: NDArray[np.int64]
+
+    def rarest_words(self, question: str) -> str:
+        """The question, or its rarest words: as many as about ``WEIGHED`` segments hold together.
+
+        So what the words' index weighs does not grow with the namespace. A question that names a day is left whole.
+        """
+        asked = keywords(question)
+        if self.segments * len(asked) <= WEIGHED or dates.asked(question):
+            return question
+        index, rows = self.rows.keywords, self.rows.view().rows
+        shares = {}
+        for word in asked:
+            rarity = index.rarity(index.terms(unaccented(word)), rows)
+            shares[word] = float(np.exp(-rarity.max())) if rarity.any() else _UNSEEN / max(len(rows), 1)
+        rarest = sorted(asked, key=lambda word: shares[word])
+        weighed = self.segments * np.cumsum([shares[word] for word in rarest])
+        return " ".join(rarest[: max(FEWEST_WORDS, int((weighed <= WEIGHED).sum()))])
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """The pool with the sample behind it, which stands for all that is not in the pool."""
