@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -112,11 +111,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
         asked = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
         if documents is not None:
             return self._hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
-        for width in (width_for(k) * WIDENED**step for step in count()):
+        width = width_for(k)
+        while True:
             hits = self._hits("read/find_matching_segments", **asked, width=width)
             if len(hits) < width or trusted(hits, k):
-                break
-        return hits[:k]
+                return hits[:k]
+            width *= WIDENED
 
     @override
     def expand(
