@@ -19,6 +19,7 @@ RUN = rf"[^\W{SINGLE}]+"
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
 _BASES = dict(zip("øØłŁđĐı", "oOlLdDi", strict=True))  # which Unicode does not take apart
 WORD = re.compile(rf"[{SINGLE}]|{RUN}(?:(?:['’.]|(?<=\d),(?=\d)){RUN})*")
+_ASCII_WORD = re.compile(r"\w+(?:(?:['.]|(?<=\d),(?=\d))\w+)*", re.ASCII)  # the same, in half of the time
 
 STOP_WORDS = frozenset(
     """
@@ -41,7 +42,8 @@ def words(text: str) -> list[str]:
     >>> words("Mr. Collins's £1,000 — don't!")
     ['mr', "collins's", '1,000', "don't"]
     """
-    return WORD.findall(text.lower().replace("’", "'"))
+    lower = text.lower().replace("’", "'")
+    return (_ASCII_WORD if lower.isascii() else WORD).findall(lower)
 
 
 def unaccented(text: str) -> str:

@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph
+from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.timestamps import instant
+from memgraph_rag.lexical.tokenize import keywords, unaccented
 from memgraph_rag.search.as_of import best_hits
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
 from memgraph_rag.search.ranking import shares
@@ -35,9 +37,13 @@ LISTED = 200  # of the nearest, and of those that match the words
 SEEDS = 20  # first ones of each list, from which the walk starts
 LINKED = 200  # to which it brings the most
 STEPPING = 50  # of the first step, from which the second one starts
+COUNTED = 50  # first ones of each list, whose entities' degrees are the database's
 BACKGROUND = 300
+WEIGHED = 50_000  # segments, about, that hold the words which are looked for: the index weighs each of them
+FEWEST_WORDS = 3  # of a question that are looked for, where it has so many
 RARE_WORDS = 10.0  # standard deviations above the mean: about where the best BM25 of a namespace stands
 _LEAST_DEVIATION = 0.01
+_UNSEEN = 0.5  # in how many rows of the sample a word counts that is in none
 
 
 class PoolReader:
@@ -84,9 +90,10 @@ class PoolReader:
         vector = self._embedder.embed([question])[0]
         graph, stemming = self._graph, self._stemming
         within = None if since is None and until is None else partial(ids_within, graph, since=since, until=until)
+        words = question if documents is not None else background.rarest_words(question)
         near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
         matching = best_hits(
-            lambda count: graph.matching(question, k=count, documents=documents, stemming=stemming), LISTED, within
+            lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within
         )
         first = graph.linked_segments(
             _reset(near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)),
@@ -98,14 +105,30 @@ class PoolReader:
         )
         stepping = {hit.node_id: DAMPING * hit.score for hit in first[:STEPPING]}
         second = graph.linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
-        pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *_most(first, second)))
+        linked = _most(first, second)
+        pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *linked))
         segments = graph.segments_around([*pool])
         if documents is not None or within is not None:
             return SegmentIndex(stemming=stemming).extended(segments)
         index = background.extended(segments)
-        further = index.entity_ids[len(background.named_by) :]
-        index.named_by = np.concatenate([background.named_by, np.array(graph.named_by(further), np.int64)])
+        walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
+        index.named_by = self._counted(index, background, [item for item in segments if item.id in walked])
         return index
+
+    def _counted(
+        self, index: SegmentIndex, background: _Background, segments: Sequence[IndexedSegment]
+    ) -> NDArray[np.int64]:
+        """(entities,) how many segments name those of the sample and of these segments; 0 for the others.
+
+        Of the others the pool's own rows count: what so little mass comes to changes little (``docs/decisions``).
+        """
+        numbers = np.zeros(len(index.entity_ids), np.int64)
+        numbers[: len(background.named_by)] = background.named_by
+        entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
+        columns = {entity: column for entity in entities if (column := index.column(entity)) is not None}
+        further = {entity: column for entity, column in columns.items() if column >= len(background.named_by)}
+        numbers[[*further.values()]] = self._graph.named_by([*further])
+        return numbers
 
     def _refreshed(self) -> _Background:
         with self._lock:
@@ -139,6 +162,23 @@ class _Background:
     segments: float
     rows: SegmentIndex
     named_by: NDArray[np.int64]
+
+    def rarest_words(self, question: str) -> str:
+        """The question, or its rarest words: as many as about ``WEIGHED`` segments hold together.
+
+        So what the words' index weighs does not grow with the namespace. A question that names a day is left whole.
+        """
+        asked = keywords(question)
+        if self.segments * len(asked) <= WEIGHED or dates.asked(question):
+            return question
+        index, rows = self.rows.keywords, self.rows.view().rows
+        shares = {}
+        for word in asked:
+            rarity = index.rarity(index.terms(unaccented(word)), rows)
+            shares[word] = float(np.exp(-rarity.max())) if rarity.any() else _UNSEEN / max(len(rows), 1)
+        rarest = sorted(asked, key=lambda word: shares[word])
+        weighed = self.segments * np.cumsum([shares[word] for word in rarest])
+        return " ".join(rarest[: max(FEWEST_WORDS, int((weighed <= WEIGHED).sum()))])
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """The pool with the sample behind it, which stands for all that is not in the pool."""

@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical import dates
-from memgraph_rag.lexical.bm25 import TITLE_WEIGHT
 from memgraph_rag.lexical.tokenize import keywords as keywords_of
 from memgraph_rag.stores import (
     embedding_updates,
@@ -31,6 +30,7 @@ from memgraph_rag.stores import (
     schema,
 )
 from memgraph_rag.stores.linked_segments import MOST_LINKS
+from memgraph_rag.stores.neo4j_answers import decode_hits, lucene_query, trusted, width_for
 from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
 from memgraph_rag.types import (
     DocumentGraph,
@@ -47,7 +47,6 @@ from memgraph_rag.types import (
 __all__ = ["Neo4jStore"]
 
 T = TypeVar("T")
-Scored = TypeVar("Scored", Hit, Neighbour)
 
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
@@ -98,8 +97,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
         if documents is not None:
             return graph_reads.score(self._run, vector, documents=documents, k=k)
         query = graph_reads.numbers(vector)
-        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=_width(k))
-        return _trusted(rows.decode_hits(hit_rows or []), k) or self._hits("read/score_namespace", vector=query, k=k)
+        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=width_for(k))
+        return trusted(decode_hits(hit_rows or []), k) or self._hits("read/score_namespace", vector=query, k=k)
 
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
@@ -109,13 +108,15 @@ class Neo4jStore(graph_writes.WrittenGraph):
         words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
         if not words or graph_reads.nowhere(documents):
             return []
-        asked = {"index": INDEXES[stemming], "query": _lucene(words, self._bound["namespace_id"])}
+        asked = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
         if documents is not None:
             return self._hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
-        hits = self._hits("read/find_matching_segments", **asked, width=_width(k))
-        if len(hits) < _width(k):
-            return hits[:k]
-        return _trusted(hits, k) or self._hits("read/find_matching_segments", **asked, width=graph_reads.NO_LIMIT)[:k]
+        width = width_for(k)
+        while True:
+            hits = self._hits("read/find_matching_segments", **asked, width=width)
+            if len(hits) < width or trusted(hits, k):
+                return hits[:k]
+            width *= WIDENED
 
     @override
     def expand(
@@ -132,10 +133,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
         asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
             neighbour_rows = self._by_index(
-                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=_width(k)
+                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=width_for(k)
             )
             near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
-            if neighbour_rows is not None and (len(near) <= k or _trusted(near, k)):
+            if neighbour_rows is not None and (len(near) <= k or trusted(near, k)):
                 return near[:k]
         asked |= {"k": k} | graph_reads.within(documents)
         if query is None:
@@ -185,6 +186,13 @@ class Neo4jStore(graph_writes.WrittenGraph):
             rows=[{"id": segment_id, "mass": mass} for segment_id, mass in masses.items()],
             entity_mass=entity_mass, most=MOST_LINKS, k=k, **named, **graph_reads.within(documents),
         )  # fmt: skip
+
+    @override
+    def named_by(self, entity_ids: Sequence[str]) -> list[int]:
+        """How many segments mention each of these entities; of one that many mention how often they do."""
+        counted = self._run("read/count_naming", entity_ids=list(dict.fromkeys(entity_ids)))
+        numbers = dict(pair for row in counted for pair in row["counts"])
+        return [numbers.get(entity_id, 0) for entity_id in entity_ids]
 
     def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
         """The rows of a statement over what was written after a version, each decoded as it arrives."""
@@ -413,7 +421,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return [Similar(**row) for batch in scored for row in batch]
 
     def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
-        return rows.decode_hits(self._run(name, **parameters))
+        return decode_hits(self._run(name, **parameters))
 
     def _runner(self, execute: Execute) -> graph_reads.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
@@ -477,22 +485,3 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"{self!r} is closed. Open it again.")
-
-
-def _width(k: int) -> int:
-    """How many to ask an index for, so that k of them are likely this namespace's and no tie is cut."""
-    return max(4 * k, 100)
-
-
-def _trusted(hits: list[Scored], k: int) -> list[Scored]:
-    """The first k, where one more shows that no tie with the last was cut off; else none."""
-    return hits[:k] if len(hits) > k and hits[k].score < hits[k - 1].score else []
-
-
-def _lucene(words: Sequence[str], namespace_id: str) -> str:
-    """Any of the words and phrases, in the text or title, within the namespace, which adds nothing to the score.
-
-    A word holds no quote and no backslash (``keywords.words``), so that quoted it is no operator.
-    """
-    any_of = " ".join(f'"{word}"' for word in words)
-    return f"+namespace_id:{namespace_id}^0 +(text:({any_of}) title:({any_of})^{TITLE_WEIGHT})"

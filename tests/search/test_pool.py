@@ -103,3 +103,37 @@ def test_the_smallest_ids_tell_how_many_there_are() -> None:
     ids = sorted(hashlib.sha256(f"{number}".encode()).hexdigest()[:32] for number in range(20_000))
     assert pool._estimated(ids[:7]) == 7
     assert pool._estimated(ids[: pool.BACKGROUND]) == pytest.approx(20_000, rel=0.2)
+
+
+def test_only_the_rarest_words_are_looked_for_where_there_is_much(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "FEWEST_WORDS", 1)
+    with opened(tales, search="database") as memory:
+        looked_for: list[str] = []
+        matching = memory._store.matching
+        monkeypatch.setattr(
+            memory._store, "matching", lambda words, **given: (looked_for.append(words), matching(words, **given))[1]
+        )
+        question = "Which hill near Lund did Otto see?"
+        for weighed in (1_000, 20, 0):
+            monkeypatch.setattr(pool, "WEIGHED", weighed)
+            memory._search._pools._last = None
+            assert len(keys(memory, question)) == 10
+        assert looked_for[0] == question
+        assert {"near"} < set(looked_for[1].split()) <= {"near", "lund", "otto"}
+        assert looked_for[2] == "near"
+        assert len(keys(memory, "Who went to the hill on 3 May 2024?")) == 10
+        assert looked_for[3] == "Who went to the hill on 3 May 2024?"
+
+
+def test_degrees_are_asked_of_what_the_first_segments_name(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("COUNTED", 1), ("BACKGROUND", 1)):
+        monkeypatch.setattr(pool, name, count)
+    with opened(tales, search="database") as memory:
+        counted: list[str] = []
+        named_by = memory._store.named_by
+        memory.search("warm")
+        monkeypatch.setattr(memory._store, "named_by", lambda ids: (counted.extend(ids), named_by(ids))[1])
+        read = memory._search._pools.read("Whom did Otto see in Lund?")
+        assert set(counted) < set(read.entity_ids)
+        assert read.named_by is not None
+        assert [read.named_by[read.column(entity)] for entity in counted] == named_by(counted)

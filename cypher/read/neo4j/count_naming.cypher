@@ -1,6 +1,6 @@
 // How many segments mention each of these entities; of one that is mentioned often how often, which costs nothing.
 // params: namespace, entity_ids
-// returns: id, segments
+// returns: counts
 // needs: Entity.id
 UNWIND $entity_ids AS entity_id
 MATCH (e:Entity {id: entity_id})
@@ -15,4 +15,4 @@ WITH
       RETURN DISTINCT s
     }
   END AS segments
-RETURN e.id AS id, segments AS segments
+RETURN collect([e.id, segments]) AS counts

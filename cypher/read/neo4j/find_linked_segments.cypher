@@ -1,7 +1,7 @@
 // The segments to which one step of a walk brings the most mass, over the entities that they and these segments name, or
 // that the question names. What is said in a conversation takes no part. Degrees are found without a walk over edges.
 // params: namespace, rows, entity_ids, title_ids, entity_mass, everywhere, document_ids, most, k
-// returns: id, score
+// returns: hits
 // needs: Segment.id, Entity.id
 CALL () {
   UNWIND $rows AS row
@@ -46,6 +46,7 @@ WHERE NOT s.echo AND s.speaker = '' AND ($everywhere OR s.document_id IN $docume
 WITH e, mass, collect({segment: s, weight: weight}) AS edges, sum(weight) AS total
 UNWIND edges AS edge
 WITH edge.segment AS s, round(sum(mass * edge.weight / total), 12) AS score
-RETURN s.id AS id, score AS score
+WITH s.id AS id, score
 ORDER BY score DESC, id
 LIMIT $k
+RETURN collect([id, score]) AS hits

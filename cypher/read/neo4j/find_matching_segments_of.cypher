@@ -1,10 +1,11 @@
 // The segments of these documents that match a Lucene query.
 // params: namespace, document_ids, index, query, k
-// returns: id, score
+// returns: hits
 // needs: index segment_text, index segment_text_stemmed
 CALL db.index.fulltext.queryNodes($index, $query)
 YIELD node, score
 WHERE node.namespace = $namespace AND node.document_id IN $document_ids
-RETURN node.id AS id, score AS score
+WITH node.id AS id, score
 ORDER BY score DESC, id
 LIMIT $k
+RETURN collect([id, score]) AS hits

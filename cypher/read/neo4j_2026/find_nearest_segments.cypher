@@ -1,6 +1,6 @@
-// The nearest segments of this namespace, by the index.
+// The nearest segments of this namespace, by the index. The reader sorts.
 // params: namespace, vector, width
-// returns: id, score
+// returns: hits
 // needs: index segment_embedding with namespace
 CYPHER 25
 MATCH (n:Segment)
@@ -12,5 +12,4 @@ MATCH (n:Segment)
   ) SCORE AS similarity
 WITH n, similarity
 WHERE NOT n.echo
-RETURN n.id AS id, 2 * similarity - 1 AS score
-ORDER BY score DESC, id
+RETURN collect([n.id, 2 * similarity - 1]) AS hits

@@ -1,10 +1,8 @@
-// Of the nearest segments of all namespaces those of this one: possibly none.
+// Of the nearest segments of all namespaces those of this one: possibly none. The reader sorts.
 // params: namespace, vector, width
-// returns: id, score
+// returns: hits
 // needs: index segment_embedding
 CALL db.index.vector.queryNodes('segment_embedding', $width, $vector)
 YIELD node, score
 WHERE node.namespace = $namespace AND NOT node.echo
-RETURN node.id AS id, 2 * score - 1 AS score
-ORDER BY score DESC, id
-LIMIT $width
+RETURN collect([node.id, 2 * score - 1]) AS hits

@@ -1,0 +1,115 @@
+"""How near does a search in the database come to the exact search in memory?
+
+    python benchmarks/pools.py DIR… [--store PATH_OR_URL] [--limit N] [--k 10]
+
+Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``. Its documents are added with the
+entities layer, without a language model; then each question is searched in memory and in the database, which draws a
+pool for it (``memgraph_rag/search/pool.py``). Printed: recall@5 of both and their paired difference, with intervals
+of 95 %; the overlap, which is the share of the first k in memory that the first k in the database hold; the median of
+the pool's rows and of both searches' milliseconds. With --store the documents stay there, in a namespace for each
+folder, and a second run adds nothing; a Neo4j's password comes from NEO4J_PASSWORD or MEMGRAPH_RAG_NEO4J_PASSWORD.
+
+Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import header
+from take_sample import DATA_HELP
+
+from memgraph_rag import Memory
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.contracts import SearchSpace
+from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.evaluation.dataset import Folder, read_folder
+from memgraph_rag.evaluation.metrics import distinct, interval, recall
+from memgraph_rag.evaluation.runs import added
+
+CUTOFF = 5
+COLUMNS = (
+    *("set", "segments", "questions", "R@5, in memory", "R@5, database", "difference", "overlap", "rows"),
+    *("ms, in memory", "ms, database"),
+)
+
+
+def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
+    """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
+    options = _options(arguments)
+    try:
+        folders = [read_folder(path).with_evidence().limited(options.limit) for path in options.directories]
+        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
+            store = options.store or Path(temporary) / "pools.lbug"
+            rows = [_compared(store, folder, options.k, bars, given) for folder in folders]
+    except MemgraphRagError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):
+        print(f"| {' | '.join(row)} |")
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
+    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--limit", type=int, help="most questions of each folder, at even distances")
+    parser.add_argument("--k", type=int, default=10, help="results that are compared")
+    return parser.parse_args(arguments)
+
+
+def _compared(store: str | Path, folder: Folder, k: int, bars: Bars, given: dict[str, Any]) -> list[str]:
+    """One row of the table."""
+    found: dict[SearchSpace, list[list[str]]] = {}
+    shares: dict[SearchSpace, np.ndarray] = {}
+    milliseconds: dict[SearchSpace, float] = {}
+    rows: list[int] = []
+    segments = 0
+    for space in ("memory", "database"):
+        with Memory(store, namespace=folder.name, layers=("entities",), search=space, **given) as memory:
+            if space == "memory":
+                print(header(memory), flush=True)
+            for done, _ in enumerate(added(memory, folder.documents), 1):
+                bars(f"adding {folder.name}", done, len(folder.documents))
+            segments = memory.stats()["counts"]["Segment"]
+            memory.search(folder.questions[0].text, k=k)  # which reads what later ones hold
+            found[space], recalls, seconds = [], [], []
+            for done, question in enumerate(folder.questions, 1):
+                started = time.perf_counter()
+                results = memory.search(question.text, k=k, documents=question.documents)
+                seconds.append(time.perf_counter() - started)
+                found[space].append([result.segment.id for result in results])
+                documents = distinct(result.document_key for result in results)
+                recalls.append(recall(question.units, documents, CUTOFF))
+                if space == "database":
+                    rows.append(len(memory._search._pools.read(question.text, documents=question.documents)))
+                bars(f"searching {folder.name} in {space}", done, len(folder.questions))
+            shares[space], milliseconds[space] = 100 * np.array(recalls), float(np.median(seconds)) * 1000
+    overlaps = [
+        100 * len(set(exact) & set(drawn)) / len(exact)
+        for exact, drawn in zip(found["memory"], found["database"], strict=True)
+        if exact
+    ]
+    return [
+        folder.name,
+        f"{segments:,}",
+        str(len(folder.questions)),
+        *(f"{interval(shares[space]):.1f}" for space in ("memory", "database")),
+        f"{interval(shares['database'] - shares['memory']):+.1f}",
+        f"{interval(overlaps):.1f}",
+        f"{np.median(rows):.0f}",
+        *(f"{milliseconds[space]:.0f}" for space in ("memory", "database")),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
