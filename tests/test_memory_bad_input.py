@@ -204,7 +204,7 @@ def test_there_is_no_node_under_what_is_no_id(unchanged: Memory, node_id: object
         {"segment_tokens": 5_000},
         {"window": 100},
         {"device": "gpu"},
-        {"dtype": "int4"},
+        {"dtype": "int2"},
         {"max_nodes": 0},
         {"colour": "red"},
         {"model": 5},
