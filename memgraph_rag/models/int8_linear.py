@@ -75,17 +75,17 @@ class Int8Linear(nn.Module):
         unsigned = integers.view(torch.uint8).add_(self._zero).view(-1, self._blocks, rows.shape[1])
         scales = scales.view(-1, self._blocks, 1)
         if self._blocks == 1:
-            output = self._product(unsigned[:, 0], 0, states.dtype).mul_(scales[:, 0])
+            output = self._of_block(unsigned[:, 0], 0, states.dtype).mul_(scales[:, 0])
         else:
-            total = self._product(unsigned[:, 0], 0, torch.float32).mul_(scales[:, 0])
+            total = self._of_block(unsigned[:, 0], 0, torch.float32).mul_(scales[:, 0])
             for place in range(1, self._blocks):
-                total.addcmul_(self._product(unsigned[:, place], place, torch.float32), scales[:, place].float())
+                total.addcmul_(self._of_block(unsigned[:, place], place, torch.float32), scales[:, place].float())
             output = total.to(states.dtype)
         if self.bias is not None:
             output.add_(self.bias)
         return output.view(*states.shape[:-1], self.out_features)
 
-    def _product(self, unsigned: Tensor, place: int, dtype: torch.dtype) -> Tensor:
+    def _of_block(self, unsigned: Tensor, place: int, dtype: torch.dtype) -> Tensor:
         """(n, out_features) from the (n, d) integers of a block and that block's weights, without inputs' scales."""
         weights, scales = self.weights[place], self._scales[place]
         return _product(unsigned, weights, scales, self._zeros, zero=self._zero, dtype=dtype)

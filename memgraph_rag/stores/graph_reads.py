@@ -187,8 +187,11 @@ class StoredGraph(ABC):
         query = numbers(vector)
         if not entity_ids or k < 1 or nowhere(documents):
             return []
-        asked = {"entity_ids": list(dict.fromkeys(entity_ids)), "vector": query, **within(documents)}
-        return rows.decode_hits(self._run("read/score_naming", **asked, k=k))
+        wanted = list(dict.fromkeys(entity_ids))
+        return rows.decode_hits(self._scored_naming(wanted, vector=query, k=k, **within(documents)))
+
+    def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
+        return self._run("read/score_naming", entity_ids=entity_ids, **asked)
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""

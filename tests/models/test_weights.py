@@ -10,16 +10,11 @@ import torch
 from architectures import write_checkpoint
 from bitsandbytes.nn import Linear4bit, Linear8bitLt
 from torch import nn
+from twins import PROMPTS
 
 from memgraph_rag.models import weights
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
-from memgraph_rag.types import Prompt
-
-PROMPTS = [
-    Prompt("Write a list.", ("A fox ran over the hill.", "A hen sat on a wall.", "It rained all day.")),
-    Prompt("Name the animals.", ("The fox saw the hen.", "The hen did not see the fox.")),
-]
 
 
 @pytest.fixture(scope="module", params=["qwen2", "llama", "gemma2"])
