@@ -225,8 +225,8 @@ class _Walk:
 
         z and the similarity are each scaled to sum 1 over the unread nodes, then added with their weights.
         """
-        shares = self._shares()
-        scores = ((node_id, sum(self._weighted(node_id, shares))) for node_id in self._similarity)
+        wholes = self._wholes()
+        scores = ((node_id, sum(self._weighted(node_id, wholes))) for node_id in self._similarity)
         return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
 
     def best(self, most: int) -> tuple[list[tuple[str, float]], list[Node]]:
@@ -245,19 +245,19 @@ class _Walk:
 
     def sources(self, node_id: str) -> dict[str, float]:
         """What attention and similarity give an unread node, weighted; they sum to its score."""
-        return dict(zip(("attention", "similarity"), self._weighted(node_id, self._shares()), strict=True))
+        return dict(zip(("attention", "similarity"), self._weighted(node_id, self._wholes()), strict=True))
 
-    def _shares(self) -> tuple[float, float]:
-        """What 1 of z and 1 of the similarity counts."""
+    def _wholes(self) -> tuple[float, float]:
+        """What z and the similarity are relative to."""
         if self._library:
-            nearest = max(self._similarity.values(), default=0.0)
-            return self._signals.attention_weight / (self._largest or 1.0), self._similarity_weight / (nearest or 1.0)
-        z_sum = sum(self._z.values()) or 1.0
-        similarity_sum = sum(self._similarity.values()) or 1.0
-        return self._signals.attention_weight / z_sum, self._similarity_weight / similarity_sum
+            wholes = self._largest, max(self._similarity.values(), default=0.0)
+        else:
+            wholes = sum(self._z.values()), sum(self._similarity.values())
+        return wholes[0] or 1.0, wholes[1] or 1.0
 
-    def _weighted(self, node_id: str, shares: tuple[float, float]) -> tuple[float, float]:
-        return shares[0] * self._z.get(node_id, 0.0), shares[1] * self._similarity[node_id]
+    def _weighted(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
+        attention = self._signals.attention_weight * self._z.get(node_id, 0.0) / wholes[0]
+        return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
 
 
 def _stop(reflection: Reflection, ranked: Sequence[tuple[str, float]], ahead: Sequence[Node]) -> StopReason | None:
