@@ -50,7 +50,7 @@ from engine_question import question
 from engines import ENGINES, find_weights
 from machine import machine_line
 from ratios import COLUMNS, Ratio, table_row, write_json
-from setting import FULL, QUICK, Setting
+from setting import FULL, QUICK, Setting, plain_format
 from take_sample import TEXT
 
 from memgraph_rag import __version__
@@ -60,6 +60,7 @@ from memgraph_rag.models.catalogue import CATALOGUE, find_language_model
 from memgraph_rag.settings import Settings
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
+PLAIN = plain_format("cpu")
 ROWS = ("capture", "build", "session", "ask", "question", "adding", "sharing", "speculative", "memory", "int8")
 
 
@@ -105,7 +106,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--store", type=Path, help="a Ladybug file that holds the text with its points; it is copied")
     parser.add_argument("--question", nargs="+", default=QUESTIONS, help="asked of the store")
     parser.add_argument("--chapters", type=int, default=FULL.chapters, help="of the text, of which the graph is built")
-    parser.add_argument("--dtype", default="auto", help="number format of the engine: float32, bfloat16, int8")
+    parser.add_argument(
+        "--dtype", default=PLAIN, help=f"number format of the engine; what it is compared with is {PLAIN}"
+    )
     parser.add_argument("--repeats", type=int, default=3, choices=range(1, 100), metavar="N")
     parser.add_argument(
         "--engines", nargs="+", default=[""], metavar="NAME", help="build: only engines whose name holds one of these"
@@ -130,7 +133,7 @@ def _measured(setting: Setting, options: argparse.Namespace) -> Iterator[Ratio]:
     }
     for name in options.rows:
         for ratio in rows[name](setting):
-            yield ratio if setting.dtype == "auto" else replace(ratio, name=f"{ratio.name} [{setting.dtype}]")
+            yield ratio if setting.dtype == PLAIN else replace(ratio, name=f"{ratio.name} [{setting.dtype}]")
 
 
 def _header(setting: Setting, *, quick: bool) -> str:

@@ -17,7 +17,7 @@ import torch
 from cards import Card
 from engines import Weights
 from random_model import LLAMA_8B, QWEN_1_5B, TINY, RandomModel, write_shape
-from setting import FULL, QUICK, Setting
+from setting import FULL, QUICK, Setting, plain_format
 from take_sample import TEXT
 
 from memgraph_rag.cli.progress import Bars
@@ -140,7 +140,8 @@ def _setting(options: Options, weights: Weights) -> Setting:
     sizes = QUICK if options.sizes.small else FULL
     return Setting(
         weights=weights, text_path=TEXT, store=None, sizes=sizes, repeats=options.sizes.repeats, bars=Bars(),
-        say=partial(print, file=sys.stderr, flush=True), device=options.device,
+        say=partial(print, file=sys.stderr, flush=True),
+        device=options.device, dtype=plain_format(options.device),
     )  # fmt: skip
 
 

@@ -13,12 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
 from engines import Weights
 
 from memgraph_rag.cli.progress import Bars
+from memgraph_rag.models.hardware import best_dtype
 from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["FULL", "QUICK", "Say", "Setting", "Sizes", "beginning", "using"]
+__all__ = ["FULL", "QUICK", "Say", "Setting", "Sizes", "beginning", "plain_format", "using"]
 
 Say = Callable[[str], None]
 """Tells what is left out and why, and how far a long row is."""
@@ -64,13 +66,18 @@ QUICK = Sizes(
 )  # fmt: skip
 
 
+def plain_format(device: str) -> str:
+    """The number format of what the engine is compared with: "auto" without 8-bit integers."""
+    return str(best_dtype(torch.device(device))).removeprefix("torch.")
+
+
 @dataclass(frozen=True)
 class Setting:
     """What rows are given.
 
     Attributes:
         engines: only those are compared with whose name holds one of these.
-        dtype: the number format, as for ``Memory``; "auto" is the machine's own.
+        dtype: the number format, as for ``Memory``.
         kind: of the model.
     """
 
@@ -81,9 +88,9 @@ class Setting:
     repeats: int
     bars: Bars
     say: Say
+    dtype: str
     engines: tuple[str, ...] = ("",)
     device: str = "cpu"
-    dtype: str = "auto"
     kind: type[TransformersModel] = TransformersModel
 
     @cached_property

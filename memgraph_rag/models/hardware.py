@@ -14,7 +14,16 @@ import torch
 
 from memgraph_rag.errors import ModelError, SettingsError
 
-__all__ = ["INT4", "INT8", "best_dtype", "find_device", "find_dtype", "free_bytes", "memory_errors"]
+__all__ = [
+    "INT4",
+    "INT8",
+    "best_dtype",
+    "find_device",
+    "find_dtype",
+    "free_bytes",
+    "memory_errors",
+    "multiplies_integers",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -75,10 +84,10 @@ def _check_integers(name: str, device: torch.device) -> None:
             dtype=name, device=str(device),
         )  # fmt: skip
     if (name, device.type) == (INT8, "cpu"):
-        if (capability := torch.backends.cpu.get_cpu_capability()) not in ("AVX2", "AVX512"):
+        if not multiplies_integers():
             raise SettingsError(
-                f"Expected a CPU with AVX2 or AVX-512 for the dtype 'int8', got one for which torch uses {capability}. "
-                "Leave dtype out for 'auto'.",
+                f"Expected a CPU with AVX2 or AVX-512 for the dtype 'int8', got one for which torch uses "
+                f"{torch.backends.cpu.get_cpu_capability()}. Leave dtype out for 'auto'.",
                 dtype=name, device=str(device),
             )  # fmt: skip
     elif find_spec("bitsandbytes") is None:
@@ -87,6 +96,11 @@ def _check_integers(name: str, device: torch.device) -> None:
             'Install it: pip install "memgraph_rag[quantize]".',
             dtype=name, device=str(device),
         )  # fmt: skip
+
+
+def multiplies_integers() -> bool:
+    """Whether torch has fast products of 8-bit integers for this machine's CPU."""
+    return torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
 
 
 def best_dtype(device: torch.device) -> torch.dtype:

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -28,14 +29,14 @@ from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibilit
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.hardware import INT4, INT8, find_device, find_dtype, free_bytes, memory_errors
+from memgraph_rag.models.hardware import find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
 from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.tokens import Encoded, Tokens
-from memgraph_rag.models.weights import load_weights
+from memgraph_rag.models.weights import find_number_format, load_weights
 from memgraph_rag.models.window import check_window
 from memgraph_rag.types import Generation, Prompt, Usage
 
@@ -108,8 +109,8 @@ class TransformersModel:
         name: what receipts and documents call it.
         window: the largest number of tokens in the cache; the model's own limit where that is smaller.
         device: "auto" takes a GPU where there is one.
-        dtype: "auto" is bfloat16 where the hardware computes in it, else float32; "int8" has linear layers compute in
-            8-bit integers, "int4" keeps their weights in 4 bits, and all else is as "auto" does.
+        dtype: "int8" has linear layers compute in 8-bit integers, "int4" keeps their weights in 4 bits; all else is in
+            bfloat16 where the hardware computes in it, else in float32. "auto" is "int8" on a CPU that is faster so.
         calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
         journal: keeps what ``generate`` has finished; its owner clears it.
     """
@@ -135,23 +136,28 @@ class TransformersModel:
         self._prefixes = Prefixes()
         try:
             self.tokens = Tokens(folder)
-            config = AutoConfig.from_pretrained(self._folder)
+            self._config = AutoConfig.from_pretrained(self._folder).get_text_config()
         except (OSError, ValueError) as error:
             raise ModelError(
                 f"Expected a tokenizer and a config.json in {self._folder}, got an error: {error} "
                 "Give a folder that transformers can load, or a name that 'memgraph-rag doctor' lists.",
                 model=self.name,
             ) from error
-        self.window = min(window, getattr(config.get_text_config(), "max_position_embeddings", window))
-        self._grammars = Grammars(self.tokens, config.get_text_config().vocab_size)
+        self.window = min(window, getattr(self._config, "max_position_embeddings", window))
+        self._grammars = Grammars(self.tokens, self._config.vocab_size)
         self.device = find_device(device)
         self.dtype = find_dtype(dtype, self.device)
-        self.number_format = dtype if dtype in (INT8, INT4) else str(self.dtype).removeprefix("torch.")
+        self._wanted_format = dtype
         self._decoding = GraphedDecoding(capture_on_gpu) if self.device.type == "cuda" else None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens; needs no weights."""
         return self.tokens.count(texts)
+
+    @cached_property
+    def number_format(self) -> str:
+        """In which its linear layers compute, such as "bfloat16"; for "auto" that is tried, a tenth of a second."""
+        return find_number_format(self._wanted_format, self.device, self._config)
 
     @property
     def parameters(self) -> int:
@@ -180,10 +186,7 @@ class TransformersModel:
         try:
             with memory_errors(self.device, f"weights of {self.name}"):
                 network = load_weights(
-                    self._folder,
-                    number_format=self.number_format,
-                    device=self.device,
-                    attention=attention.IMPLEMENTATION,
+                    self._folder, self.number_format, device=self.device, attention=attention.IMPLEMENTATION
                 )
         except (OSError, ValueError) as error:
             raise ModelError(

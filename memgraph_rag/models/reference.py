@@ -57,7 +57,7 @@ class PlainModel:
     @cached_property
     def network(self) -> PreTrainedModel:
         """The weights, loaded at the first use."""
-        network = load_weights(self._folder, number_format=self._number_format, device=self.device, attention="eager")
+        network = load_weights(self._folder, self._number_format, device=self.device, attention="eager")
         network.generation_config = GenerationConfig()  # the checkpoint's own may sample, or punish repetition
         return network
 

@@ -12,20 +12,38 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PretrainedConfig, PreTrainedModel
 
-from memgraph_rag.models.hardware import INT4, INT8, find_dtype
-from memgraph_rag.models.int8_linear import use_int8
+from memgraph_rag.models.hardware import INT4, INT8, find_dtype, multiplies_integers
+from memgraph_rag.models.int8_linear import is_faster, use_int8
 from memgraph_rag.models.loading_bars import without_loading_bars
 
-__all__ = ["load_weights"]
+__all__ = ["find_number_format", "load_weights"]
 
 
-def load_weights(folder: str, *, number_format: str, device: torch.device, attention: str) -> PreTrainedModel:
+def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
+    """What ``load_weights`` takes: "auto" is 8-bit integers on a CPU that proves faster with them, else ``best_dtype``.
+
+    Args:
+        name: as for ``find_dtype``.
+        config: of the model, whose widest layers are tried.
+
+    Raises:
+        SettingsError: as ``find_dtype``.
+    """
+    dtype = find_dtype(name, device)
+    if name == "auto" and device.type == "cpu" and multiplies_integers():
+        width = config.hidden_size
+        if is_faster(width, getattr(config, "intermediate_size", None) or 4 * width, dtype):
+            return INT8
+    return name if name in (INT8, INT4) else str(dtype).removeprefix("torch.")
+
+
+def load_weights(folder: str, number_format: str, *, device: torch.device, attention: str) -> PreTrainedModel:
     """A network that is ready to compute.
 
     Args:
-        number_format: as for ``find_dtype``, which has accepted it.
+        number_format: as ``find_number_format`` tells it; "auto" is ``best_dtype``.
         attention: the name of an attention function of transformers.
 
     Raises:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -87,14 +88,17 @@ class PoolReader:
         since: datetime | None,
         until: datetime | None,
     ) -> SegmentIndex:
-        vector = self._embedder.embed([question])[0]
         graph, stemming = self._graph, self._stemming
         within = None if since is None and until is None else partial(ids_within, graph, since=since, until=until)
         words = question if documents is not None else background.rarest_words(question)
-        near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
-        matching = best_hits(
-            lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within
-        )
+        with ThreadPoolExecutor(1) as beside:
+            by_words = beside.submit(
+                best_hits,
+                lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within,
+            )  # fmt: skip
+            vector = self._embedder.embed([question])[0]
+            near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
+            matching = by_words.result()
         first = graph.linked_segments(
             _reset(near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)),
             entity_ids=self._ids(names_in(question, self._recognizer)),
@@ -110,25 +114,25 @@ class PoolReader:
         segments = graph.segments_around([*pool])
         if documents is not None or within is not None:
             return SegmentIndex(stemming=stemming).extended(segments)
-        index = background.extended(segments)
         walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
-        index.named_by = self._counted(index, background, [item for item in segments if item.id in walked])
+        entities = self._to_count(background, [item for item in segments if item.id in walked])
+        with ThreadPoolExecutor(1) as beside:
+            counted = beside.submit(graph.named_by, entities)
+            index = background.extended(segments)
+            index.named_by = np.zeros(len(index.entity_ids), np.int64)
+            index.named_by[: len(background.named_by)] = background.named_by
+            for entity, number in zip(entities, counted.result(), strict=True):
+                if (column := index.column(entity)) is not None:
+                    index.named_by[column] = number
         return index
 
-    def _counted(
-        self, index: SegmentIndex, background: _Background, segments: Sequence[IndexedSegment]
-    ) -> NDArray[np.int64]:
-        """(entities,) how many segments name those of the sample and of these segments; 0 for the others.
+    def _to_count(self, background: _Background, segments: Sequence[IndexedSegment]) -> list[str]:
+        """The entities of these segments that the sample does not name, whose degrees are the database's.
 
-        Of the others the pool's own rows count: what so little mass comes to changes little (``docs/decisions``).
+        Of all others in the pool its own rows count: what so little mass comes to changes little (``docs/decisions``).
         """
-        numbers = np.zeros(len(index.entity_ids), np.int64)
-        numbers[: len(background.named_by)] = background.named_by
         entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
-        columns = {entity: column for entity in entities if (column := index.column(entity)) is not None}
-        further = {entity: column for entity, column in columns.items() if column >= len(background.named_by)}
-        numbers[[*further.values()]] = self._graph.named_by([*further])
-        return numbers
+        return [entity for entity in entities if background.rows.column(entity) is None]
 
     def _refreshed(self) -> _Background:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Weights in fewer bits by bitsandbytes: which layers, and that attention is measured as in the plain twin."""
+"""Which number format there is by itself, and weights in fewer bits by bitsandbytes, held to the plain twin."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch import nn
 from twins import PROMPTS
 
 from memgraph_rag.models import weights
+from memgraph_rag.models.int8_linear import Int8Linear
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 
@@ -36,6 +37,24 @@ def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def kinds(model: TransformersModel) -> set[type[nn.Module]]:
     """Of its layers that are linear or instead of one."""
     return {type(module) for module in model.network.modules() if isinstance(module, nn.Linear)}
+
+
+@pytest.mark.parametrize(
+    ("wins", "multiplies", "expected"), [(True, True, "int8"), (False, True, ""), (True, False, "")]
+)
+def test_auto_is_int8_where_that_is_faster(
+    wins: bool, multiplies: bool, expected: str, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+    monkeypatch.setattr(weights, "is_faster", lambda *shape: tried.append(shape) or wins)
+    monkeypatch.setattr(weights, "multiplies_integers", lambda: multiplies)
+    model = TransformersModel(tiny, device="cpu")
+    plain = str(model.dtype).removeprefix("torch.")
+    assert model.number_format == (expected or plain)
+    assert any(isinstance(module, Int8Linear) for module in model.network.modules()) == (expected == "int8")
+    config = model.network.config
+    assert tried == [(config.hidden_size, config.intermediate_size, model.dtype)] * multiplies
+    assert TransformersModel(tiny, device="cpu", dtype=plain).number_format == plain, "as it was asked for"
 
 
 def test_int4_keeps_all_linear_layers_but_the_last_in_4_bits(tiny: Path) -> None:

@@ -71,8 +71,10 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
                 lambda *given, _read=read, _name=name, **more: (reads.append(_name), _read(*given, **more))[1],
             )
         memory.search("Whom did Otto see in Lund?")
-        drawn = ["nearest", "matching", "linked_segments", "linked_segments", "segments_around", "named_by"]
-        assert [read for read in reads if read != "version"] == [*drawn, "nodes", "documents", "entities"]
+        reads = [read for read in reads if read != "version"]
+        assert sorted(reads[:2]) == ["matching", "nearest"], "beside one another"
+        drawn = ["linked_segments", "linked_segments", "segments_around", "named_by"]
+        assert reads[2:] == [*drawn, "nodes", "documents", "entities"]
         assert 3 <= len(memory._search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
 
 
