@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Future
 from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, PreTrainedModel
 
@@ -26,9 +27,10 @@ from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import ModelError, WindowExceeded
 from memgraph_rag.models import attention
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility
+from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
-from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
+from memgraph_rag.models.grammar import Grammars, asks_to_stop
 from memgraph_rag.models.hardware import find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
@@ -36,7 +38,7 @@ from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.tokens import Encoded, Tokens
-from memgraph_rag.models.weights import find_number_format, load_weights
+from memgraph_rag.models.weights import find_number_format, prepared, read_weights
 from memgraph_rag.models.window import check_window
 from memgraph_rag.types import Generation, Prompt, Usage
 
@@ -47,58 +49,6 @@ _MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
 _MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
 _FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
 _MOST_GUESSED = 6
-
-
-@dataclass(eq=False)
-class _Row:
-    """One prompt on its way through the model."""
-
-    place: int  # among the prompts
-    prompt: Prompt
-    ids: list[int]
-    spans: list[tuple[int, int]]
-    form: Form | None = None
-    written: list[int] = field(default_factory=list)
-    attention: list[np.ndarray] = field(default_factory=list)
-    finish: str = ""
-    seconds: float = 0.0  # its share of the time of the passes it took part in
-    _followed: dict[tuple[int, ...], int] = field(default_factory=dict)  # two tokens, and where a third last came next
-
-    def __post_init__(self) -> None:
-        for place in range(2, len(self.ids)):
-            self._followed[self.ids[place - 2], self.ids[place - 1]] = place
-
-    @property
-    def up_to_task(self) -> list[int]:
-        """The tokens up to the end of its inputs: those that prompts with another task begin with too."""
-        return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
-
-    def write(self, token: int) -> None:
-        """Add a token to what is written."""
-        self._followed[self._last_two()] = len(self.ids) + len(self.written)
-        self.written.append(token)
-        if self.form is not None:
-            self.form.take(token)
-
-    def best(self, likeliest: int, logits: Tensor) -> int:
-        """The token to write by (V,) logits, of which ``likeliest`` is the largest."""
-        return likeliest if self.form is None else self.form.best(likeliest, logits)
-
-    def guess(self, most: int) -> list[int]:
-        """At most so many tokens that may well come next."""
-        guess = self._repeated(most)
-        return guess if self.form is None else self.form.guess(guess, most)
-
-    def _repeated(self, most: int) -> list[int]:
-        """What came after the last two tokens when they stood together before: points repeat what their inputs say."""
-        place = self._followed.get(self._last_two()) if most else None
-        if place is None:
-            return []
-        beyond = max(0, place - len(self.ids))
-        return [*self.ids[place : place + most], *self.written[beyond : beyond + most]][:most]
-
-    def _last_two(self) -> tuple[int, ...]:
-        return (*self.ids[-2:], *self.written[-2:])[-2:]
 
 
 class TransformersModel:
@@ -131,7 +81,7 @@ class TransformersModel:
         self.calibration = calibration
         self._journal = journal
         self._loading = threading.Lock()
-        self._network: PreTrainedModel | None = None
+        self._loaded: Future[PreTrainedModel] | None = None
         self._passes = SharedPasses(self._read_together)
         self._prefixes = Prefixes()
         try:
@@ -165,35 +115,42 @@ class TransformersModel:
         return self.network.num_parameters()
 
     def open_session(self, question: str) -> KVSession:
-        """A reading session that holds the question and no node.
+        """A reading session that holds the question and no node; weights begin to load, and it is read with the first.
 
         Raises:
             QuestionError: the question alone does not fit the window.
         """
-        return KVSession(self, question)
+        session = KVSession(self, question)
+        self._begin_loading()
+        return session
 
     # ── one forward pass ─────────────────────────────────────────────────────────────────────────────────
 
     @property
     def network(self) -> PreTrainedModel:
         """The weights, loaded at the first use."""
-        with self._loading:
-            if self._network is None:
-                self._network = self._load()
-            return self._network
+        return self._begin_loading().result()
 
-    def _load(self) -> PreTrainedModel:
+    def _begin_loading(self) -> Future[PreTrainedModel]:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+    def _load(self) -> Future[PreTrainedModel]:
         try:
             with memory_errors(self.device, f"weights of {self.name}"):
-                network = load_weights(
+                network = read_weights(
                     self._folder, self.number_format, device=self.device, attention=attention.IMPLEMENTATION
                 )
-        except (OSError, ValueError) as error:
+                attention.require_attention_interface(network)
+                return prepared(network, self.number_format, self.device)
+        except (OSError, ValueError, SafetensorError) as error:
             raise ModelError(
-                f"Expected model weights in {self._folder}, got an error: {error}", model=self.name
+                f"Expected model weights in {self._folder}, got an error: {str(error).rstrip('.')}. Unpack or fetch "
+                "the model again.",
+                model=self.name,
             ) from error
-        attention.require_attention_interface(network)
-        return network
 
     def forward(
         self,
@@ -304,7 +261,7 @@ class TransformersModel:
         keys = [self._key(prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
         rows = [
-            _Row(place, prompt, *self.tokens.prompt(prompt), form=self._grammars.form(schema) if schema else None)
+            BatchRow(place, prompt, *self.tokens.prompt(prompt), form=self._grammars.form(schema) if schema else None)
             for place, prompt in enumerate(prompts)
             if place not in written
         ]
@@ -335,12 +292,12 @@ class TransformersModel:
         return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
     def _written(
-        self, rows: Sequence[_Row], max_tokens: int, stop: Callable[[Prompt, str], bool] | None
-    ) -> Iterator[_Row]:
+        self, rows: Sequence[BatchRow], max_tokens: int, stop: Callable[[Prompt, str], bool] | None
+    ) -> Iterator[BatchRow]:
         """Write all rows to their ends, yielding each as it finishes."""
         waiting = deque(sorted(rows, key=lambda row: row.up_to_task not in self._prefixes))  # before they are forgotten
         beginning = self._common_beginning(rows)
-        active: list[_Row] = []
+        active: list[BatchRow] = []
         past = RowCache(rows=0)
         spans: Spans | None = None
         while waiting or active:
@@ -367,14 +324,14 @@ class TransformersModel:
                 active.pop()
                 spans = None
 
-    def _common_beginning(self, rows: Sequence[_Row]) -> RowCache:
+    def _common_beginning(self, rows: Sequence[BatchRow]) -> RowCache:
         """A cache that holds what all prompts begin with: the template and the instruction."""
         before_inputs = (row.ids[: row.spans[0][0]] if row.spans else [] for row in rows)
         equal = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*before_inputs, strict=False))
         return self.beginning([tokens[0] for tokens in equal])
 
     def _read(
-        self, row: _Row, beginning: RowCache, max_tokens: int, stop: Callable[[Prompt, str], bool] | None
+        self, row: BatchRow, beginning: RowCache, max_tokens: int, stop: Callable[[Prompt, str], bool] | None
     ) -> RowCache:
         """A cache that holds the row's prompt; its first token is then written, or the row is finished."""
         started = time.perf_counter()
@@ -393,7 +350,7 @@ class TransformersModel:
 
     def _write_on(
         self,
-        active: Sequence[_Row],
+        active: Sequence[BatchRow],
         past: RowCache,
         spans: Spans,
         max_tokens: int,
@@ -441,7 +398,7 @@ class TransformersModel:
         with self._passes.turn, memory_errors(self.device, f"decoding step of {self.name} with {len(fed)} rows"):
             return self._decoding(network, [token for (token,) in fed], past, spans)
 
-    def _take(self, row: _Row, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> None:
+    def _take(self, row: BatchRow, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> None:
         """Add the next token to what is written, or say why the row is finished."""
         if token in self.tokens.ends:
             row.finish = "end"
@@ -460,7 +417,7 @@ class TransformersModel:
         Raises:
             WindowExceeded: a prompt and its text do not fit the window.
         """
-        rows = [_Row(place, prompt, *self.tokens.prompt(prompt)) for place, prompt in enumerate(prompts)]
+        rows = [BatchRow(place, prompt, *self.tokens.prompt(prompt)) for place, prompt in enumerate(prompts)]
         written = [self.tokens.encode(text) for text in texts]
         for row, text in zip(rows, written, strict=True):
             check_window(len(row.ids) + len(text.ids), self.window)
@@ -470,7 +427,7 @@ class TransformersModel:
             for row, text, tokens in zip(rows, texts, written, strict=True)
         ]
 
-    def _forced(self, row: _Row, text: Encoded, beginning: RowCache) -> tuple[np.ndarray, Literal["end"], Usage]:
+    def _forced(self, row: BatchRow, text: Encoded, beginning: RowCache) -> tuple[np.ndarray, Literal["end"], Usage]:
         """(T, S) attention of a text's tokens behind a prompt, from one pass; that the text ends; what it cost."""
         started = time.perf_counter()
         past = RowCache(rows=0)
@@ -483,14 +440,14 @@ class TransformersModel:
         usage = Usage(len(row.ids) + len(text.ids), 0, 1, time.perf_counter() - started)
         return measured, "end", usage
 
-    def _generation(self, row: _Row) -> Generation:
+    def _generation(self, row: BatchRow) -> Generation:
         text, offsets = self.tokens.decode_with_offsets(row.written)
         measured = np.array(row.attention, np.float32).reshape(len(row.written), len(row.spans))
         usage = Usage(len(row.ids), len(row.written), 1, row.seconds)
         return Generation(text, offsets, measured, row.finish, usage)  # type: ignore[arg-type]
 
 
-def _has_room(active: Sequence[_Row], row: _Row, max_tokens: int, past: RowCache, free: int | None) -> bool:
+def _has_room(active: Sequence[BatchRow], row: BatchRow, max_tokens: int, past: RowCache, free: int | None) -> bool:
     """Whether a row may join these within the limits on rows, on tokens, and on a GPU's free bytes."""
     if not active:
         return True

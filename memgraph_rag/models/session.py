@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -73,23 +74,27 @@ class KVSession:
         self._text = question
         self._calibration = model.calibration
         self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
-        self._stages: list[tuple[int, float | None]] = []  # tokens held and P(Yes), after the question and each reading
         self.usage = Usage()
-
-        ids, self._question = self._tokens.question(question)
+        self._ids, self._question = self._tokens.question(question)
         first, last = self._question
-        check_question(last - first, len(ids) + self._room, model.window)
-        started = time.perf_counter()
-        self._cache = RowCache(rows=0)
-        self._cache.add_row(model.beginning(ids[:first]))
-        self.usage += Usage(first, 0, 0, time.perf_counter() - started)
-        self._forward(ids[first:])
-        self._stages.append((len(ids), None))
+        check_question(last - first, len(self._ids) + self._room, model.window)
+        self._stages: list[tuple[int, float | None]] = [(len(self._ids), None)]
+        """Tokens held and P(Yes), after the question and each reading."""
+
+    @cached_property
+    def _cache(self) -> RowCache:
+        """Begins with the question, which is read when something else is: weights load beside what looks for it."""
+        started, first = time.perf_counter(), self._question[0]
+        cache = RowCache(rows=0)
+        cache.add_row(self._model.beginning(self._ids[:first]))
+        self._model.read(Pass(self._ids[first:], cache, None))
+        self.usage += Usage(len(self._ids), 0, 1, time.perf_counter() - started)
+        return cache
 
     @property
     def tokens_left(self) -> int:
         """How many tokens of nodes still fit, with room kept for the probe and the answer."""
-        return self._model.window - self._cache.get_seq_length() - self._room
+        return self._model.window - self._stages[-1][0] - self._room
 
     @property
     def calibration(self) -> HeadCalibration | None:

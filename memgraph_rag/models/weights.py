@@ -9,6 +9,7 @@ Sources: LLM.int8() (Dettmers et al., 2022) and NF4 (QLoRA, Dettmers et al., 202
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -18,11 +19,11 @@ from memgraph_rag.models.hardware import INT4, INT8, find_dtype, multiplies_inte
 from memgraph_rag.models.int8_linear import is_faster, use_int8
 from memgraph_rag.models.loading_bars import without_loading_bars
 
-__all__ = ["find_number_format", "load_weights"]
+__all__ = ["find_number_format", "prepared", "read_weights"]
 
 
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
-    """What ``load_weights`` takes: "auto" is 8-bit integers on a CPU that proves faster with them, else ``best_dtype``.
+    """What ``read_weights`` takes: "auto" is 8-bit integers on a CPU that proves faster with them, else ``best_dtype``.
 
     Args:
         name: as for ``find_dtype``.
@@ -39,26 +40,40 @@ def find_number_format(name: str, device: torch.device, config: PretrainedConfig
     return name if name in (INT8, INT4) else str(dtype).removeprefix("torch.")
 
 
-def load_weights(folder: str, number_format: str, *, device: torch.device, attention: str) -> PreTrainedModel:
-    """A network that is ready to compute.
+def read_weights(folder: str, number_format: str, *, device: torch.device, attention: str) -> PreTrainedModel:
+    """A checkpoint's network, which ``prepared`` makes ready. Meanwhile torch's default dtype, of all threads, is its.
 
     Args:
         number_format: as ``find_number_format`` tells it; "auto" is ``best_dtype``.
         attention: the name of an attention function of transformers.
 
     Raises:
-        OSError: there is no checkpoint in the folder, or it cannot be read.
+        OSError, SafetensorError: there is no checkpoint in the folder, or it cannot be read.
         ValueError: transformers has no such model.
     """
     dtype = find_dtype(number_format, device)
     bits = _fewer_bits(number_format, device, dtype)
     with without_loading_bars():
         network = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation=attention, **bits)
-    if not bits:
-        torch.nn.Module.to(network, device)
-    if number_format == INT8 and not bits:
-        use_int8(network, but=network.get_output_embeddings())
     return network.eval().requires_grad_(False)
+
+
+def prepared(network: PreTrainedModel, number_format: str, device: torch.device) -> Future[PreTrainedModel]:
+    """The network ready to compute on its device; what takes seconds, making integers, goes on beside the caller."""
+    is_quantized = getattr(network, "is_quantized", False)  # by bitsandbytes
+    if number_format == INT8 and not is_quantized:
+        beside = ThreadPoolExecutor(1, "weights")
+        ready = beside.submit(_in_integers, network)
+        beside.shutdown(wait=False)
+        return ready
+    ready = Future()
+    ready.set_result(network if is_quantized else torch.nn.Module.to(network, device))
+    return ready
+
+
+def _in_integers(network: PreTrainedModel) -> PreTrainedModel:
+    use_int8(network, but=network.get_output_embeddings())
+    return network
 
 
 def _fewer_bits(number_format: str, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:

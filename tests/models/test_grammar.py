@@ -12,6 +12,7 @@ from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models import language_model
+from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.tokens import Tokens
 
@@ -90,7 +91,7 @@ def test_guesses_change_nothing(fast, guess, monkeypatch):
             return fast.tokens.encode(rest).ids[:most]
         return {"none": [], "wrong": next(iter(known.values()))[:most], "none that may come": [0] * most}[guess]
 
-    monkeypatch.setattr(language_model._Row, "_repeated", guessed)
+    monkeypatch.setattr(BatchRow, "_repeated", guessed)
     for generation, other in zip(fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA), expected, strict=True):
         assert (generation.text, generation.finish) == (other.text, other.finish)
         np.testing.assert_allclose(generation.attention, other.attention, rtol=1e-4, atol=1e-7)

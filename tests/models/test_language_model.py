@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models import language_model
-from memgraph_rag.models.language_model import _Row
+from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.types import Prompt
 
 PROMPTS = [
@@ -123,7 +123,7 @@ def test_no_prompt_no_work(small):
     st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 5)
 )
 def test_a_guess_is_what_came_after_the_last_two_tokens_before(ids, written, most):
-    row = _Row(0, PROMPTS[0], ids, [])
+    row = BatchRow(0, PROMPTS[0], ids, [])
     for token in written:
         row.write(token)
     token_ids = [*ids, *written]

@@ -39,6 +39,7 @@ def test_what_is_read_together_is_what_is_read_alone(fast, twin, monkeypatch):
         return run(passes)
 
     sessions = [fast.open_session(question) for question in QUESTIONS]
+    assert all(session._cache.get_seq_length() for session in sessions), "each has read its question by itself"
     monkeypatch.setattr(fast._passes, "_run", counted)
     with ThreadPoolExecutor(len(sessions)) as pool:
         with fast._passes.turn:  # let go when all wait, so that at least the first pass is shared

@@ -1,0 +1,69 @@
+"""A prompt on its way through the model, among the others of its batch.
+
+It knows tokens and no weights. Invariant: what it guesses stood behind the same two tokens before, in its prompt or in
+what it has written, and obeys its form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch import Tensor
+
+from memgraph_rag.models.grammar import Form
+from memgraph_rag.types import Prompt
+
+__all__ = ["BatchRow"]
+
+
+@dataclass(eq=False)
+class BatchRow:
+    """One prompt on its way through the model."""
+
+    place: int  # among the prompts
+    prompt: Prompt
+    ids: list[int]
+    spans: list[tuple[int, int]]
+    form: Form | None = None
+    written: list[int] = field(default_factory=list)
+    attention: list[np.ndarray] = field(default_factory=list)
+    finish: str = ""
+    seconds: float = 0.0  # its share of the time of the passes it took part in
+    _followed: dict[tuple[int, ...], int] = field(default_factory=dict)  # two tokens, and where a third last came next
+
+    def __post_init__(self) -> None:
+        for place in range(2, len(self.ids)):
+            self._followed[self.ids[place - 2], self.ids[place - 1]] = place
+
+    @property
+    def up_to_task(self) -> list[int]:
+        """The tokens up to the end of its inputs: those that prompts with another task begin with too."""
+        return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
+
+    def write(self, token: int) -> None:
+        """Add a token to what is written."""
+        self._followed[self._last_two()] = len(self.ids) + len(self.written)
+        self.written.append(token)
+        if self.form is not None:
+            self.form.take(token)
+
+    def best(self, likeliest: int, logits: Tensor) -> int:
+        """The token to write by (V,) logits, of which ``likeliest`` is the largest."""
+        return likeliest if self.form is None else self.form.best(likeliest, logits)
+
+    def guess(self, most: int) -> list[int]:
+        """At most so many tokens that may well come next."""
+        guess = self._repeated(most)
+        return guess if self.form is None else self.form.guess(guess, most)
+
+    def _repeated(self, most: int) -> list[int]:
+        """What came after the last two tokens when they stood together before: points repeat what their inputs say."""
+        place = self._followed.get(self._last_two()) if most else None
+        if place is None:
+            return []
+        beyond = max(0, place - len(self.ids))
+        return [*self.ids[place : place + most], *self.written[beyond : beyond + most]][:most]
+
+    def _last_two(self) -> tuple[int, ...]:
+        return (*self.ids[-2:], *self.written[-2:])[-2:]
