@@ -16,6 +16,7 @@ from memgraph_rag.operations import archive
 from memgraph_rag.operations.archive_check import check_as_added
 from memgraph_rag.operations.archive_overviews import joined
 from memgraph_rag.stores import write_checks
+from memgraph_rag.stores.document_reader import stored_graphs
 from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, Receipt
 
 __all__ = ["checked", "import_documents"]
@@ -85,14 +86,11 @@ def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[st
     """The ids of those documents that are stored number for number; none where what is stored is damaged."""
     try:
         records = store.documents([graph.document.id for graph in graphs])
-        return {graph.document.id for graph in graphs if graph.document in records and _is_stored(store, graph)}
+        alike = {graph.document.id: graph for graph in graphs if graph.document in records}
+        stored = stored_graphs(store, alike)
+        return {graph.document.id for graph in stored if archive.same(graph, alike[graph.document.id])}
     except StoreError:  # what is damaged is replaced
         return set()
-
-
-def _is_stored(store: GraphStore, graph: DocumentGraph) -> bool:
-    stored = store.graph_of(graph.document.id)
-    return stored is not None and archive.same(stored, graph)
 
 
 def _unchanged(store: GraphStore, record: DocumentRecord) -> Receipt:
