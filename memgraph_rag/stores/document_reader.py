@@ -19,12 +19,13 @@ from memgraph_rag.stores.layer_rows.kind import Embedded
 from memgraph_rag.stores.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord
 
-__all__ = ["document_graphs", "stored_graphs"]
+__all__ = ["document_graphs", "row_counts", "stored_graphs"]
 
 DOCUMENTS_TOGETHER = 64
 
-SEGMENTS_TOGETHER = 4096
-"""Of documents that are read together; one with more is read alone."""
+SEGMENTS_TOGETHER = 1024
+"""Of documents that are read together; one with more is read alone. An embedding comes from Neo4j as a list of 12 KB,
+and a segment may state ten relations that have one each."""
 
 _TRIES = 5
 
@@ -98,9 +99,9 @@ def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, Documen
 
 def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
     """The graph, if it is all that the store counts, and everything in it has an embedding."""
-    if _counted(graph) != stored_counts:
+    if row_counts(graph) != stored_counts:
         raise StoreError(
-            f"Expected all of document {graph.document.key!r}, {dict(stored_counts)}, got {_counted(graph)}. "
+            f"Expected all of document {graph.document.key!r}, {dict(stored_counts)}, got {row_counts(graph)}. "
             'This version of memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
@@ -137,7 +138,7 @@ def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGrap
     return {record.id: DocumentGraph(document=record, **fields[record.id]) for record in records}
 
 
-def _counted(graph: DocumentGraph) -> dict[str, int]:
+def row_counts(graph: DocumentGraph) -> dict[str, int]:
     """How many rows of each kind there are, as the store counts them."""
     numbers = {
         "Document": 1,
