@@ -40,8 +40,9 @@ class OwnStore(OwnPools):
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def graph_of(self, document_id: str) -> DocumentGraph | None:
-        return self._state.graphs.get(document_id)
+    def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
+        graphs = self._state.graphs
+        return [graphs[document_id] for document_id in document_ids if document_id in graphs]
 
     def write(self, graph: DocumentGraph) -> Receipt:
         return self.write_many([graph])[0]

@@ -42,8 +42,7 @@ def summaries(memory: Memory) -> dict[str, Any]:
     """The tree of every document by place, with what each node sums up."""
     store, trees = memory._store, {}
     for record in store.documents():
-        graph = store.graph_of(record.id)
-        assert graph is not None
+        (graph,) = store.graphs_of([record.id])
         place = {node.id: (node.level, node.index) for node in (*graph.segments, *graph.points)}
         trees[record.key] = {
             (point.level, point.index): (

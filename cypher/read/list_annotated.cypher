@@ -1,8 +1,8 @@
-// The segments that a document's annotations speak of, by their place.
-// params: namespace, document_id
+// The segments that these documents' annotations speak of, by their place.
+// params: namespace, document_ids
 // returns: annotation_id, segment_id, index
 // needs: Annotation.namespace and document_id
 MATCH (a:Annotation)-[:ANNOTATES]->(s:Segment)
-WHERE a.namespace = $namespace AND a.document_id = $document_id
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
 RETURN a.id AS annotation_id, s.id AS segment_id, s.`index` AS `index`
 ORDER BY annotation_id, `index`, segment_id

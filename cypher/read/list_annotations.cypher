@@ -1,9 +1,9 @@
-// All annotations of a document, by layer and index.
-// params: namespace, document_id
+// All annotations of these documents, by layer and index.
+// params: namespace, document_ids
 // returns: id, document_id, layer, index, kind, text, properties
 // needs: Annotation.namespace and document_id
 MATCH (a:Annotation)
-WHERE a.namespace = $namespace AND a.document_id = $document_id
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
 RETURN
   a.id AS id,
   a.document_id AS document_id,
@@ -12,4 +12,4 @@ RETURN
   a.kind AS kind,
   a.text AS text,
   a.properties AS properties
-ORDER BY layer, `index`, id
+ORDER BY document_id, layer, `index`, id

@@ -1,8 +1,9 @@
 // The embeddings of these entities' names, by id.
 // params: namespace, entity_ids
-// returns: embedding
+// returns: id, embedding
 // needs: Entity.id
-MATCH (e:Entity)
-WHERE e.id IN $entity_ids AND e.namespace = $namespace AND e.embedding IS NOT NULL
-RETURN e.embedding AS embedding
-ORDER BY e.id
+UNWIND $entity_ids AS entity_id
+MATCH (e:Entity {id: entity_id})
+WHERE e.namespace = $namespace AND e.embedding IS NOT NULL
+RETURN e.id AS id, e.embedding AS embedding
+ORDER BY id

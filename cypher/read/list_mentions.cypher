@@ -1,10 +1,11 @@
-// The mentions of a document. The reader sorts, where the order counts.
-// params: namespace, document_id
-// returns: segment_id, entity_id, normal, kind, surface, start, end
+// The mentions of these documents. The reader sorts, where the order counts.
+// params: namespace, document_ids
+// returns: document_id, segment_id, entity_id, normal, kind, surface, start, end
 // needs: Document.id
-MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(s:Segment)-[m:MENTIONS]->(e:Entity)
-WHERE d.namespace = $namespace
+MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)-[m:MENTIONS]->(e:Entity)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
 RETURN
+  d.id AS document_id,
   s.id AS segment_id,
   e.id AS entity_id,
   e.normal AS normal,

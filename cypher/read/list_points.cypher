@@ -1,9 +1,9 @@
-// All information points of a document with their embeddings: layer "points" first, then "clusters", by level and index.
-// params: namespace, document_id
+// Information points of these documents with their embeddings: layer "points" first, then "clusters", by level and index.
+// params: namespace, document_ids
 // returns: id, document_id, layer, level, index, text, tokens, embedding
 // needs: InformationPoint.namespace and document_id
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id = $document_id
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids
 RETURN
   p.id AS id,
   p.document_id AS document_id,
@@ -13,4 +13,4 @@ RETURN
   p.text AS text,
   p.tokens AS tokens,
   p.embedding AS embedding
-ORDER BY layer DESC, level, `index`, id
+ORDER BY document_id, layer DESC, level, `index`, id

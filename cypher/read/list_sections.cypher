@@ -1,9 +1,9 @@
-// The outline of a document, by index.
-// params: namespace, document_id
+// The outlines of these documents, by index.
+// params: namespace, document_ids
 // returns: id, document_id, index, level, title, start, end, parent_id, is_abstract
 // needs: Section.namespace and document_id
 MATCH (a:Section)
-WHERE a.namespace = $namespace AND a.document_id = $document_id
+WHERE a.namespace = $namespace AND a.document_id IN $document_ids
 RETURN
   a.id AS id,
   a.document_id AS document_id,
@@ -14,4 +14,4 @@ RETURN
   a.`end` AS `end`,
   a.parent_id AS parent_id,
   a.is_abstract AS is_abstract
-ORDER BY `index`, id
+ORDER BY document_id, `index`, id

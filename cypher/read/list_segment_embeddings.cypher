@@ -1,8 +1,8 @@
-// The embeddings of a document's segments, by index.
-// params: namespace, document_id
-// returns: embedding
+// The embeddings of these documents' segments, by index.
+// params: namespace, document_ids
+// returns: document_id, embedding
 // needs: Document.id
-MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(s:Segment)
-WHERE d.namespace = $namespace
-RETURN s.embedding AS embedding
-ORDER BY s.`index`
+MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, s.embedding AS embedding
+ORDER BY document_id, s.`index`

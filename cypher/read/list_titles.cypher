@@ -1,8 +1,8 @@
-// The entities that a document's title names.
-// params: namespace, document_id
-// returns: entity_id, normal, surface
+// The entities that these documents' titles name.
+// params: namespace, document_ids
+// returns: document_id, entity_id, normal, surface
 // needs: Document.id
-MATCH (d:Document {id: $document_id})-[t:TITLED]->(e:Entity)
-WHERE d.namespace = $namespace
-RETURN e.id AS entity_id, e.normal AS normal, t.surface AS surface
-ORDER BY entity_id, surface
+MATCH (d:Document)-[t:TITLED]->(e:Entity)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
+RETURN d.id AS document_id, e.id AS entity_id, e.normal AS normal, t.surface AS surface
+ORDER BY document_id, entity_id, surface

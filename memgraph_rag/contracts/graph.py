@@ -463,11 +463,13 @@ class GraphStore(
 ):
     """A database that holds graphs, bound to one namespace. May be used from several threads."""
 
-    def graph_of(self, document_id: str) -> DocumentGraph | None:
-        """All that a document contributes to the graph, ready to be written again; None where there is none.
+    def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
+        """All that these documents contribute to the graph, ready to be written again, by some statements for all.
+
+        In the order given; those that are not there are left out. ``stores.document_reader`` reads many in groups.
 
         Raises:
-            StoreError: something is stored of it that cannot be given.
+            StoreError: something is stored of one of them that cannot be given.
         """
         ...
 

@@ -33,6 +33,7 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.operations import archive_overviews
 from memgraph_rag.operations.file_replacement import replacement
 from memgraph_rag.stores import open_place
+from memgraph_rag.stores.document_reader import stored_graphs
 from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, packed, unpacked
 from memgraph_rag.types import DocumentGraph, DocumentRecord, OverviewRows, Segment
@@ -100,8 +101,8 @@ def export_documents(
             path=path,
         )
     ids = store.document_ids() if document_ids is None else sorted(document_ids)
-    graphs = (graph for document_id in ids if (graph := store.graph_of(document_id)) is not None)
     overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids)
+    graphs = stored_graphs(store, ids)
     return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension, overviews=overviews)
 
 

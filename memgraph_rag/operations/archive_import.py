@@ -16,7 +16,8 @@ from memgraph_rag.operations import archive
 from memgraph_rag.operations.archive_check import check_as_added
 from memgraph_rag.operations.archive_overviews import joined
 from memgraph_rag.stores import write_checks
-from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, Receipt
+from memgraph_rag.stores.document_reader import row_counts, stored_graphs
+from memgraph_rag.types import Action, DocumentGraph, Receipt
 
 __all__ = ["checked", "import_documents"]
 
@@ -78,23 +79,20 @@ def _store_group(store: GraphStore, graphs: Sequence[DocumentGraph]) -> list[Rec
     """Store those of these documents that are not stored just so; what became of each."""
     unchanged = _unchanged_ids(store, graphs)
     receipts = iter(store.write_many([graph for graph in graphs if graph.document.id not in unchanged]))
-    return [_unchanged(store, graph.document) if graph.document.id in unchanged else next(receipts) for graph in graphs]
+    return [_unchanged(graph) if graph.document.id in unchanged else next(receipts) for graph in graphs]
 
 
 def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[str]:
     """The ids of those documents that are stored number for number; none where what is stored is damaged."""
     try:
         records = store.documents([graph.document.id for graph in graphs])
-        return {graph.document.id for graph in graphs if graph.document in records and _is_stored(store, graph)}
+        alike = {graph.document.id: graph for graph in graphs if graph.document in records}
+        stored = stored_graphs(store, alike)
+        return {graph.document.id for graph in stored if archive.same(graph, alike[graph.document.id])}
     except StoreError:  # what is damaged is replaced
         return set()
 
 
-def _is_stored(store: GraphStore, graph: DocumentGraph) -> bool:
-    stored = store.graph_of(graph.document.id)
-    return stored is not None and archive.same(stored, graph)
-
-
-def _unchanged(store: GraphStore, record: DocumentRecord) -> Receipt:
-    counts = store.counts(record.id)
-    return Receipt(record.id, record.key, Action.UNCHANGED, counts, echoes=record.echoes)
+def _unchanged(graph: DocumentGraph) -> Receipt:
+    document = graph.document
+    return Receipt(document.id, document.key, Action.UNCHANGED, row_counts(graph), echoes=document.echoes)

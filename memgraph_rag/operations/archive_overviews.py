@@ -1,7 +1,7 @@
 """Overviews in an archive: by names and places instead of ids, so that they may go into another namespace.
 
 It knows no file. Invariants: what is packed and unpacked is the same; an overview passes only where all on which it
-rests is among the documents of the archive.
+rests is among the documents of the archive; of what overviews rest on, little is in memory at a time.
 """
 
 from __future__ import annotations
@@ -59,23 +59,36 @@ _DOCUMENT, _SEGMENT, _OTHER = "document", "segment", "other"  # kinds of ids; ot
 
 _CACHED_KIB = 16_384
 
+_OVERVIEWS_TOGETHER, _RECORDS_TOGETHER = 64, 1_000
+
 _SCALARS = ("layer", "key", "level", "title", "text", "tokens", "rating")
 
 
 def encode_all(store: GraphStore, document_ids: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """All overviews that rest on no other documents than these, the lowest level first, in the form of an archive."""
-    overviews = store.overviews(documents=document_ids)
+    """All overviews that rest on no other documents than these, the lowest level first, in the form of an archive.
+
+    One that goes while they are read is left out, and with it what lies over it.
+    """
+    overviews = sorted(store.overviews(documents=document_ids), key=lambda item: (item.level, item.layer, item.key))
+    for start in range(0, len(overviews), _OVERVIEWS_TOGETHER):
+        yield from _encoded(store, overviews[start : start + _OVERVIEWS_TOGETHER])
+
+
+def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[dict[str, Any]]:
+    """Those of these overviews that are still there."""
+    overview_ids = [overview.id for overview in overviews]
     below: dict[str, list[Summarizes]] = defaultdict(list)
-    for edge in store.successors([overview.id for overview in overviews]) if overviews else ():
+    for edge in store.successors(overview_ids):
         below[edge.source_id].append(edge)
     spans = (span.segment_id for overview in overviews for finding in overview.findings for span in finding.spans)
     targets = (edge.target_id for edges in below.values() for edge in edges)
     nodes = {node.id: node for node in store.nodes(list(dict.fromkeys([*spans, *targets])))}
-    keys = {record.id: record.key for record in store.documents(document_ids)}
+    keys = _keys(store, sorted({document_id for overview in overviews for document_id in overview.documents}))
     members = {entity for overview in overviews for entity in overview.entities}
     normals = {entity.id: entity.normal for entity in store.entities(sorted(members))}
-    for overview in sorted(overviews, key=lambda item: (item.level, item.layer, item.key)):
-        edges = [(nodes[edge.target_id], edge.weight) for edge in below[overview.id] if edge.target_id in nodes]
+    unchanged = store.nodes(overview_ids)  # after what they rest on: a write that takes that away takes these too
+    for overview in (overview for overview in overviews if overview in unchanged):
+        edges = [(nodes[edge.target_id], edge.weight) for edge in below[overview.id]]
         yield {
             **{name: getattr(overview, name) for name in _SCALARS},
             "documents": sorted(keys[document_id] for document_id in overview.documents),
@@ -91,6 +104,13 @@ def encode_all(store: GraphStore, document_ids: Sequence[str] | None) -> Iterato
             ),
             "overviews": sorted([node.layer, node.key, weight] for node, weight in edges if isinstance(node, Overview)),
         }
+
+
+def _keys(store: GraphStore, document_ids: Sequence[str]) -> dict[str, str]:
+    """The keys of these documents by id, of which many have no room in memory as whole records."""
+    starts = range(0, len(document_ids), _RECORDS_TOGETHER)
+    parts = (document_ids[start : start + _RECORDS_TOGETHER] for start in starts)
+    return {record.id: record.key for part in parts for record in store.documents(part)}
 
 
 def _place(span: Span, node: object, keys: dict[str, str]) -> list[Any]:

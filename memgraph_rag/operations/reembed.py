@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from memgraph_rag.contracts import Embedder, GraphStore, Progress
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.stores.document_reader import stored_graphs
 from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
 
@@ -39,18 +41,16 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
     """
     kept = _Kept(embedder, folder)
     namespaces = [store.beside(namespace) for namespace in store.namespaces()]
-    waiting = [
-        (of_namespace, document_id) for of_namespace in namespaces for document_id in of_namespace.document_ids()
-    ]
-    for done, (of_namespace, document_id) in enumerate(waiting, 1):
-        graph = of_namespace.graph_of(document_id)
-        if graph is not None:
-            _again(graph, kept)
+    waiting = [(of_namespace, of_namespace.document_ids()) for of_namespace in namespaces]
+    count = sum(len(document_ids) for _, document_ids in waiting)
+    graphs = chain.from_iterable(stored_graphs(of_namespace, document_ids) for of_namespace, document_ids in waiting)
+    for done, graph in enumerate(graphs, 1):
+        _again(graph, kept)
         if progress is not None:
-            progress("embedding", done, len(waiting))
+            progress("embedding", done, count)
     store.reembed(embedder=embedder.name, dimension=embedder.dimension, again=lambda graph: _again(graph, kept))
     kept.path.unlink(missing_ok=True)
-    return len(waiting)
+    return count
 
 
 def forget_kept(folder: Path) -> None:

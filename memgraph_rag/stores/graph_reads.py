@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -42,16 +42,21 @@ __all__ = [
     "NO_LIMIT",
     "Run",
     "StoredGraph",
-    "annotations_of",
+    "annotations_in",
     "counts",
     "counts_of",
+    "mentions_in",
     "nodes",
     "nowhere",
     "numbers",
+    "relations_in",
     "score",
-    "sections_of",
+    "sections_in",
+    "titles_in",
     "within",
 ]
+
+T = TypeVar("T")
 
 NO_LIMIT = 2**31 - 1
 
@@ -225,7 +230,7 @@ class StoredGraph(ABC):
 
     def relations_of(self, document_id: str) -> list[Relation]:
         """All relations that a document states, by id."""
-        return [relation_rows.decode_relation(row) for row in self._run("read/list_relations", document_id=document_id)]
+        return relations_in(self._run, [document_id])[document_id]
 
     def names_with(self, part: str, *, k: int) -> list[Entity]:
         """The k entities of the shortest normalised names that hold these characters; ties by code point."""
@@ -233,12 +238,11 @@ class StoredGraph(ABC):
 
     def mentions(self, document_id: str) -> list[Mention]:
         """All mentions of a document, by place."""
-        mentions = map(rows.decode_mention, self._run("read/list_mentions", document_id=document_id))
-        return sorted(mentions, key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
+        return mentions_in(self._run, [document_id])[document_id]
 
     def titles(self, document_id: str) -> list[Title]:
         """What a document's title names, by entity."""
-        return [Title(**row) for row in self._run("read/list_titles", document_id=document_id)]
+        return titles_in(self._run, [document_id])[document_id]
 
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
         """The first k mentions of an entity, by document and place."""
@@ -282,11 +286,11 @@ class StoredGraph(ABC):
 
     def annotations(self, document_id: str) -> list[Annotation]:
         """What layers of users' own say of a document, by layer and index."""
-        return annotations_of(self._run, document_id)
+        return annotations_in(self._run, [document_id])[document_id]
 
     def sections(self, document_id: str) -> list[Section]:
         """The outline of a document, by index."""
-        return sections_of(self._run, document_id)
+        return sections_in(self._run, [document_id])[document_id]
 
     def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
         """All overviews of a layer, or of all layers; with documents, those that rest on no others."""
@@ -396,18 +400,50 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
 
 
-def annotations_of(run: Run, document_id: str) -> list[Annotation]:
-    """All annotations of a document, by layer and index, the segments of each by their place."""
-    annotation_rows = run("read/list_annotations", document_id=document_id)
+def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+    """All mentions of each of these documents, by place."""
+    mentions = _of_documents(run, "read/list_mentions", document_ids, rows.decode_mention)
+    for listed in mentions.values():
+        listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
+    return mentions
+
+
+def titles_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
+    """What the title of each of these documents names, by entity."""
+    return _of_documents(run, "read/list_titles", document_ids, lambda row: Title(**row))
+
+
+def relations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
+    """All relations that each of these documents states, by id."""
+    return _of_documents(run, "read/list_relations", document_ids, relation_rows.decode_relation)
+
+
+def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
+    """All annotations of each of these documents, by layer and index, the segments of each by their place."""
+    annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
     segment_ids: dict[str, list[str]] = {}
-    for row in run("read/list_annotated", document_id=document_id) if annotation_rows else ():
+    for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():
         segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
-    return [rows.decode_annotation(row, segment_ids.get(row["id"], ())) for row in annotation_rows]
+    annotations: dict[str, list[Annotation]] = {document_id: [] for document_id in document_ids}
+    for row in annotation_rows:
+        annotations[row["document_id"]].append(rows.decode_annotation(row, segment_ids.get(row["id"], ())))
+    return annotations
 
 
-def sections_of(run: Run, document_id: str) -> list[Section]:
-    """The outline of a document, by index."""
-    return [Section(**row) for row in run("read/list_sections", document_id=document_id)]
+def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+    """The outline of each of these documents, by index."""
+    sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
+    for row in run("read/list_sections", document_ids=list(document_ids)):
+        sections[row["document_id"]].append(Section(**row))
+    return sections
+
+
+def _of_documents(
+    run: Run, name: str, document_ids: Sequence[str], decode: Callable[[rows.Row], T]
+) -> dict[str, list[T]]:
+    """What a statement lists of each of these documents; it runs once for all."""
+    stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
+    return {document_id: list(map(decode, of_document)) for document_id, of_document in stored.items()}
 
 
 def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
@@ -433,7 +469,7 @@ def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, i
     """What the graph holds of each of these documents."""
     if len(document_ids) == 1:
         return {document_ids[0]: counts(run, document_ids[0])}
-    return rows.counts_by_document(run("read/count_by_document", document_ids=list(document_ids)))
+    return rows.counts_by_document(run("read/count_by_document", document_ids=list(document_ids)), document_ids)
 
 
 def _scored(

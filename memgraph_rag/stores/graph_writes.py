@@ -24,8 +24,8 @@ from memgraph_rag.stores import (
     rows,
     write_checks,
 )
-from memgraph_rag.stores.document_reader import document_graph
-from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of
+from memgraph_rag.stores.document_reader import document_graphs
+from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of, mentions_in, relations_in
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
 from memgraph_rag.stores.layer_rows.relations import named_in
 from memgraph_rag.stores.overview_writes import check_overviews, remove_overviews_on, write_overviews
@@ -200,9 +200,9 @@ class WrittenGraph(StoredGraph):
             return flaws
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
 
-    def graph_of(self, document_id: str) -> DocumentGraph | None:
-        """All that a document contributes to the graph, as it was written; None where there is none."""
-        return document_graph(self._run, document_id)
+    def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
+        """All that each of these documents contributes to the graph, as it was written; those that are there."""
+        return document_graphs(self._run, document_ids)
 
 
 def size(graph: DocumentGraph) -> int:
@@ -310,9 +310,9 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     """
     document_id = graph.document.id
     stored = _begin_extending(run, graph, namespace, of_some=True)
-    stored_mentions = set(map(rows.decode_mention, run("read/list_mentions", document_id=document_id)))
+    stored_mentions = set(mentions_in(run, [document_id])[document_id])
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
-    known = {row["id"] for row in run("read/list_relations", document_id=document_id)}
+    known = {relation.id for relation in relations_in(run, [document_id])[document_id]}
     new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
     write = DocumentWrite(run, create, find_near)
     NAMES.create(write, [new])

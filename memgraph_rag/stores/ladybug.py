@@ -29,6 +29,7 @@ from memgraph_rag.stores import (
     rows,
     schema,
 )
+from memgraph_rag.stores.document_reader import stored_graphs
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.segment_words import SegmentWords
@@ -156,11 +157,6 @@ class LadybugStore(graph_writes.WrittenGraph):
             found = run("read/find_naming", entity_ids=entity_ids)
             segment_ids = sorted(row["id"] for row in found if row["id"] is not None)
             return run("read/score_naming", segment_ids=segment_ids, **asked) if segment_ids else []
-
-    def _counts(self, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
-        with self._file.lock:
-            self._require_open()
-            return graph_reads.counts_of(self._runner(self._file.look_up), document_ids)
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""
@@ -304,9 +300,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace)
             new._dimension = dimension
-            graphs = (
-                again(graph) for document_id in old.document_ids() if (graph := old.graph_of(document_id)) is not None
-            )
+            graphs = map(again, stored_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
                 new.write_many(some)
             if _contributed(new.statistics()) != _contributed(old.statistics()):

@@ -11,6 +11,7 @@ import numpy as np
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores import relation_writes
+from memgraph_rag.stores.document_reader import stored_graphs
 from memgraph_rag.stores.embedding_updates import Vectors
 from memgraph_rag.stores.rows import Columns
 from memgraph_rag.types import DocumentGraph
@@ -21,14 +22,10 @@ ROWS_AT_ONCE = 1000
 
 
 def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
-    """Those of all documents, one after another."""
+    """Those of all documents, some read together."""
     vectors = Vectors()
-    for document_id in store.document_ids():
-        stored = store.graph_of(document_id)
-        if stored is None:
-            continue
-        graph = again(stored)
-        vectors.documents.append(document_id)
+    for graph in map(again, stored_graphs(store, store.document_ids())):
+        vectors.documents.append(graph.document.id)
         vectors.segments.update(zip((segment.id for segment in graph.segments), graph.segment_embeddings, strict=True))
         vectors.points.update(zip((segment.id for segment in graph.points), graph.point_embeddings, strict=False))
         for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=False):

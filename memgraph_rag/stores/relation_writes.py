@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores import relation_rows
-from memgraph_rag.stores.graph_reads import Run
+from memgraph_rag.stores.graph_reads import Run, relations_in
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
@@ -31,8 +31,7 @@ LOWEST_COSINE = LEAST_COSINE - 0.001
 def take_away(run: Run, document_id: str, relations: Sequence[Relation] | None = None) -> set[str]:
     """Remove relations of a document, by default all; the entities that they joined, for ``settle``."""
     if relations is None:
-        stored_rows = run("read/list_relations", document_id=document_id)
-        relations = [relation_rows.decode_relation(row) for row in stored_rows]
+        relations = relations_in(run, [document_id])[document_id]
     if relations:
         run("write/delete_relations", document_id=document_id, relation_ids=[relation.id for relation in relations])
     return set(ends_of(relations))

@@ -47,6 +47,7 @@ __all__ = [
     "are_distinct",
     "as_dicts",
     "bound_parameters",
+    "by_document",
     "caption",
     "counts",
     "counts_by_document",
@@ -393,7 +394,15 @@ def decode_summarizes(row: Row) -> Summarizes:
     return Summarizes(**row)
 
 
-def decode_embeddings(rows: Sequence[Row]) -> Matrix:
+def by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each of these documents, in order, without their column ``document_id``."""
+    grouped: dict[str, list[dict[str, Any]]] = {document_id: [] for document_id in document_ids}
+    for row in rows:
+        grouped[row.pop("document_id")].append(row)
+    return grouped
+
+
+def decode_embeddings(rows: Iterable[Row]) -> Matrix:
     """The embeddings of those rows that have one, in order."""
     vectors = [row["embedding"] for row in rows if row["embedding"] is not None]
     return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
@@ -452,13 +461,10 @@ def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
     return document_counts if "Document" in document_counts else {}
 
 
-def counts_by_document(rows: Iterable[Row]) -> dict[str, Mapping[str, int]]:
+def counts_by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, Mapping[str, int]]:
     """Counts by name, of each document that is there; see ``counts_of_document``."""
-    rows_by_document: dict[str, list[Row]] = {}
-    for row in rows:
-        rows_by_document.setdefault(row["document_id"], []).append(row)
     return {
         document_id: document_counts
-        for document_id, document_rows in rows_by_document.items()
+        for document_id, document_rows in by_document(rows, document_ids).items()
         if (document_counts := counts_of_document(document_rows))
     }

@@ -336,17 +336,16 @@ def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: 
         store = memory._store
         graph = make_graph(store.namespace, levels=(2, 1), title="Alice")
         store.write(graph)
-        given = store.graph_of(graph.document.id)
-        assert given is not None
+        (given,) = store.graphs_of([graph.document.id])
         assert (given.segments, given.points) == (graph.segments, graph.points)
         assert sorted(given.mentions, key=repr) == sorted(graph.mentions, key=repr)
-        assert store.graph_of("nobody") is None
+        assert store.graphs_of(["nobody"]) == []
         file = store._file  # type: ignore[attr-defined]
         file.transaction(lambda execute: execute("MATCH (:Segment)-[m:MENTIONS]->(:Entity) SET m.kind = 'x'", {}))
-        assert store.graph_of(graph.document.id) is not None
+        assert store.graphs_of([graph.document.id])
         file.transaction(lambda execute: execute("MATCH (d:Document)-[h:HAS_SEGMENT]->() DELETE h", {}))
         with pytest.raises(StoreError, match="cannot read all"):
-            store.graph_of(graph.document.id)
+            store.graphs_of([graph.document.id])
 
 
 @embedded

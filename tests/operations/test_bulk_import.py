@@ -22,6 +22,7 @@ from memgraph_rag.stores.neo4j_import import import_files
 from memgraph_rag.stores.neo4j_server import RunningServer, local_server
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
+from memgraph_rag.testing.store_suite.clusters import clustered
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,6 +31,8 @@ pytestmark = [
 ]
 
 NAMESPACE = "bulk"
+
+IN_ARCHIVE = ("SIMILAR_TO", "CONTAINS", "ANNOTATES", "Overview", "InformationPoint", "ClusterSummary")
 
 OUTLINED = "# Foxes\n\nAnn found a red fox in Oslo.\n\n## Their food\n\nThey fed it milk; and bread.\n"
 ODD = ' He said "no"; then,\n\n\\ back\x1c\r\n and \u2028 "" \'a\' nothing. \U0001f98a '
@@ -54,6 +57,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         graph = make_graph(NAMESPACE, key, texts, title="Eve", levels=(2, 1), weights=_weight)
         vectors = {"alice liddell": near, "alice": near}
         store.write(make_relations(NAMESPACE, graph, names=names, vectors=vectors))
+    alone = 1  # the edge of the point that is on one of the three segments
+    summed = make_graph(NAMESPACE, "clustered", levels=(2, 1), weights=lambda edge: 1.0 if edge == alone else 0.5)
+    store.write(clustered(NAMESPACE, summed))
     with open_meetings(store, embedder=embedder()) as memory:
         list(memory.deepen(layers=["relations", "library", "communities"]))
         memory.add(ODD, key='"odd"; \\ ', title='Tom, "Ann"\nand Eve', metadata={"x": 0.1, "ä": "\n;"})
@@ -63,7 +69,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
             other.add(ADA, key="ada")
         with Memory(store, **options(layers=[], recognizer=NAMES)) as other:
             other.add(FOX, key="bare")
-        assert all(memory.stats()["counts"][name] for name in ("SIMILAR_TO", "CONTAINS", "ANNOTATES", "Overview"))
+        assert all(memory.stats()["counts"][name] for name in IN_ARCHIVE)
         assert {record.layers for record in memory.documents()} >= {()}
         memory.export_to(folder / "made.jsonl")
     store.close()

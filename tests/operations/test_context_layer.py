@@ -18,8 +18,7 @@ REPLIES = ["This document is about: animals.", "This section is about: one fox."
 
 
 def vectors(memory: Memory, key: str = "notes") -> np.ndarray:
-    graph = memory._store.graph_of(memory.documents([key])[0].id)
-    assert graph is not None
+    (graph,) = memory._store.graphs_of([memory.documents([key])[0].id])
     return graph.segment_embeddings
 
 

@@ -118,6 +118,6 @@ def test_what_some_of_the_segments_say_is_learnt(memory):
 
     (relation,) = learn("Where did Ann marry?", segments[:1])
 
-    held = memory._store.graph_of(receipt.document_id)
+    (held,) = memory._store.graphs_of([receipt.document_id])
     assert held.relations == (relation,)
     assert list(held.segments) == list(segments)

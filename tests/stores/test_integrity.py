@@ -157,8 +157,7 @@ def test_clusters_that_sum_up_nothing_go_and_points_stay(world: World) -> None:
     world.store.mend({})
 
     assert not world.store.flaws()
-    mended = world.store.graph_of(graph.document.id)
-    assert mended is not None
+    (mended,) = world.store.graphs_of([graph.document.id])
     assert list(mended.points) == points
     assert mended.document.layers == world.first.document.layers
 
@@ -223,11 +222,14 @@ def test_a_relation_without_embedding_is_found_without_a_vector_only(world: Worl
 @pytest.mark.parametrize("kind", [harm for harm in HARMS if "embedding" in harm])
 def test_a_document_without_an_embedding_is_not_given(world: World, kind: str) -> None:
     text, parameters, _ = HARMS[kind](world)
+    asked = world.first.document.id
+    sound = world.store.write(make_graph(world.store.namespace, "sound", named=False)).document_id
     world.harm(text, **parameters)
-    with pytest.raises(StoreError, match=r"'first'.*memgraph-rag doctor --repair"):
-        world.store.graph_of(world.first.document.id)
+    with pytest.raises(StoreError, match=r"'first'.*memgraph-rag doctor --repair") as raised:
+        world.store.graphs_of([sound, asked])
+    assert raised.value.facts["document_id"] == asked
     world.store.mend(world.vectors)
-    assert world.store.graph_of(world.first.document.id)
+    assert [graph.document.id for graph in world.store.graphs_of([sound, asked])] == [sound, asked]
 
 
 @pytest.mark.parametrize("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])

@@ -82,7 +82,7 @@ def test_everything_can_be_read(held: tuple[GraphStore, str]) -> None:
     assert store.nearest(graph.segment_embeddings[0], k=1)[0].node_id == graph.segments[0].id
     assert store.matching("rabbit", k=1)
     assert len(store.indexed_segments(since=-1)) == 3
-    assert store.graph_of(graph.document.id) is not None
+    assert [stored.document for stored in store.graphs_of([graph.document.id])] == [graph.document]
     assert not store.flaws()
     assert not store.has_answers()
 

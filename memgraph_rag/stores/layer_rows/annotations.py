@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from typing_extensions import NotRequired, TypedDict, override
 
 from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run, annotations_of
+from memgraph_rag.stores.graph_reads import Run, annotations_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places, Scalar
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
@@ -96,8 +96,9 @@ class AnnotationRows(RowKind):
         write.run("write/delete_layer_annotations", document_id=graph.document.id, layers=sorted(layers))
 
     @override
-    def read(self, run: Run, document_id: str) -> dict[str, Any]:
-        return {"annotations": tuple(annotations_of(run, document_id))}
+    def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        stored = annotations_in(run, document_ids)
+        return {document_id: {"annotations": tuple(annotations)} for document_id, annotations in stored.items()}
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:

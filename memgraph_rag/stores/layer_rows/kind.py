@@ -113,8 +113,8 @@ class RowKind(ABC):
         """Remove the rows of these layers of a document that stays; ``graph`` has what comes in their place."""
 
     @abstractmethod
-    def read(self, run: Run, document_id: str) -> dict[str, Any]:
-        """The rows of a document as fields of its ``DocumentGraph``."""
+    def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The rows of each of these documents as fields of its ``DocumentGraph``; each statement runs once for all."""
 
     # ── in an archive ────────────────────────────────────────────────────────────────────────────────────
 

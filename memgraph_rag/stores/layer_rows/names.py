@@ -15,7 +15,7 @@ from typing_extensions import TypedDict, override
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run
+from memgraph_rag.stores.graph_reads import Run, mentions_in, titles_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Mention, Title, entity_id
@@ -110,13 +110,11 @@ class NameRows(RowKind):
             write.run("write/delete_titles", document_id=document_id)
 
     @override
-    def read(self, run: Run, document_id: str) -> dict[str, Any]:
-        mentions = [rows.decode_mention(row) for row in run("read/list_mentions", document_id=document_id)]
+    def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        mentions, titles = mentions_in(run, document_ids), titles_in(run, document_ids)
         return {
-            "mentions": tuple(
-                sorted(mentions, key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
-            ),
-            "titles": tuple(Title(**row) for row in run("read/list_titles", document_id=document_id)),
+            document_id: {"mentions": tuple(mentions[document_id]), "titles": tuple(titles[document_id])}
+            for document_id in document_ids
         }
 
     @override

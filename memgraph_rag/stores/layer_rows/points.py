@@ -118,15 +118,18 @@ class PointRows(RowKind):
         write.run("write/delete_layer_points", document_id=graph.document.id, layers=sorted(layers))
 
     @override
-    def read(self, run: Run, document_id: str) -> dict[str, Any]:
-        point_rows = run("read/list_points", document_id=document_id)
-        point_ids = [row["id"] for row in point_rows]
-        edge_rows = run("read/list_successors", node_ids=point_ids) if point_ids else []
-        without_embeddings = [{name: value for name, value in row.items() if name != "embedding"} for row in point_rows]
+    def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        point_rows = run("read/list_points", document_ids=list(document_ids))
+        owners = {row["id"]: row["document_id"] for row in point_rows}
+        edge_rows = run("read/list_successors", node_ids=list(owners)) if owners else []
+        edges = rows.by_document(({**row, "document_id": owners[row["source_id"]]} for row in edge_rows), document_ids)
         return {
-            "points": tuple(map(rows.decode_point, without_embeddings)),
-            "point_embeddings": rows.decode_embeddings(point_rows),
-            "summarizes": tuple(map(rows.decode_summarizes, edge_rows)),
+            document_id: {
+                "point_embeddings": rows.decode_embeddings(stored),
+                "points": tuple(_decoded_rows(stored, document_id)),
+                "summarizes": tuple(map(rows.decode_summarizes, edges[document_id])),
+            }
+            for document_id, stored in rows.by_document(point_rows, document_ids).items()
         }
 
     @override
@@ -143,6 +146,12 @@ class PointRows(RowKind):
         filled = [matrix for matrix in matrices if len(matrix)]
         embeddings = np.concatenate(filled) if filled else matrices[0]
         return {"points": tuple(points), "point_embeddings": embeddings, "summarizes": tuple(edges)}
+
+
+def _decoded_rows(point_rows: Iterable[rows.Row], document_id: str) -> Iterator[InformationPoint]:
+    for row in point_rows:
+        without_embedding = {name: value for name, value in row.items() if name != "embedding"}
+        yield rows.decode_point({**without_embedding, "document_id": document_id})
 
 
 def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterator[tuple[str, Any]]:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from typing_extensions import TypedDict, override
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import relation_rows, relation_writes, rows
-from memgraph_rag.stores.graph_reads import Run
+from memgraph_rag.stores import relation_writes, rows
+from memgraph_rag.stores.graph_reads import Run, mentions_in, relations_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, packed, unpacked
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind
 from memgraph_rag.stores.layer_rows.names import remove_mentions
@@ -106,26 +106,31 @@ class RelationRows(RowKind):
         document_id = graph.document.id
         named = named_in(write.run, document_id)
         relation_writes.check_named(graph, named)
-        stored_rows = write.run("read/list_relations", document_id=document_id)
+        stored = relations_in(write.run, [document_id])[document_id]
         unnamed = [
             relation
-            for relation in map(relation_rows.decode_relation, stored_rows)
+            for relation in stored
             if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
         ]
         write.parted |= relation_writes.take_away(write.run, document_id, unnamed)
 
     @override
-    def read(self, run: Run, document_id: str) -> dict[str, Any]:
-        stored = run("read/list_relations", document_id=document_id)
-        relations = tuple(map(relation_rows.decode_relation, stored))
-        ends = list(ends_of(relations))
-        end_rows = run("read/list_end_embeddings", entity_ids=ends) if ends else []
+    def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        stored = relations_in(run, document_ids)
+        ends = ends_of(relation for relations in stored.values() for relation in relations)
+        embedding_rows = run("read/list_relation_embeddings", document_ids=list(document_ids)) if ends else []
+        embedded = rows.by_document(embedding_rows, document_ids)
+        end_rows = run("read/list_end_embeddings", entity_ids=list(ends)) if ends else []
+        embedded_ends = {row["id"]: row for row in end_rows}
         return {
-            "relations": relations,
-            "relation_embeddings": rows.decode_embeddings(
-                run("read/list_relation_embeddings", document_id=document_id) if relations else []
-            ),
-            "end_embeddings": rows.decode_embeddings(end_rows),
+            document_id: {
+                "relations": tuple(relations),
+                "relation_embeddings": rows.decode_embeddings(embedded[document_id]),
+                "end_embeddings": rows.decode_embeddings(
+                    embedded_ends[end] for end in ends_of(relations) if end in embedded_ends
+                ),
+            }
+            for document_id, relations in stored.items()
         }
 
     @override
@@ -157,7 +162,8 @@ class RelationRows(RowKind):
 
 def named_in(run: Run, document_id: str) -> set[tuple[str, str]]:
     """(segment id, entity id) of all mentions of a document."""
-    return {(row["segment_id"], row["entity_id"]) for row in run("read/list_mentions", document_id=document_id)}
+    mentions = mentions_in(run, [document_id])[document_id]
+    return {(mention.segment_id, mention.entity_id) for mention in mentions}
 
 
 def _relation(ids: Ids, segment: int, source: str, target: str, description: str) -> Relation:

@@ -14,7 +14,7 @@ from pydantic import Field
 from typing_extensions import NotRequired, TypedDict, override
 
 from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run, sections_of
+from memgraph_rag.stores.graph_reads import Run, sections_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, leaves_of, make_sections
@@ -84,8 +84,9 @@ class SectionRows(RowKind):
         self.remove(write, graph.document.id)
 
     @override
-    def read(self, run: Run, document_id: str) -> dict[str, Any]:
-        return {"sections": tuple(sections_of(run, document_id))}
+    def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        stored = sections_in(run, document_ids)
+        return {document_id: {"sections": tuple(sections)} for document_id, sections in stored.items()}
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:

@@ -51,8 +51,7 @@ def test_annotations_come_back_as_they_were(store: GraphStore) -> None:
     assert (receipt.counts["Annotation"], receipt.counts["ANNOTATES"]) == (4, 6)
     expected = sorted(graph.annotations, key=lambda item: (item.layer, item.index))
     assert store.annotations(graph.document.id) == expected
-    read = store.graph_of(graph.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([graph.document.id])
     assert list(read.annotations) == expected
     assert store.annotations("0" * 32) == []
 
@@ -66,8 +65,7 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
 
     assert store.extend(graph, layers=["own"]).counts["Annotation"] == 2
 
-    read = store.graph_of(bare.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([bare.document.id])
     assert np.allclose(read.segment_embeddings, graph.segment_embeddings)
     assert [item.id for item in store.indexed_segments(since=version)] == [item.id for item in bare.segments]
     with pytest.raises(StoreError, match="length 1"):
@@ -86,8 +84,7 @@ def test_a_layer_is_taken_away_and_embeddings_restored(store: GraphStore) -> Non
     assert "Annotation" not in receipt.counts
     assert store.annotations(bare.document.id) == []
     assert store.documents()[0].layers == bare.document.layers
-    read = store.graph_of(bare.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([bare.document.id])
     assert np.allclose(read.segment_embeddings, bare.segment_embeddings)
 
 

@@ -93,8 +93,7 @@ def test_top_of_clusters_is_segments_where_there_are_none(store: GraphStore) -> 
 def test_a_document_with_both_layers_comes_back_as_it_was(store: GraphStore) -> None:
     graph = both(store)
     store.write(graph)
-    read = store.graph_of(graph.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([graph.document.id])
     assert read.points == graph.points
     np.testing.assert_allclose(read.point_embeddings, graph.point_embeddings, atol=1e-6)
     assert set(read.summarizes) == set(graph.summarizes)

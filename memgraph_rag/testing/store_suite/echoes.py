@@ -136,6 +136,5 @@ def test_an_echo_survives_the_way_out_and_in(make_store: MakeStore) -> None:
     store = make_store()
     graph = echoing(make_graph(store.namespace, texts=TEXTS), 1)
     store.write(graph)
-    read = store.graph_of(graph.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([graph.document.id])
     assert (read.document, read.segments) == (graph.document, graph.segments)

@@ -1,8 +1,67 @@
-"""Documents written together: the same graph as one by one, all of them or none."""
+"""Documents written and read together: the same graph as one by one, all of them or none."""
 
 from __future__ import annotations
 
-from memgraph_rag.testing.sample_graphs import MakeStore, make_graph
+import numpy as np
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore, make_graph
+from memgraph_rag.testing.store_suite.annotations import annotated, placed
+from memgraph_rag.testing.store_suite.clusters import clustered
+from memgraph_rag.testing.store_suite.outlines import outlined
+from memgraph_rag.testing.store_suite.relations import related
+from memgraph_rag.testing.store_suite.writes import snapshot
+from memgraph_rag.types import DocumentGraph
+
+MATRICES = ("segment_embeddings", "point_embeddings", "end_embeddings")
+ROWS = ("document", "segments", "points", "titles", "annotations", "sections")
+SORTED = ("mentions", "summarizes", "relations")
+
+
+def of_all_kinds(store: GraphStore) -> list[DocumentGraph]:
+    """Documents with rows of every kind, and with none, some of which name the same entities."""
+    namespace = store.namespace
+    return [
+        related(namespace, "related", levels=(1,), title="Alice"),
+        make_graph(namespace, "empty", ()),
+        clustered(namespace, make_graph(namespace, "clustered", levels=(2, 1))),
+        placed(store, annotated(annotated(outlined(namespace, "A", key="outlined")), "thing")),
+        placed(store, annotated(related(namespace, "annotated", ("Bob met Carol.", "Carol saw Eve.")))),
+        make_graph(namespace, "bare", named=False),
+    ]
+
+
+def assert_equal(read: DocumentGraph, graph: DocumentGraph) -> None:
+    for name in ROWS:
+        assert getattr(read, name) == getattr(graph, name), name
+    for name in SORTED:
+        assert sorted(getattr(read, name), key=repr) == sorted(getattr(graph, name), key=repr), name
+    for name in MATRICES:
+        matrix = getattr(read, name).reshape(-1, DIMENSION)
+        np.testing.assert_allclose(matrix, getattr(graph, name).reshape(-1, DIMENSION), atol=1e-6, err_msg=name)
+    vectors = {relation.id: row for relation, row in zip(read.relations, read.relation_embeddings, strict=True)}
+    for relation, row in zip(graph.relations, graph.relation_embeddings, strict=True):
+        np.testing.assert_allclose(vectors[relation.id], row, atol=1e-6)
+
+
+def test_documents_are_read_together_as_they_were(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    graphs = of_all_kinds(store)
+    store.write_many(graphs)
+    stranger = make_graph(other.namespace, "stranger")
+    other.write(stranger)
+    before, ids = snapshot(store), [graph.document.id for graph in graphs]
+
+    together = store.graphs_of([stranger.document.id, *ids, "nobody"])
+
+    assert [graph.document.id for graph in together] == ids
+    for read, graph in zip(together, graphs, strict=True):
+        assert_equal(read, graph)
+    assert all(any(len(getattr(read, name)) for read in together) for name in (*ROWS[1:], *SORTED, *MATRICES))
+    assert [graph.document.id for graph in store.graphs_of(ids[::-1])] == ids[::-1]
+    assert store.graphs_of([]) == store.graphs_of([stranger.document.id]) == []
+    store.write_many(together)
+    assert snapshot(store) == before
 
 
 def test_a_large_group(make_store: MakeStore) -> None:

@@ -32,8 +32,7 @@ def test_outlines_come_back_as_they_were(store: GraphStore) -> None:
 
     assert (receipt.counts["Section"], receipt.counts["CONTAINS"]) == (3, 1 + 5), "one section, five leaves"
     assert store.sections(graph.document.id) == list(graph.sections)
-    read = store.graph_of(graph.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([graph.document.id])
     assert read.sections == graph.sections
     assert store.sections("0" * 32) == []
 

@@ -35,8 +35,7 @@ def test_appended_segments_give_the_graph_of_one_write(make_store: MakeStore) ->
     assert store.revise(of_texts(store, 4), before=f"{3:064}", kept=3) is Action.REPLACED
 
     expected = of_texts(store, 4)
-    read = store.graph_of(expected.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([expected.document.id])
     assert (read.document, read.segments, read.annotations) == (
         expected.document,
         expected.segments,
@@ -57,8 +56,7 @@ def test_last_kept_segments_are_embedded_anew(store: GraphStore) -> None:
 
     store.revise(replace(grown, segment_embeddings=turned), before=first.document.sha256, kept=2)
 
-    read = store.graph_of(grown.document.id)
-    assert read is not None
+    (read,) = store.graphs_of([grown.document.id])
     assert abs(read.segment_embeddings - turned).max() < 1e-6
 
 

@@ -232,7 +232,7 @@ def test_metadata_are_changed_alone(make_store: MakeStore) -> None:
 
     assert store.documents() == [tagged]
     assert snapshot(store)["nodes"] == before["nodes"]
-    assert store.graph_of(held.id) is not None
+    assert [graph.document for graph in store.graphs_of([held.id])] == [tagged]
     store.describe([graphs[other].document], before=[graphs[other].document.sha256])
     assert other.describe([tagged], before=[tagged.sha256]) == [], "it is another namespace's"
     assert store.documents() == [tagged]
