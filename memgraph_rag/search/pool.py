@@ -34,9 +34,9 @@ from memgraph_rag.types import Hit, IndexedSegment, entity_id
 
 __all__ = ["PoolReader", "ids_within"]
 
-LISTED = 200  # of the nearest, and of those that match the words
+LISTED = 120
 SEEDS = 20  # first ones of each list, from which the walk starts
-LINKED = 200  # to which it brings the most
+LINKED = 120
 STEPPING = 50  # of the first step, from which the second one starts
 COUNTED = 50  # first ones of each list, whose entities' degrees are the database's
 BACKGROUND = 300
