@@ -16,7 +16,7 @@ PICTURE = HERE / "scale.svg"
 COLOURS = {"memory": "#36c", "database": "#c33"}
 WIDTH, HEIGHT, LEFT, TOP = 680, 300, 60, 20
 PLOT_WIDTH, PLOT_HEIGHT = 590, 220
-SEGMENTS, MILLISECONDS = (5_000, 400_000), (25, 1_600)
+SEGMENTS, MILLISECONDS = (5_000, 1_300_000), (25, 1_600)
 
 
 class Row(NamedTuple):
@@ -47,7 +47,7 @@ def draw() -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<rect x="{LEFT}" y="{TOP}" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}" fill="none" stroke="#999"/>',
     ]
-    for segments in (10_000, 30_000, 100_000, 300_000):
+    for segments in (10_000, 30_000, 100_000, 300_000, 1_000_000):
         x, bottom = _across(segments), TOP + PLOT_HEIGHT
         parts.append(f'<text x="{x:.0f}" y="{bottom + 16}" text-anchor="middle">{segments:,}</text>')
         parts.append(f'<line x1="{x:.0f}" x2="{x:.0f}" y1="{TOP}" y2="{bottom}" stroke="#eee"/>')
