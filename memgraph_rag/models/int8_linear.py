@@ -111,7 +111,8 @@ def use_int8(network: nn.Module, *, but: nn.Module | None = None) -> None:
     for parameter in network.parameters():  # what stays is a view of the checkpoint's file, and keeps all of it mapped
         if not parameter.is_mkldnn:
             parameter.data = parameter.data.clone()
-    with suppress(AttributeError, OSError):  # glibc alone has it, and keeps 500 MB that were freed between the layers
+    # Of what was freed between the layers glibc, which alone has the call, keeps some 500 MB.
+    with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
