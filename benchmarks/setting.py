@@ -67,8 +67,8 @@ QUICK = Sizes(
 
 
 def plain_format(device: str) -> str:
-    """The number format of what the engine is compared with: "auto" without 8-bit integers."""
-    return str(best_dtype(torch.device(device))).removeprefix("torch.")
+    """The number format of what the engine is compared with: "auto", which on a CPU may be 8-bit integers, without."""
+    return str(best_dtype(torch.device("cpu"))).removeprefix("torch.") if device == "cpu" else "auto"
 
 
 @dataclass(frozen=True)

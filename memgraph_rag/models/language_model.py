@@ -134,23 +134,23 @@ class TransformersModel:
     def _begin_loading(self) -> Future[PreTrainedModel]:
         with self._loading:
             if self._loaded is None:
-                self._loaded = self._load()
+                with memory_errors(self.device, f"weights of {self.name}"):
+                    self._loaded = prepared(self._load(), self.number_format, self.device)
             return self._loaded
 
-    def _load(self) -> Future[PreTrainedModel]:
+    def _load(self) -> PreTrainedModel:
         try:
-            with memory_errors(self.device, f"weights of {self.name}"):
-                network = read_weights(
-                    self._folder, self.number_format, device=self.device, attention=attention.IMPLEMENTATION
-                )
-                attention.require_attention_interface(network)
-                return prepared(network, self.number_format, self.device)
+            network = read_weights(
+                self._folder, self.number_format, device=self.device, attention=attention.IMPLEMENTATION
+            )
         except (OSError, ValueError, SafetensorError) as error:
             raise ModelError(
                 f"Expected model weights in {self._folder}, got an error: {str(error).rstrip('.')}. Unpack or fetch "
                 "the model again.",
                 model=self.name,
             ) from error
+        attention.require_attention_interface(network)
+        return network
 
     def forward(
         self,
