@@ -106,7 +106,7 @@ class TransformersModel:
 
     @cached_property
     def number_format(self) -> str:
-        """In which its linear layers compute, such as "bfloat16"; for "auto" that is tried, a tenth of a second."""
+        """In which its linear layers compute, such as "bfloat16"; for "auto" that is tried."""
         return find_number_format(self._wanted_format, self.device, self._config)
 
     @property

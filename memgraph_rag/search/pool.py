@@ -115,24 +115,15 @@ class PoolReader:
         if documents is not None or within is not None:
             return SegmentIndex(stemming=stemming).extended(segments)
         walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
-        entities = self._to_count(background, [item for item in segments if item.id in walked])
+        entities = background.not_counted([item for item in segments if item.id in walked])
         with ThreadPoolExecutor(1) as beside:
             counted = beside.submit(graph.named_by, entities)
             index = background.extended(segments)
-            index.named_by = np.zeros(len(index.entity_ids), np.int64)
-            index.named_by[: len(background.named_by)] = background.named_by
+            assert index.named_by is not None
             for entity, number in zip(entities, counted.result(), strict=True):
                 if (column := index.column(entity)) is not None:
                     index.named_by[column] = number
         return index
-
-    def _to_count(self, background: _Background, segments: Sequence[IndexedSegment]) -> list[str]:
-        """The entities of these segments that the sample does not name, whose degrees are the database's.
-
-        Of all others in the pool its own rows count: what so little mass comes to changes little (``docs/decisions``).
-        """
-        entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
-        return [entity for entity in entities if background.rows.column(entity) is None]
 
     def _refreshed(self) -> _Background:
         with self._lock:
@@ -184,12 +175,22 @@ class _Background:
         weighed = self.segments * np.cumsum([shares[word] for word in rarest])
         return " ".join(rarest[: max(FEWEST_WORDS, int((weighed <= WEIGHED).sum()))])
 
+    def not_counted(self, segments: Sequence[IndexedSegment]) -> list[str]:
+        """The entities of these segments that the sample does not name, whose degrees are the database's, too.
+
+        Of all others in a pool its own rows count: what so little mass comes to changes little (``docs/decisions``).
+        """
+        entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
+        return [entity for entity in entities if self.rows.column(entity) is None]
+
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
-        """The pool with the sample behind it, which stands for all that is not in the pool."""
+        """The pool with the sample behind it, which stands for all that is not in the pool, and has its degrees."""
         index = self.rows.extended(segments)
         is_sampled = np.arange(len(index.live)) < len(self.rows.live)
         elsewhere = self.segments - int((index.live & ~is_sampled).sum())
         index.weights = np.where(is_sampled, max(elsewhere / max(int((index.live & is_sampled).sum()), 1), 1.0), 1.0)
+        index.named_by = np.zeros(len(index.entity_ids), np.int64)
+        index.named_by[: len(self.named_by)] = self.named_by
         return index
 
 
