@@ -10,9 +10,10 @@ what it reached.
 - device: its memory's and products' speed, with which bounds are reckoned.
 - kernels: prefill by torch's varlen kernel and span mass by Triton's, against plain products on the CPU.
 - models: nine tiny models, captured decoding and reading, against the plain twin on the CPU.
-- recovery: decoding after a capture that failed.
+- recovery: decoding after a capture that failed. integers: bitsandbytes' 8 and 4 bits, against their plain twin.
 - decoding: steps that are captured against steps run from Python. capture: measured passes against SDPA.
 - build: the points of a document. large: a random model of Llama-3.1-8B's shape.
+- formats: 8-bit integers and 4-bit weights against the card's own format.
 
 Nothing is fetched. The weights are the packaged model's where it is installed, else random ones of its size. With
 ``--device cpu`` all is tiny, and no figure of speed means anything: it shows that the command itself runs.
@@ -39,19 +40,19 @@ from architectures import ARCHITECTURES
 from cards import Card
 from children import ChildError, yielded
 from engine import MODEL
-from gpu_checks import PREFILLS, kernels, models, recovery
+from gpu_checks import PREFILLS, integers, kernels, models, recovery
 from gpu_setting import LARGE, SMALL, GpuSizes, Options
-from gpu_speed import build, capture, decoding, device, large
+from gpu_speed import build, capture, decoding, device, formats, large
 from machine import machine_line
 from ratios import COLUMNS, Ratio, table_row
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.machine import version_line
-from memgraph_rag.models.hardware import find_device
+from memgraph_rag.models.hardware import INT4, INT8, find_device
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 SMALL_RESULTS = Path("build/gpu-cpu.json")
-CHECKS = ("kernels", "models", "recovery")
+CHECKS = ("kernels", "models", "recovery", "integers")
 """Steps of which a missed target is an error, not a slow machine."""
 
 _HEAD = tuple(f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS)))
@@ -75,16 +76,19 @@ class Step:
 def steps_of(sizes: GpuSizes) -> dict[str, Step]:
     """All of them, the most worth first."""
     lengths, rows = (tuple(map(str, numbers)) for numbers in (sizes.lengths, sizes.rows))
+    few_bits = (INT4,) if sizes.small else (INT8, INT4)
     of_large = ("appends", *(f"decoding {count}" for count in rows), *(f"reading {count}" for count in lengths))
     return {
         "device": Step(device, ("",), 60),
         "kernels": Step(kernels, tuple(PREFILLS)[: 3 if sizes.small else None], 60),
         "models": Step(models, tuple(ARCHITECTURES), 60),
         "recovery": Step(recovery, ("",), 60),
+        "integers": Step(integers, few_bits, 60),
         "decoding": Step(decoding, rows, 90),
         "capture": Step(capture, lengths, 90),
         "large": Step(large, of_large, 90),
         "build": Step(build, ("a beginning",) if sizes.small else ("a beginning", "whole"), 300),
+        "formats": Step(formats, few_bits, 120),
     }
 
 

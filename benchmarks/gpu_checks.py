@@ -6,6 +6,7 @@ Each error is told as a ratio to what is allowed. Invariant: what is compared wi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,21 @@ from typing import Any
 import numpy as np
 import torch
 from architectures import write_checkpoint
-from gpu_setting import LeftOut, Options, decoding_of
+from gpu_setting import LeftOut, Options, captured
 from prefills import Prefill, attended, plainly_attended
 from ratios import Ratio, Target
 from twins import PROMPTS
 
 from memgraph_rag.models import attention, span_mass
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, capture_on_gpu
+from memgraph_rag.models.graphed_reading import GraphedReading
 from memgraph_rag.models.hardware import best_dtype
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.models.varlen import varlen_kernel
 from memgraph_rag.types import Generation
 
-__all__ = ["PREFILLS", "kernels", "models", "recovery"]
+__all__ = ["PREFILLS", "integers", "kernels", "models", "recovery"]
 
 PREFILLS = {
     "causal": Prefill(queries=130, slots=192, width=64),
@@ -72,7 +74,7 @@ def models(options: Options, architecture: str) -> Iterator[Ratio]:
     folder = write_checkpoint(architecture, options.scratch / architecture)
     fast = TransformersModel(folder, dtype="float32", device=options.device)
     twin = PlainModel(folder, dtype="float32", device="cpu")
-    fast._decoding, captures = decoding_of(options)
+    fast._decoding, captures = captured(GraphedDecoding, options)
     prompts = [*PROMPTS, *reversed(PROMPTS)]
     ours, theirs = (model.generate(prompts, max_tokens=_WRITTEN) for model in (fast, twin))
     equal = [pair for pair in zip(ours, theirs, strict=True) if pair[0].text == pair[1].text]
@@ -86,12 +88,15 @@ def models(options: Options, architecture: str) -> Iterator[Ratio]:
     if equal:
         written, expected = (_attention([pair[side] for pair in equal]) for side in (0, 1))
         yield _error(f"{name}, attention while it writes", written, expected, 1e-3 * expected.max())
-    with fast.open_session(_QUESTION) as session, twin.open_session(_QUESTION) as plain:
-        for nodes in (_NODES, _NODES[:1]):
-            read, expected = session.append(nodes), plain.append(nodes)
-        yield _error(f"{name}, attention of nodes", read, expected, 1e-3 * expected.max())
-        p_yes = np.array([[reading.probability_of_yes()] for reading in (session, plain)])
-        yield _error(f"{name}, P(Yes)", p_yes[0], p_yes[1], 1e-3)
+    fast._reading, captures = captured(GraphedReading, options)
+    _told(fast)  # what comes for the second time is captured
+    (paid, p_yes, answer), (expected, expected_p_yes, expected_answer) = _told(fast), _told(twin)
+    yield _error(f"{name}, attention of nodes", paid, expected, 1e-3 * expected.max())
+    yield _error(f"{name}, P(Yes)", p_yes, expected_p_yes, 1e-3)
+    yield Ratio.of(
+        f"{name}, answer as the twin's", [float(answer == expected_answer)], [1.0], target=Target("≥", 1), unit="texts",
+        how=f"{captures.made} of {captures.tried} captures",
+    )  # fmt: skip
     yield _in_half_precision(options, folder, twin, [generation.text for generation in theirs], name)
 
 
@@ -113,7 +118,7 @@ def recovery(options: Options, _: str) -> Iterator[Ratio]:
             raise RuntimeError("there are no graphs here")
         return capture_on_gpu(ask_for_a_number, device)
 
-    after, captures = decoding_of(options)
+    after, captures = captured(GraphedDecoding, options)
     for name, decode in {"a capture that fails": GraphedDecoding(failing), "one after it": after}.items():
         fast._decoding = decode
         texts = [generation.text for generation in fast.generate(PROMPTS, max_tokens=_WRITTEN)]
@@ -122,6 +127,25 @@ def recovery(options: Options, _: str) -> Iterator[Ratio]:
             f"recovery: {name}, texts as the twin's", [equal], [float(len(expected))], target=Target("≥", 1),
             unit="texts", how=f"{captures.made} of {captures.tried} captures",
         )  # fmt: skip
+
+
+def integers(options: Options, number_format: str) -> Iterator[Ratio]:
+    """A tiny model whose layers bitsandbytes keeps in fewer bits: attention to inputs, against its plain twin's."""
+    if find_spec("bitsandbytes") is None:
+        raise LeftOut("bitsandbytes is not installed")
+    folder = write_checkpoint("llama", options.scratch / number_format, intermediate_size=128)  # of whole blocks of 64
+    fast, twin = (kind(folder, dtype=number_format, device=options.device) for kind in (TransformersModel, PlainModel))
+    texts = [generation.text for generation in fast.generate(PROMPTS, max_tokens=_WRITTEN)]
+    read, expected = (_attention(model.read_written(PROMPTS, texts)) for model in (fast, twin))
+    yield _error(f"integers: {number_format}, attention of written texts", read, expected, 0.05 * expected.max())
+
+
+def _told(model: TransformersModel | PlainModel) -> tuple[np.ndarray, np.ndarray, str]:
+    """The attention of nodes, P(Yes) behind them, and an answer."""
+    with model.open_session(_QUESTION) as session:
+        attention = [session.append(nodes) for nodes in (_NODES, _NODES[:1], _NODES[1:])]
+        p_yes = [session.probability_of_yes()]
+        return np.concatenate(attention), np.array(p_yes), "".join(session.answer(max_tokens=_WRITTEN))
 
 
 def _in_half_precision(options: Options, folder: Path, twin: PlainModel, texts: list[str], name: str) -> Ratio:

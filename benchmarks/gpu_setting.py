@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from architectures import write_checkpoint
 from cards import Card
 from engines import Weights
 from random_model import LLAMA_8B, QWEN_1_5B, TINY, RandomModel, write_shape
@@ -23,7 +24,7 @@ from take_sample import TEXT
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.models.catalogue import find_language_model
-from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, capture_on_gpu
+from memgraph_rag.models.cuda_graphs import Graphed, Run, capture_on_gpu
 from memgraph_rag.models.hardware import free_bytes
 from memgraph_rag.settings import Settings
 
@@ -34,10 +35,14 @@ __all__ = [
     "GpuSizes",
     "LeftOut",
     "Options",
-    "decoding_of",
+    "captured",
     "large_setting",
     "packaged_setting",
+    "written_setting",
 ]
+
+
+G = TypeVar("G", bound=Graphed)
 
 
 class LeftOut(Exception):
@@ -108,6 +113,21 @@ def packaged_setting(options: Options) -> Setting:
     return _setting(options, Weights(name, folder, None))
 
 
+def written_setting(options: Options) -> Setting:
+    """The packaged model, whose weights a quantizer can read; a tiny one's from a file where all is small.
+
+    Raises:
+        LeftOut: it is not installed.
+    """
+    if options.sizes.small:
+        folder = write_checkpoint("llama", options.scratch / "written", intermediate_size=128)
+        return _setting(options, Weights("random, tiny", str(folder), None))
+    setting = packaged_setting(options)
+    if setting.kind is RandomModel:
+        raise LeftOut(f"the weights of {options.model} are not installed")
+    return setting
+
+
 def large_setting(options: Options) -> tuple[Setting, int]:
     """A random model of the large shape, with as many of its layers as the device has memory for; and how many."""
     shape, most = options.sizes.shape, options.sizes.shape["num_hidden_layers"]
@@ -146,7 +166,7 @@ def _setting(options: Options, weights: Weights) -> Setting:
 
 
 class Captures:
-    """Captures of decoding steps: how many were tried and made, and their seconds."""
+    """Captures: how many were tried and made, and their seconds."""
 
     def __init__(self) -> None:
         self.tried = self.made = 0
@@ -164,7 +184,7 @@ class Captures:
         return replay
 
 
-def decoding_of(options: Options) -> tuple[GraphedDecoding, Captures]:
-    """Decoding as on a GPU, and what is known of its captures; on a CPU each step is run from Python."""
+def captured(kind: type[G], options: Options) -> tuple[G, Captures]:
+    """What captures, as on a GPU, and what is known of its captures; on a CPU all is run from Python."""
     captures = Captures()
-    return GraphedDecoding(captures if torch.device(options.device).type == "cuda" else None), captures
+    return kind(captures if torch.device(options.device).type == "cuda" else None), captures

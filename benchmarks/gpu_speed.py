@@ -7,20 +7,24 @@ reckoned, in the same process.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import torch
 from cards import Card, Load, measure, wait_for
-from engine_ask import QUESTIONS
+from engine_ask import QUESTIONS, nodes_of
 from engine_build import Recorder, build_points, split_document
 from engine_capture import filled_rows, forward_measured, forwards, lookups, step_measured
-from gpu_setting import Options, decoding_of, large_setting, packaged_setting
+from gpu_setting import LeftOut, Options, captured, large_setting, packaged_setting, written_setting
 from machine import peak_memory
 from ratios import Ratio, Target, in_turn
 
 from memgraph_rag.models import language_model
+from memgraph_rag.models.cuda_graphs import GraphedDecoding
+from memgraph_rag.models.graphed_reading import GraphedReading
 from memgraph_rag.models.hardware import best_dtype
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import as_line
@@ -29,17 +33,18 @@ if TYPE_CHECKING:
     from setting import Setting
 
     from memgraph_rag.models.attention import Spans
-    from memgraph_rag.models.cuda_graphs import GraphedDecoding
     from memgraph_rag.models.kv_cache import RowCache
     from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["APPENDS_S", "build", "capture", "decoding", "device", "large"]
+__all__ = ["APPENDS_S", "build", "capture", "decoding", "device", "formats", "large"]
 
 APPENDS_S = 0.15
 """Seconds that 20 appends to a model of 8 billion weights are to take."""
 
 _HALF = Target("≥", 0.5)  # of what the card could do
 _AHEAD = 4
+_WRITTEN = 32  # tokens of an answer
+_UNCOUNTED = 2  # runs: one as at first, and one in which what comes again is captured
 
 
 def device(options: Options, _: str) -> Iterator[Ratio | Card]:
@@ -62,7 +67,7 @@ def _steps(options: Options, setting: Setting, rows: int) -> Iterator[Ratio]:
     """The same for any model."""
     model = setting.model
     past, spans = filled_rows(setting, rows, is_even=True)
-    decode, captures = decoding_of(options)
+    decode, captures = captured(GraphedDecoding, options)
     token, held = setting.ids(1)[0], past.lengths[0]
     runs = {
         "captured": partial(_step, decode, model, token, past, spans),
@@ -95,7 +100,7 @@ def build(options: Options, part: str) -> Iterator[Ratio]:
     if part == "whole":
         setting = setting.resized(chapters=1000, characters=10**9)
     model, document = setting.model, split_document(setting)
-    model._decoding, captures = decoding_of(options)
+    model._decoding, captures = captured(GraphedDecoding, options)
     recorder = Recorder(model)
     wait_for(model.device)
     seconds = in_turn({"": partial(build_points, recorder, document, setting)}, 1)[""]
@@ -145,18 +150,36 @@ def _appends(options: Options, setting: Setting, *, is_whole: bool) -> Iterator[
     spans = split(setting.text[:60_000], count_tokens=model.count_tokens, max_tokens=sizes.node_tokens)
     nodes = [as_line(setting.text[span.start : span.end]) for span in spans[: sizes.appends]]
     tokens = sum(model.count_tokens(nodes)) // len(nodes)
-    runs = {"one": partial(_ask, model, nodes, 1), "ahead": partial(_ask, model, nodes, _AHEAD)}
-    for run in runs.values():
-        run()
+    reading, captures = captured(GraphedReading, options)
+    runs = {
+        "one": partial(_ask, model, nodes, 1, reading),
+        "python": partial(_ask, model, nodes, 1, None),
+        "ahead": partial(_ask, model, nodes, _AHEAD, reading),
+    }
+    written = {"captured": partial(_written, model, nodes, reading), "python": partial(_written, model, nodes, None)}
     taken: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(sizes.repeats):
-        for name, run in runs.items():
-            taken[name].append(run())
+    speeds: dict[str, list[float]] = {name: [] for name in written}
+    for repeat in range(-_UNCOUNTED, sizes.repeats):
+        for results, all_runs in ((taken, runs), (speeds, written)):
+            for name, run in all_runs.items():
+                figure = run()
+                if repeat >= 0:
+                    results[name].append(figure)
     name = f"{setting.weights.name}: {len(nodes)} appends of {tokens} tokens"
     target = Target("≤", 1) if is_whole and not sizes.small else None
-    how = f"aim {APPENDS_S * 1000:.0f} ms, on an H200"
+    made = f"{captures.made} of {captures.tried} captures, {captures.seconds:.1f} s"
+    how = f"aim {APPENDS_S * 1000:.0f} ms, on an H200; {made}"
     yield Ratio.of(f"{name}, one after another / aim", taken["one"], [APPENDS_S], target=target, how=how)
+    yield Ratio.of(f"{name}, captured / run from Python", taken["one"], taken["python"])
     yield Ratio.of(f"{name}, {_AHEAD} in a pass / one after another", taken["ahead"], taken["one"])
+    name = f"{setting.weights.name}: an answer of {_WRITTEN} tokens"
+    unit = "tokens/s"
+    yield Ratio.of(f"{name}, captured / run from Python", speeds["captured"], speeds["python"], unit=unit)
+    least = Load.of(model.network).seconds_of_step(1, tokens * len(nodes), options.reckoned_with)
+    yield Ratio.of(
+        f"{name}, tokens a second / bound", speeds["captured"], [1 / least], unit=unit, target=_HALF,
+        how=_reckoned(options),
+    )  # fmt: skip
     of_weights = sum(weight.nbytes for weight in model.network.parameters())
     is_gpu = model.device.type == "cuda"
     peak = torch.cuda.max_memory_allocated(model.device) if is_gpu else peak_memory()
@@ -166,9 +189,11 @@ def _appends(options: Options, setting: Setting, *, is_whole: bool) -> Iterator[
     )  # fmt: skip
 
 
-def _ask(model: TransformersModel, nodes: Sequence[str], together: int) -> float:
+def _ask(model: TransformersModel, nodes: Sequence[str], together: int, reading: GraphedReading | None) -> float:
     """Seconds of reading them in a session that holds a question."""
+    model._reading = reading
     with model.open_session(QUESTIONS[0]) as session:
+        session.probability_of_yes()  # the question is read
         wait_for(model.device)
         started = time.perf_counter()
         for start in range(0, len(nodes), together):
@@ -176,6 +201,50 @@ def _ask(model: TransformersModel, nodes: Sequence[str], together: int) -> float
             session.append(some) if together == 1 else session.read_ahead(some)
         wait_for(model.device)
         return time.perf_counter() - started
+
+
+def _written(model: TransformersModel, nodes: Sequence[str], reading: GraphedReading | None) -> float:
+    """Tokens a second of an answer, from its request on."""
+    model._reading = reading
+    with model.open_session(QUESTIONS[0]) as session:
+        session.append(nodes)
+        before = session.usage.generated_tokens
+        started = time.perf_counter()
+        for _ in session.answer(max_tokens=_WRITTEN):
+            pass
+        return (session.usage.generated_tokens - before) / (time.perf_counter() - started)
+
+
+def formats(options: Options, number_format: str) -> Iterator[Ratio]:
+    """Linear layers in fewer bits against the card's own format: reading, a question, points, memory."""
+    if find_spec("bitsandbytes") is None:
+        raise LeftOut("bitsandbytes is not installed")
+    theirs = written_setting(options)
+    ours = replace(theirs, dtype=number_format)
+    for what, run in {"reading": _forward, "a question": _question, "points of a beginning": _points}.items():
+        runs = {setting.dtype: run(setting) for setting in (ours, theirs)}
+        for warm in (*runs.values(), *runs.values()):
+            warm()
+        seconds = in_turn(runs, options.sizes.repeats if what != "points of a beginning" else 1)
+        yield Ratio.of(
+            f"formats: {what}, {number_format} / {theirs.model.number_format}", seconds[ours.dtype],
+            seconds[theirs.dtype],
+        )  # fmt: skip
+    held = [sum(weight.nbytes for weight in setting.model.network.parameters()) / 2**20 for setting in (ours, theirs)]
+    yield Ratio.of(f"formats: weights, {number_format} / {theirs.model.number_format}", held[:1], held[1:], unit="MiB")
+
+
+def _forward(setting: Setting) -> Callable[[], object]:
+    ids = setting.ids(setting.sizes.forward)
+    return partial(forward_measured, setting.model, ids, next(iter(lookups(len(ids)).values())))
+
+
+def _question(setting: Setting) -> Callable[[], object]:
+    return partial(_written, setting.model, nodes_of(setting)[: setting.sizes.plain_nodes], setting.model._reading)
+
+
+def _points(setting: Setting) -> Callable[[], object]:
+    return partial(build_points, Recorder(setting.model), split_document(setting), setting)
 
 
 def _reckoned(options: Options) -> str:

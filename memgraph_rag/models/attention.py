@@ -99,14 +99,14 @@ class AttentionMeter:
 
     def __init__(self, spans: Spans, *, by_head: bool = False) -> None:
         self.spans = spans
-        self._by_head = by_head
+        self.by_head = by_head
         self._sum: Tensor | None = None
         self._of_heads: list[Tensor] = []
         self._layers = 0
 
     def pool(self, probabilities: Tensor) -> Tensor:
         """(B, H, Tq, S) mass on the spans from (B, H, Tq, Tk) float32 probabilities; H is 1 unless heads are kept."""
-        if not self._by_head:
+        if not self.by_head:
             return self.spans.pool(probabilities.mean(dim=1))[:, None]
         return self.spans.pool(probabilities.flatten(1, 2)).unflatten(1, probabilities.shape[1:3])
 
@@ -115,7 +115,7 @@ class AttentionMeter:
         self._layers += 1
         of_all = mass.mean(dim=1)
         self._sum = of_all if self._sum is None else self._sum + of_all
-        if self._by_head:
+        if self.by_head:
             self._of_heads.append(mass)
 
     def mean(self) -> Tensor:
@@ -178,30 +178,20 @@ class Visibility:
         leaves = self._leaves(queries, window)
         if self.is_causal and queries == 1 and count == self.reach(1) and not leaves:
             return None
-        lengths = torch.tensor([self._longest] if self.is_causal else list(self._held), device=device)[:, None, None]
-        keys = torch.arange(count, device=device)
-        order = keys - lengths  # (B, 1, Tk): number among the new tokens, negative before
-        number = torch.arange(queries, device=device)[:, None]
-        if self._among is None:
-            seen, distance = order <= number, number - order
-        else:
-            inside = order.expand(-1, queries, -1).clamp(0, queries - 1)
-            among = self._among.to(device).expand(len(lengths), -1, -1).gather(2, inside)
-            seen = (order < 0) | (among & (order < queries))
-            depth = self._among.to(device).sum(dim=1) - 1  # how many new tokens each has before it
-            distance = depth[:, None] - torch.where(order < 0, order, depth[inside[:, :1]])
-        return seen & (distance < window) if window is not None and leaves else seen
+        lengths = torch.tensor([self._longest] if self.is_causal else list(self._held), device=device)
+        return _seen(lengths, queries, count, window if leaves else None, self._among)
 
 
 class StaticVisibility(Visibility):
-    """One new token of each row sees itself and what its row held before, as many as a tensor says.
+    """The same by tensors that stay where they are; nothing is decided by their numbers but the mask's own.
 
     Args:
-        lengths: (B,) int64 on the device. Nothing is decided by its numbers but the mask's own.
+        lengths: (B,) int64 on the device, how many tokens each row held before the pass.
+        among: (t, t) bool there.
     """
 
-    def __init__(self, lengths: Tensor) -> None:
-        super().__init__([0])
+    def __init__(self, lengths: Tensor, among: Tensor | None = None) -> None:
+        super().__init__([0], among=among)
         self._numbers = lengths
 
     @property
@@ -210,9 +200,24 @@ class StaticVisibility(Visibility):
         return False
 
     def _made(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor:  # noqa: ARG002
-        distance = self._numbers[:, None, None] - torch.arange(count, device=device)
-        seen = distance >= 0
-        return seen if window is None else seen & (distance < window)
+        return _seen(self._numbers, queries, count, window, self._among)
+
+
+def _seen(lengths: Tensor, queries: int, count: int, window: int | None, among: Tensor | None) -> Tensor:
+    """(B, Tq, Tk) bool: which of so many keys the new tokens see, behind rows of (B,) lengths."""
+    device = lengths.device
+    order = torch.arange(count, device=device) - lengths[:, None, None]  # (B, 1, Tk): among the new ones, or negative
+    if among is None:
+        number = torch.arange(queries, device=device)[:, None]
+        seen, distance = order <= number, number - order
+    else:
+        inside = order.expand(-1, queries, -1).clamp(0, queries - 1)
+        among = among.to(device)
+        of_new = among.expand(len(lengths), -1, -1).gather(2, inside)
+        seen = (order < 0) | (of_new & (order < queries))
+        depth = among.sum(dim=1) - 1  # how many new tokens each has before it
+        distance = depth[:, None] - torch.where(order < 0, order, depth[inside[:, :1]])
+    return seen if window is None else seen & (distance < window)
 
 
 def require_attention_interface(model: PreTrainedModel) -> None:

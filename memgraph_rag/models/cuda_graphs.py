@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, StaticVisibility
 from memgraph_rag.models.kv_cache import RowCache, cache_argument
 
-__all__ = ["GraphedDecoding", "capture_on_gpu"]
+__all__ = ["Graphed", "GraphedDecoding", "capture_on_gpu"]
 
 logger = logging.getLogger(__name__)
 _WARM_UPS = 2  # passes before the capture: libraries set themselves up, kernels are compiled
@@ -54,17 +54,37 @@ def capture_on_gpu(run: Run, device: torch.device) -> Run:
     return replay
 
 
-class GraphedDecoding:
-    """Decoding steps of the rows of caches, captured once for each number of rows and slots.
-
-    A cache has one step at a time, which lives no longer than it does. Calls must not overlap.
+class Graphed:
+    """What is captured where that can be done, and else run.
 
     Args:
-        capture: gives a function that replays a step; where it fails, and where it is None, each step is run.
+        capture: gives a function that replays another; where it fails, and where it is None, what it was given is run.
     """
 
     def __init__(self, capture: Capture | None) -> None:
         self._capture = capture
+
+    def _captured(self, run: Run, network: PreTrainedModel, device: torch.device, what: str) -> Run:
+        if self._capture is not None:
+            try:
+                return self._capture(run, device)
+            except torch.OutOfMemoryError as error:  # of this shape; smaller ones may still be captured
+                logger.warning("There was no memory to capture a %s, so it is run from Python: %s", what, error)
+            except RuntimeError as error:
+                self._capture = None
+                reason, name = str(error).partition("\n")[0], type(network).__name__
+                logger.warning("A %s of %s could not be captured, so it is run from Python: %s", what, name, reason)
+        return run
+
+
+class GraphedDecoding(Graphed):
+    """Decoding steps of the rows of caches, captured once for each number of rows and slots.
+
+    A cache has one step at a time, which lives no longer than it does. Calls must not overlap.
+    """
+
+    def __init__(self, capture: Capture | None) -> None:
+        super().__init__(capture)
         self._steps: WeakKeyDictionary[RowCache, tuple[_Step, Run]] = WeakKeyDictionary()
 
     @torch.inference_mode()
@@ -83,24 +103,12 @@ class GraphedDecoding:
         if past not in self._steps:
             step = _Step(network, past, rows, room, spans.tokens.device)
             step.take(tokens, past.lengths, spans)
-            self._steps[past] = step, self._captured(step, network)
+            self._steps[past] = step, self._captured(step.run, network, step.inputs.device, "decoding step")
         step, run = self._steps[past]
         step.take(tokens, past.lengths, spans)
         logits, attention = run()
         past.advance(1)
         return logits[: len(tokens)], attention[: len(tokens)]
-
-    def _captured(self, step: _Step, network: PreTrainedModel) -> Run:
-        if self._capture is not None:
-            try:
-                return self._capture(step.run, step.inputs.device)
-            except torch.OutOfMemoryError as error:  # of this shape; smaller ones may still be captured
-                logger.warning("There was no memory to capture a decoding step, so it is run from Python: %s", error)
-            except RuntimeError as error:
-                self._capture = None
-                name = type(network).__name__
-                logger.warning("A decoding step of %s could not be captured, so it is run from Python: %s", name, error)
-        return step.run
 
 
 class _Step:
@@ -109,7 +117,7 @@ class _Step:
     def __init__(self, network: PreTrainedModel, past: RowCache, rows: int, room: int, device: torch.device) -> None:
         self.inputs = torch.zeros(2, rows, dtype=torch.long, device=device)  # each row's token, and the tokens before
         self._network = network
-        self._cache = past.static(self.inputs[1])
+        self._cache = past.static(self.inputs[1][:, None])
         self._spans = Spans([[]] * rows, length=self._cache.slots, device=device, room=room)
         self._taken: Spans | None = None
 

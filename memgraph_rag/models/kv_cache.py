@@ -149,9 +149,13 @@ class RowCache(Cache):
         """Whether its buffers hold so many rows of so many tokens without growing."""
         return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
-    def static(self, lengths: Tensor) -> StaticRows:
-        """The first rows, for passes whose (rows,) int64 ``lengths`` say how many tokens each row has before it."""
-        return StaticRows(self._buffers, lengths)
+    def static(self, places: Tensor, *, slots: int | None = None) -> StaticRows:
+        """The first rows, for passes whose (rows, t) int64 ``places`` say to which slots the new tokens go.
+
+        Args:
+            slots: only so many of each row are looked at; all by default.
+        """
+        return StaticRows(self._buffers, places, slots)
 
     def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
         """These buffers, or larger ones with the same content, for so many rows and slots."""
@@ -171,20 +175,21 @@ class RowCache(Cache):
 
 
 class StaticRows(Cache):
-    """Rows of a ``RowCache`` for passes over one new token of each, in which nothing grows or moves.
+    """Rows of a ``RowCache`` for passes in which nothing grows or moves.
 
     The cache hears of the new tokens by its own ``advance``.
 
     Args:
         buffers: the cache's own.
-        lengths: (rows,) int64 on the device, tokens of each row before the pass; read anew by each pass.
+        places: (rows, t) int64 on the device, the slot of each new token; read anew by each pass.
+        slots: of each row; all where it is None.
     """
 
-    def __init__(self, buffers: Sequence[tuple[Tensor, Tensor]], lengths: Tensor) -> None:
+    def __init__(self, buffers: Sequence[tuple[Tensor, Tensor]], places: Tensor, slots: int | None) -> None:
         super().__init__(layers=[])
         self._buffers = list(buffers)
-        self._held = lengths[:, None, None, None]
-        self.slots = buffers[0][0].shape[2]
+        self._places = places[:, None, :, None]
+        self.slots = buffers[0][0].shape[2] if slots is None else slots
 
     def is_part_of(self, cache: RowCache) -> bool:
         """Whether the cache still uses these buffers, and has replaced none of them by a larger one."""
@@ -198,10 +203,10 @@ class StaticRows(Cache):
         *args: object,  # noqa: ARG002 - the base class's signature
         **kwargs: object,  # noqa: ARG002
     ) -> tuple[Tensor, Tensor]:
-        """Write (rows, H, 1, D) states of one layer; all slots of these rows, (rows, H, slots, D)."""
-        keys, values = (buffer[: len(self._held)] for buffer in self._buffers[layer_idx])
+        """Write (rows, H, t, D) states of one layer; the slots of these rows, (rows, H, slots, D)."""
+        keys, values = (buffer[: len(self._places), :, : self.slots] for buffer in self._buffers[layer_idx])
         for buffer, states in ((keys, key_states), (values, value_states)):
-            buffer.scatter_(2, self._held.expand_as(states), states)
+            buffer.scatter_(2, self._places.expand_as(states), states)
         return keys, values
 
 

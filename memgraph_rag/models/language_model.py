@@ -31,6 +31,7 @@ from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
 from memgraph_rag.models.grammar import Grammars, asks_to_stop
+from memgraph_rag.models.graphed_reading import GraphedReading
 from memgraph_rag.models.hardware import find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
@@ -98,7 +99,9 @@ class TransformersModel:
         self.device = find_device(device)
         self.dtype = find_dtype(dtype, self.device)
         self._wanted_format = dtype
-        self._decoding = GraphedDecoding(capture_on_gpu) if self.device.type == "cuda" else None
+        is_gpu = self.device.type == "cuda"
+        self._decoding = GraphedDecoding(capture_on_gpu) if is_gpu else None
+        self._reading = GraphedReading(capture_on_gpu) if is_gpu else None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens; needs no weights."""
@@ -183,6 +186,9 @@ class TransformersModel:
 
     def _read_together(self, passes: Sequence[Pass]) -> list[Tensor]:
         """The logits of each. The large products are one; attention is each one's own."""
+        if self._reading is not None and len(passes) == 1 and self._reading.serves(passes[0]):
+            with memory_errors(self.device, f"pass of {self.name} over {len(passes[0].ids)} tokens"):
+                return [self._reading(self.network, passes[0])]
         counts = [len(each.ids) for each in passes]
         firsts = accumulate(counts, initial=0)
         logits = self._run(
@@ -229,6 +235,15 @@ class TransformersModel:
                 self.forward([ids], known)
             self._prefixes.keep(ids, known)
         return known
+
+    def borrow_cache(self) -> RowCache:
+        """A cache without rows, for a session, which gives it back."""
+        return RowCache(rows=0) if self._reading is None else self._reading.borrow()
+
+    def give_back(self, cache: RowCache) -> None:
+        """A session has ended; what it read is forgotten."""
+        if self._reading is not None:
+            self._reading.give_back(cache)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -85,7 +85,7 @@ class KVSession:
     def _cache(self) -> RowCache:
         """Begins with the question, which is read when something else is: weights load beside what looks for it."""
         started, first = time.perf_counter(), self._question[0]
-        cache = RowCache(rows=0)
+        cache = self._model.borrow_cache()
         cache.add_row(self._model.beginning(self._ids[:first]))
         self._model.read(Pass(self._ids[first:], cache, None))
         self.usage += Usage(len(self._ids), 0, 1, time.perf_counter() - started)
@@ -307,7 +307,9 @@ class KVSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cache = RowCache()
+        cache = self.__dict__.pop("_cache", None)  # none where nothing was read
+        if cache is not None:
+            self._model.give_back(cache)
 
 
 def _visible(group_of: Sequence[int], is_node: Sequence[bool]) -> Tensor:

@@ -41,7 +41,10 @@ COLUMNS_AT_ONCE = 1024
 """Keys of one such block: few enough that a block holds many queries, and its keys few of many spans."""
 
 SPANS_AT_ONCE = 64
-"""Spans whose sums one program of the kernel holds in registers."""
+"""Spans whose sums one program of the kernel holds in registers.
+
+Not fewer where there are fewer: of 16 or 32, the second of a kernel's products reads shared memory that is not its own
+on Hopper (seen with Triton 3.6 on an H100: wrong sums, then an illegal access)."""
 
 
 @torch.no_grad()
@@ -178,13 +181,12 @@ def _fused(
     mass = query.new_empty(batch, heads, queries, spans, dtype=torch.float32)
     padded_width = max(16, triton.next_power_of_2(width))
     block = 64 if padded_width * query.element_size() <= 256 else 32  # both operands in 48 KB of shared memory
-    span_block = min(SPANS_AT_ONCE, max(16, triton.next_power_of_2(spans)))
-    _fused_kernel[triton.cdiv(queries, block), batch * heads, triton.cdiv(spans, span_block)](
+    _fused_kernel[triton.cdiv(queries, block), batch * heads, triton.cdiv(spans, SPANS_AT_ONCE)](
         query, key, lse, owner, mass,
         *query.stride(), *key.stride(), *lse.stride(), *owner.stride(),
         heads, heads // key_heads, queries, keys, spans, scale,
         softcap=softcap, window=window, width=width,
-        block_d=padded_width, block_q=block, block_k=block, block_s=span_block,
+        block_d=padded_width, block_q=block, block_k=block, block_s=SPANS_AT_ONCE,
         enable_fp_fusion=True,  # Triton 3.9 warns where this is left open
     )  # fmt: skip
     return mass

@@ -9,6 +9,7 @@ Sources: LLM.int8() (Dettmers et al., 2022) and NF4 (QLoRA, Dettmers et al., 202
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -82,6 +83,7 @@ def _fewer_bits(number_format: str, device: torch.device, dtype: torch.dtype) ->
         config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
     elif number_format == INT8 and device.type == "cuda":
         config = BitsAndBytesConfig(load_in_8bit=True)
+        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of each layer that it takes bfloat16
     else:
         return {}
     return {"quantization_config": config, "device_map": {"": device}}

@@ -72,12 +72,12 @@ def test_every_step_runs_on_a_cpu_and_computes_the_right_numbers(monkeypatch, tm
         name for name, step in gpu.steps_of(SMALL).items() for _ in step.parts
     ]
     checks = [ratio for ratio in kept["ratios"] if ratio["name"].startswith(gpu.CHECKS)]
-    assert len(checks) == 3 * 4 + 2 * 5 + 2
+    assert len(checks) == 3 * 4 + 2 * 6 + 2 + 1
     assert all(ratio["met"] for ratio in checks)
     assert {ratio["target"] for ratio in kept["ratios"] if ratio not in checks} == {None}
     assert kept["card"]["source"] == "measured"
     table = path.with_suffix(".md").read_text("utf-8")
-    assert "- models: 10 of 10 met; " in table
+    assert "- models: 12 of 12 met; " in table
     assert "appends of" in table
     assert "no figure of speed means anything" in capsys.readouterr().out
 

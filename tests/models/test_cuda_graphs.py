@@ -1,27 +1,19 @@
-"""Decoding as on a GPU, on a CPU: each step replayed from a tape, or run, against the plain twin on all architectures.
-
-The tape is a CUDA graph's double. It keeps the operations on tensors of one step and runs them again in place, without
-the Python that made them: what a step takes from elsewhere than from its tensors is then as old as the tape.
-"""
+"""Decoding as on a GPU, on a CPU: steps replayed from a tape, or run, against the plain twin on all architectures."""
 
 from __future__ import annotations
 
 import gc
 import inspect
 import logging
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from architectures import ARCHITECTURES, WINDOW, write_checkpoint
-from torch import Tensor
+from tapes import OnGpu, Taped, filled
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from transformers import AutoConfig, AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
@@ -34,11 +26,6 @@ from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.types import Prompt
 
-aten = torch.ops.aten
-NOT_IN_A_GRAPH = {  # a number for Python, a shape that depends on numbers, a tensor from Python's memory
-    aten._local_scalar_dense, aten.is_nonzero, aten.equal, aten.nonzero, aten._unique2, aten.masked_select,
-    aten.lift_fresh, aten.item,
-}  # fmt: skip
 SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string", "maxLength": 12}, "kinds": {"type": "array", "maxItems": 3,
@@ -46,48 +33,6 @@ SCHEMA = {
     "required": ["name", "kinds"],
     "additionalProperties": False,
 }  # fmt: skip
-
-
-class Tape(TorchDispatchMode):
-    """The operations on tensors of what is run under it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.operations: list[tuple[Any, tuple, dict, Any]] = []
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        if function.overloadpacket in NOT_IN_A_GRAPH:
-            raise RuntimeError(f"{function} is not permitted when a stream is capturing")
-        result = function(*args, **(kwargs or {}))
-        self.operations.append((function, args, kwargs or {}, result))
-        return result
-
-    def replay(self) -> None:
-        for function, args, kwargs, before in self.operations:
-            for old, new in zip(tree_leaves(before), tree_leaves(function(*args, **kwargs)), strict=True):
-                if isinstance(old, Tensor) and old.data_ptr() != new.data_ptr():
-                    old.copy_(new)
-
-
-class Taped:
-    """A ``Capture``; counts its tapes and those replayed."""
-
-    def __init__(self) -> None:
-        self.counts = Counter()
-
-    def __call__(self, run: Run, _: torch.device) -> Run:
-        self.counts["captured"] += 1
-        with Tape() as tape:
-            outputs = run()
-
-        def replay() -> tuple[Tensor, Tensor]:
-            self.counts["replayed"] += 1
-            for output in outputs:
-                output.fill_(-1)
-            tape.replay()
-            return outputs[0].clone(), outputs[1].clone()  # as from another device, where reading them copies them
-
-        return replay
 
 
 @pytest.fixture
@@ -254,23 +199,6 @@ def test_few_shapes():
 # ── what a graph cannot hold ─────────────────────────────────────────────────────────────────────────────────
 
 
-class OnGpu(TorchDispatchMode):
-    """Lets nothing pass that a capture would refuse; keeps each operation and the shapes that it gives."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.operations: list[tuple[str, list]] = []
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        assert function.overloadpacket not in NOT_IN_A_GRAPH, function
-        result = function(*args, **(kwargs or {}))
-        tensors = [leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, Tensor)]
-        assert {tensor.device.type for tensor in tensors} <= {"cuda"}, (function, tensors)
-        made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
-        self.operations.append((str(function), [(tensor.shape, tensor.dtype) for tensor in made]))
-        return result
-
-
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_step_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeypatch):
     """Fake tensors have a device and no numbers: whatever asks for a number, or for another device, fails."""
@@ -294,19 +222,6 @@ def test_a_step_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeyp
             assert (logits.shape, mass.shape) == ((len(lengths), 1, 400), (len(lengths), 1, 2))
             assert past.lengths == [length + 1 for length in lengths]
     assert len(seen.operations) > 100
-
-
-def filled(config, lengths: list[int]) -> RowCache:
-    """A cache of rows of these lengths."""
-    past = RowCache(rows=0)
-    for length in lengths:
-        row = RowCache()
-        for layer in range(config.num_hidden_layers):
-            states = torch.zeros(1, config.num_key_value_heads, length, config.head_dim, dtype=torch.bfloat16)
-            row.update(states, states, layer)
-        row.advance(length)
-        past.add_row(row)
-    return past
 
 
 def test_attention_of_two_steps_is_two_tensors(fast):
