@@ -3,7 +3,7 @@
 A step feeds back the last token of each row of a cache and measures what it looks at. It knows no prompt, no grammar
 and no end of a text. Invariants: a step reads nothing but tensors that stay where they are, so that what is replayed is
 what would be run (tested on a CPU: run, and replayed from a tape of its operations, it writes what the plain twin
-writes); where it cannot be captured it is run. No CUDA graph was ever captured here.
+writes; on a card by ``benchmarks/gpu.py``); where it cannot be captured it is run.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The graph that two actors build with real models, beside the one of one process; for the environment with Ray.
 
-    python tests/faults/fault_ray_models.py DOCUMENTS
+    python tests/faults/fault_ray_models.py DOCUMENTS LAYER …
 
-The packaged 0.5B writes the points (``MEMGRAPH_RAG_DTYPE=int8`` takes a third of the memory). The invariants that are
-tried: groups of the same documents give the same graph to the bit; other groups give the same nodes and edges, whose
-weights and vectors differ by rounding alone.
+The packaged 0.5B writes points or relations (``MEMGRAPH_RAG_DTYPE=int8`` takes a third of the memory). The invariants
+that are tried: groups of the same documents give the same graph to the bit; other groups give the same nodes and
+edges, whose weights and vectors differ by rounding alone.
 """
 
 from __future__ import annotations
@@ -45,15 +45,17 @@ def documents(count: int) -> list[Document]:
     return [Document(text, row["doc_id"], title=row["title"]) for text, row in zip(beginnings, rows, strict=True)]
 
 
-def built(folder: Path, sources: list[Document], *, where: str | None, size: GroupSize | None = None) -> Graph:
-    """The graph of these documents, by entities and points; segments are short, so that points sum up several."""
+def built(
+    folder: Path, sources: list[Document], layers: list[str], *, where: str | None, size: GroupSize | None = None
+) -> Graph:
+    """The graph of these documents; segments are short, so that points sum up several."""
     own_size, LocalPool.group_size = LocalPool.group_size, size or LocalPool.group_size
     address = {"address": folder / "notes.lbug"}
     try:
         with Memory(
             address["address"],
             model="qwen2.5-coder-0.5b-instruct",
-            layers=("entities", "points"),
+            layers=layers,
             segment_tokens=30,
             cache_dir=folder / "cache",
         ) as memory:
@@ -84,20 +86,22 @@ def _by_rest(lines: Lines) -> dict[str, dict[str, Any]]:
     return numbers_by_rest
 
 
-def same_graphs(folder: Path, sources: list[Document]) -> Tally:
+def same_graphs(folder: Path, sources: list[Document], layers: list[str]) -> Tally:
     """By two actors, by one process in the actors' groups, and by one process in its own."""
     import ray  # here, so that pytest can import this module where Ray is not
 
     tally = Tally(tried=2)
     ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=200 * 2**20, log_to_driver=False)
-    by_actors = built(folder / "actors", sources, where="auto")
+    by_actors = built(folder / "actors", sources, layers, where="auto")
     ray.shutdown()
-    print(f"{len(sources)} documents by two actors: {len(by_actors[0])} nodes, {len(by_actors[1])} edges", flush=True)
+    nodes, edges = map(len, by_actors)
+    what = f"{len(sources)} documents with {', '.join(layers)}"
+    print(f"{what} by two actors: {nodes} nodes, {edges} edges", flush=True)
 
-    if built(folder / "same groups", sources, where=None, size=RayPool.group_size) != by_actors:
+    if built(folder / "same groups", sources, layers, where=None, size=RayPool.group_size) != by_actors:
         print("LOST: in the same groups one process built another graph")
         tally.lost += 1
-    by_one = built(folder / "own groups", sources, where=None)
+    by_one = built(folder / "own groups", sources, layers, where=None)
     for what, lines, others in zip(("nodes", "edges"), by_one, by_actors, strict=True):
         apart, weight, cosine = differences(lines, others)
         print(
@@ -116,7 +120,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("actors", "same groups", "own groups"):
             (Path(folder) / name).mkdir()
-        print(json.dumps(vars(same_graphs(Path(folder), documents(int(sys.argv[1]))))))
+        count, *layers = sys.argv[1:]
+        print(json.dumps(vars(same_graphs(Path(folder), documents(int(count)), layers))))
 
 
 if __name__ == "__main__":

@@ -217,7 +217,9 @@ def main() -> int:
     if "suites" in given.only:
         add("suites", ", ".join(given.engines), lambda: suites(given.share, given.engines))
     if "ray-models" in given.only:
-        add("ray-models", "ladybug", lambda: _on_ray("fault_ray_models", str(many(200, given.share))))
+        for count, layer in ((200, "points"), (40, "relations")):
+            told = str(many(count, given.share)), "entities", layer
+            add("ray-models", f"ladybug, {layer}", lambda told=told: _on_ray("fault_ray_models", *told))
     if "injections" in given.only:
         add("injections", "ladybug", lambda: injections(many(6, given.share)))
     print(f"faults: {total}")
