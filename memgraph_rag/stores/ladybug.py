@@ -150,13 +150,12 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
-        """By two statements, of which the second finds embeddings by id: as one, the engine takes twice as long."""
+        """By two statements: from the places of entities the engine goes to what mentions them, and reads no others."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
             self._require_open()
-            found = run("read/find_naming", entity_ids=entity_ids)
-            segment_ids = sorted(row["id"] for row in found if row["id"] is not None)
-            return run("read/score_naming", segment_ids=segment_ids, **asked) if segment_ids else []
+            places = sorted(row["place"] for row in run("read/find_entity_places", entity_ids=entity_ids))
+            return run("read/score_naming", places=places, **asked) if places else []
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from neo4j import GraphDatabase, Query
 from statements import ABOUT_THE_STORE, DATA, STATEMENTS, dialect_of
 
-from memgraph_rag.stores import queries
+from memgraph_rag.stores import open_store, queries
 from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
-from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 
 ROOM = Path(queries.__file__).parent
 SHARED = (
@@ -198,6 +199,24 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
             statement = queries.statement(name, dialect)
             query = Query(explain(statement.text))  # pyright: ignore[reportArgumentType]
             driver.execute_query(query, parameters(statement, dialect), database_="neo4j")
+
+
+@pytest.mark.parametrize("name", ["read/find_neighbours", "read/find_neighbours_of", "read/score_naming"])
+def test_cosines_come_before_the_walk(tmp_path: Path, name: str) -> None:
+    """Taken behind the join each costs twice as much; without the mask the engine reads all that there are."""
+    path, statement = tmp_path / "notes.lbug", queries.statement(name, "ladybug")
+    with closing(open_store(path, namespace="n")) as store:
+        store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
+        result = connection.execute(f"EXPLAIN {statement.text}", parameters(statement, "ladybug"))
+        assert isinstance(result, ladybug.QueryResult)
+        with result:
+            plan = str(result.get_next())
+
+    assert "Operators: SCAN_NODE_TABLE[0]" in plan
+    join, *others = (match.start() for match in re.finditer("HASH_JOIN_PROBE", plan))
+    assert not others
+    assert join < plan.index("IS_NOT_NULL(score)")
 
 
 def explain(text: str) -> str:
