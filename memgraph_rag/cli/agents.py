@@ -11,10 +11,10 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
     from memgraph_rag.mcp.memories import Memories
+    from memgraph_rag.models.shared_model import ModelPlace, ModelProcess
 
 __all__ = ["app", "serve"]
 
@@ -55,7 +56,7 @@ Hosts = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
 ]
 Workers = Annotated[
-    int, typer.Option("--workers", help="Processes that serve one Neo4j together; each loads its models.", min=1)
+    int, typer.Option("--workers", help="Processes that serve one Neo4j together, with one language model.", min=1)
 ]
 Layers = Annotated[
     str | None,
@@ -107,6 +108,7 @@ def serve(
         )
     from memgraph_rag.mcp.jobs import job_folder
     from memgraph_rag.mcp.transports import serve_http
+    from memgraph_rag.models.address import is_address
 
     jobs = jobs or job_folder(settings.store, settings.neo4j_database)
     reads_only = place.read_only or settings.read_only
@@ -115,10 +117,11 @@ def serve(
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # raised again by uvicorn, when all is closed
         serve_http(server, port=port, ready=_show_address)
         return
-    with TemporaryDirectory(prefix="memgraph_rag-") as folder:
+    with TemporaryDirectory(prefix="memgraph_rag-") as folder, ExitStack() as ending:
         # What prometheus_client reads in the workers when it is imported.
         figures = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder))
-        shared = _Shared(figures, Path(folder) / "building.lock", secrets.token_bytes(32))
+        model = None if is_address(settings.model) else ending.enter_context(_model_process(settings, Path(folder)))
+        shared = _Shared(figures, Path(folder) / "building.lock", secrets.token_bytes(32), model)
         serve_http(replace(server, shared=shared), port=port, workers=workers, ready=_show_address)
 
 
@@ -153,11 +156,22 @@ class _Shared:
         figures: the folder of prometheus_client's files.
         building: the lock of who builds costly layers.
         state_key: seals what clients carry from one request to the next.
+        model: where the language model is; None where an address serves it.
     """
 
     figures: Path
     building: Path
     state_key: bytes = field(repr=False)
+    model: ModelPlace | None = field(repr=False)
+
+
+def _model_process(settings: Settings, folder: Path) -> ModelProcess:
+    """The process that holds the language model of all workers; it knows no database."""
+    from memgraph_rag.models.shared_model import ModelProcess
+    from memgraph_rag.operations.model_loader import open_language_model
+
+    without_store = settings.model_copy(update={"store": ":memory:", "neo4j_password": None})
+    return ModelProcess(partial(open_language_model, without_store), folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +206,7 @@ class _Server:
             Thread(target=_end_with_parent, daemon=True).start()
         at_once, later = _split(layers_given(self.layers).get("layers"))
         memories = Memories(
-            _Openings(self.place, at_once, shares=True),
+            _Openings(self.place, at_once, shares=True, model=shared.model if shared else None),
             later=later,
             idle_s=IDLE_S,
             lock=shared.building if shared else None,
@@ -311,12 +325,14 @@ class _Openings:
 
     Args:
         shares: whether several namespaces are opened, which then share one embedder and one language model.
+        model: where that is, if another process holds it.
     """
 
-    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool) -> None:
+    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool, model: ModelPlace | None = None) -> None:
         self._place = place
         self._layers = layers
         self._shares = shares
+        self._model_place = model
         self._sharing = Lock()
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
@@ -342,6 +358,12 @@ class _Openings:
         from memgraph_rag.operations.model_loader import open_language_model
 
         try:
-            return open_language_model(self._place.settings())
+            if self._model_place is None:
+                return open_language_model(self._place.settings())
+            from memgraph_rag.models.shared_model import SharedModel
+
+            model = SharedModel(self._model_place)
+            _ = model.name
         except ModelNotFound:
             return None
+        return model

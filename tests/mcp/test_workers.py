@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -51,7 +52,15 @@ class Running:
 
     def workers(self) -> list[int]:
         """Their processes; the others that Python starts beside them serve nothing."""
-        return [pid for pid in children(self.process.pid) if "spawn_main" in commandline(pid)]
+        return self._spawned()[1:]
+
+    def model(self) -> int:
+        """The process of the language model, which starts before the workers."""
+        return self._spawned()[0]
+
+    def _spawned(self) -> list[int]:
+        spawned = [pid for pid in children(self.process.pid) if "spawn_main" in commandline(pid)]
+        return sorted(spawned, key=lambda pid: psutil.Process(pid).create_time())
 
 
 def commandline(pid: int) -> str:
@@ -209,6 +218,22 @@ def ended(http: httpx2.Client, job: str) -> dict[str, Any] | None:
     except httpx2.HTTPError:
         return None
     return state if state["state"] in ("stored", "failed") else None
+
+
+def test_workers_have_one_language_model(two: Running) -> None:
+    question = {"question": "Where does the fox live?"}
+    with two.http() as http:
+        answered(http.post("/v1/remember", json={"text": FOX, "key": "fox"}))
+        for pid in two.workers():
+            asked = alone(two, pid, lambda: http.post("/v1/ask", json=question))
+            assert answered(asked)["text"]
+        before = two.model()
+        os.kill(before, signal.SIGKILL)
+        soon(lambda: http.post("/v1/ask", json=question).is_success, "an answer from the next one")
+    all_of_them = [before, two.model(), *two.workers()]
+    assert len({*all_of_them}) == 4
+    assert stop(two.process) == 0
+    soon(lambda: not any(map(commandline, all_of_them)), "their end")
 
 
 def test_workers_end_with_their_server(two: Running) -> None:
