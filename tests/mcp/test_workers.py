@@ -52,13 +52,14 @@ class Running:
 
     def workers(self) -> list[int]:
         """Their processes; the others that Python starts beside them serve nothing."""
-        return self._spawned()[1:]
+        return self.spawned()[1:]
 
     def model(self) -> int:
-        """The process of the language model, which starts before the workers."""
-        return self._spawned()[0]
+        """The process of the language model, which starts before the workers, unless it is started again."""
+        return self.spawned()[0]
 
-    def _spawned(self) -> list[int]:
+    def spawned(self) -> list[int]:
+        """All of these, in the order of their starts."""
         spawned = [pid for pid in children(self.process.pid) if "spawn_main" in commandline(pid)]
         return sorted(spawned, key=lambda pid: psutil.Process(pid).create_time())
 
@@ -230,8 +231,8 @@ def test_workers_have_one_language_model(two: Running) -> None:
         before = two.model()
         os.kill(before, signal.SIGKILL)
         soon(lambda: http.post("/v1/ask", json=question).is_success, "an answer from the next one")
-    all_of_them = [before, two.model(), *two.workers()]
-    assert len({*all_of_them}) == 4
+    all_of_them = {before, *two.spawned()}
+    assert len(all_of_them) == 4
     assert stop(two.process) == 0
     soon(lambda: not any(map(commandline, all_of_them)), "their end")
 
