@@ -203,7 +203,7 @@ class HandMadeGraph:
             end for fact in stated for end in (fact.source_id, fact.target_id)
         }
 
-    def counts(self, document_id: str) -> Mapping[str, int]:
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         raise NotImplementedError
 
     def statistics(self) -> Mapping[str, int]:

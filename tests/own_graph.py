@@ -396,7 +396,10 @@ class OwnGraph:
 
     # ── counting ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def counts(self, document_id: str) -> Mapping[str, int]:
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        return {document_id: self._counts(document_id) for document_id in document_ids}
+
+    def _counts(self, document_id: str) -> Mapping[str, int]:
         counted: Counter[str] = Counter()
         for graph in self._within([document_id]):
             number = len(graph.segments)
@@ -408,7 +411,7 @@ class OwnGraph:
     def statistics(self) -> Mapping[str, int]:
         counted = Counter(dict.fromkeys(NAMES, 0))
         for name in self.document_ids():
-            counted.update(self.counts(name))
+            counted.update(self._counts(name))
         questions = self.questions()
         reads = sum(len(question.answer.trace) for question in questions)
         counted.update({"Entity": len(self._writings()), "SIMILAR_TO": len(self._pairs())})

@@ -477,8 +477,8 @@ class GraphStore(
         """For each name the document with that id, or else that key; None where there is none."""
         ...
 
-    def counts(self, document_id: str) -> Mapping[str, int]:
-        """Nodes and edges of one document by label and by relationship type; empty where there is no such document."""
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """For each of these, nodes and edges by label and by relationship type; empty where there is none."""
         ...
 
     def recognizer(self) -> str:

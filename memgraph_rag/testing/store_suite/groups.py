@@ -64,6 +64,18 @@ def test_documents_are_read_together_as_they_were(make_store: MakeStore) -> None
     assert snapshot(store) == before
 
 
+def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    counts = {receipt.document_id: receipt.counts for receipt in map(store.write, of_all_kinds(store))}
+    stranger = make_graph(other.namespace, "stranger")
+    other.write(stranger)
+
+    together = store.counts_of([stranger.document.id, *counts, "nobody"])
+
+    assert together == {stranger.document.id: {}, **counts, "nobody": {}}
+    assert [store.counts_of([document_id]) for document_id in counts] == [{name: counts[name]} for name in counts]
+
+
 def test_a_large_group(make_store: MakeStore) -> None:
     store = make_store()
     graphs = [make_graph(store.namespace, f"{number}", ("Alice.", f"Number{number}.")) for number in range(600)]
