@@ -137,6 +137,9 @@ class OwnGraph:
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         return sorted((graph.document for graph in self._within(ids)), key=lambda record: record.key)
 
+    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+        return [record for record in self.documents() if record.key > key][:k]
+
     def document(self, id_or_key: str) -> DocumentRecord | None:
         return self.named_documents([id_or_key])[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from memgraph_rag.contracts.document_lists import DocumentLists
 from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.pools import PooledGraph
 from memgraph_rag.types import (
@@ -456,6 +457,7 @@ class GraphStore(
     GraphWriter,
     EchoLog,
     FingerprintIndex,
+    DocumentLists,
     MendedStore,
     ReembeddedStore,
     PurgedStore,
@@ -471,14 +473,6 @@ class GraphStore(
         Raises:
             StoreError: something is stored of one of them that cannot be given.
         """
-        ...
-
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
-        """For each name the document with that id, or else that key; None where there is none."""
-        ...
-
-    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """For each of these, nodes and edges by label and by relationship type; empty where there is none."""
         ...
 
     def recognizer(self) -> str:

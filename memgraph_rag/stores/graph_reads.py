@@ -102,6 +102,10 @@ class StoredGraph(ABC):
         document_rows = self._run("read/find_documents", document_ids=wanted) if wanted else []
         return [rows.decode_document(row) for row in document_rows]
 
+    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+        """The first k documents whose keys stand behind this one, by key."""
+        return [rows.decode_document(row) for row in self._run("read/list_documents_after", after=key, k=k)]
+
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """The document with that id, or else that key; None where there is none."""
         return self.named_documents([id_or_key])[0]

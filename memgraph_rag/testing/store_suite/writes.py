@@ -99,6 +99,7 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.documents() == []
     assert store.documents([]) == store.documents(["x"]) == []
     assert store.document("x") is None
+    assert store.documents_after("", k=3) == []
     assert store.nodes([]) == store.nodes(["x"]) == []
     assert store.segments_of("x") == []
     assert store.top_nodes([]) == store.top_nodes(["x"]) == []
