@@ -147,9 +147,9 @@ class HandMadeGraph:
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         return [edge for edge in self._edges if edge.source_id in node_ids]
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
         self.calls["overviews"] += 1
-        nodes = [node for node in self._nodes.values() if isinstance(node, Overview) and layer in (None, node.layer)]
+        nodes = [node for node in self._nodes.values() if isinstance(node, Overview) and layer == node.layer]
         inside = [node for node in nodes if documents is None or set(documents).issuperset(node.documents)]
         return sorted(inside, key=lambda node: (-node.level, node.layer, node.key))
 

@@ -391,8 +391,12 @@ class OwnGraph:
     def sections(self, document_id: str) -> list[Section]:
         return [item for graph in self._within([document_id]) for item in graph.sections]
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        overviews = [item for item, _ in self._state.overviews.values() if layer is None or item.layer == layer]
+    def overview_ids(self) -> list[str]:
+        overviews = [item for item, _ in self._state.overviews.values()]
+        return [item.id for item in sorted(overviews, key=lambda item: (item.level, item.layer, item.key))]
+
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        overviews = [item for item, _ in self._state.overviews.values() if item.layer == layer]
         if documents is not None:
             overviews = [item for item in overviews if {*item.documents} <= {*documents}]
         return sorted(overviews, key=lambda item: (-item.level, item.layer, item.key))
@@ -419,7 +423,7 @@ class OwnGraph:
         reads = sum(len(question.answer.trace) for question in questions)
         counted.update({"Entity": len(self._writings()), "SIMILAR_TO": len(self._pairs())})
         counted.update({"Question": len(questions), "READ": reads})
-        for overview in self.overviews():
+        for overview, _ in self._state.overviews.values():
             counted.update({"Overview": 1, "RESTS_ON": len(overview.documents), "HAS_MEMBER": len(overview.entities)})
         return dict(counted)
 

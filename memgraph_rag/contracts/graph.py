@@ -119,8 +119,8 @@ class GraphReader(NodeReader, Protocol):
         """The outline of a document, by index; empty where it has none."""
         ...
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """All overviews of a layer of the memory, or of all layers; the highest level first, then by layer and key.
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        """All overviews of a layer of the memory; the highest level first, then by key.
 
         Args:
             documents: only overviews that rest on no other documents than these.
@@ -234,6 +234,10 @@ class GraphView(GraphReader, Protocol):
 
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
         """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        ...
+
+    def overview_ids(self) -> list[str]:
+        """The ids of the overviews of all layers; the lowest level first, then by layer and key."""
         ...
 
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:

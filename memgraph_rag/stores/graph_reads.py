@@ -295,9 +295,13 @@ class StoredGraph(ABC):
         """The outline of a document, by index."""
         return sections_in(self._run, [document_id])[document_id]
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """All overviews of a layer, or of all layers; with documents, those that rest on no others."""
-        listed = self._run("read/list_overviews", any_layer=layer is None, layer=layer or "")
+    def overview_ids(self) -> list[str]:
+        """The ids of all overviews, the lowest level first, then by layer and key."""
+        return [row["id"] for row in self._run("read/list_overview_ids")]
+
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        """All overviews of a layer; with documents, those that rest on no others."""
+        listed = self._run("read/list_overviews", layer=layer)
         overviews = map(overview_rows.decode_overview, listed)
         if documents is None:
             return list(overviews)
