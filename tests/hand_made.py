@@ -147,9 +147,9 @@ class HandMadeGraph:
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         return [edge for edge in self._edges if edge.source_id in node_ids]
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
         self.calls["overviews"] += 1
-        nodes = [node for node in self._nodes.values() if isinstance(node, Overview) and layer in (None, node.layer)]
+        nodes = [node for node in self._nodes.values() if isinstance(node, Overview) and layer == node.layer]
         inside = [node for node in nodes if documents is None or set(documents).issuperset(node.documents)]
         return sorted(inside, key=lambda node: (-node.level, node.layer, node.key))
 
@@ -203,7 +203,7 @@ class HandMadeGraph:
             end for fact in stated for end in (fact.source_id, fact.target_id)
         }
 
-    def counts(self, document_id: str) -> Mapping[str, int]:
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         raise NotImplementedError
 
     def statistics(self) -> Mapping[str, int]:

@@ -137,6 +137,9 @@ class OwnGraph:
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         return sorted((graph.document for graph in self._within(ids)), key=lambda record: record.key)
 
+    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+        return [record for record in self.documents() if record.key > key][:k]
+
     def document(self, id_or_key: str) -> DocumentRecord | None:
         return self.named_documents([id_or_key])[0]
 
@@ -388,15 +391,22 @@ class OwnGraph:
     def sections(self, document_id: str) -> list[Section]:
         return [item for graph in self._within([document_id]) for item in graph.sections]
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        overviews = [item for item, _ in self._state.overviews.values() if layer is None or item.layer == layer]
+    def overview_ids(self) -> list[str]:
+        overviews = [item for item, _ in self._state.overviews.values()]
+        return [item.id for item in sorted(overviews, key=lambda item: (item.level, item.layer, item.key))]
+
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        overviews = [item for item, _ in self._state.overviews.values() if item.layer == layer]
         if documents is not None:
             overviews = [item for item in overviews if {*item.documents} <= {*documents}]
         return sorted(overviews, key=lambda item: (-item.level, item.layer, item.key))
 
     # ── counting ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def counts(self, document_id: str) -> Mapping[str, int]:
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        return {document_id: self._counts(document_id) for document_id in document_ids}
+
+    def _counts(self, document_id: str) -> Mapping[str, int]:
         counted: Counter[str] = Counter()
         for graph in self._within([document_id]):
             number = len(graph.segments)
@@ -408,12 +418,12 @@ class OwnGraph:
     def statistics(self) -> Mapping[str, int]:
         counted = Counter(dict.fromkeys(NAMES, 0))
         for name in self.document_ids():
-            counted.update(self.counts(name))
+            counted.update(self._counts(name))
         questions = self.questions()
         reads = sum(len(question.answer.trace) for question in questions)
         counted.update({"Entity": len(self._writings()), "SIMILAR_TO": len(self._pairs())})
         counted.update({"Question": len(questions), "READ": reads})
-        for overview in self.overviews():
+        for overview, _ in self._state.overviews.values():
             counted.update({"Overview": 1, "RESTS_ON": len(overview.documents), "HAS_MEMBER": len(overview.entities)})
         return dict(counted)
 

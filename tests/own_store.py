@@ -67,7 +67,7 @@ class OwnStore(OwnPools):
                     name,
                     new[name].document.key,
                     Action.REPLACED if name in stored else Action.ADDED,
-                    self.counts(name),
+                    self._counts(name),
                     stale_questions=stale[name],
                 )
                 for name in (graph.document.id for graph in graphs)
@@ -114,7 +114,7 @@ class OwnStore(OwnPools):
             others = tuple(item for item in left.annotations if item.layer not in layers)
             left = replace(left, annotations=(*others, *graph.annotations))
             self._replace(without_overviews(replace(state, questions=questions), {record.id}), left)
-            counts = self.counts(record.id)
+            counts = self._counts(record.id)
             return Receipt(record.id, record.key, Action.DEEPENED, counts, stale_questions=stale[record.id])
 
     def learn(self, graph: DocumentGraph) -> None:
@@ -145,7 +145,7 @@ class OwnStore(OwnPools):
             state = self._state
             if document_id not in state.graphs:
                 raise DocumentNotFound(f"No document {document_id!r} here. documents() lists what is there.")
-            record, counts = state.graphs[document_id].document, self.counts(document_id)
+            record, counts = state.graphs[document_id].document, self._counts(document_id)
             kept = {name: item for name, item in state.questions.items() if document_id not in rests_on(item)}
             graphs = {name: graph for name, graph in state.graphs.items() if name != document_id}
             forgotten = len(state.questions) - len(kept)

@@ -293,4 +293,5 @@ def test_annotations_of_lost_segments_are_found_and_built_again(open_memory: Ope
 
     assert "documents with annotations of segments that are not there" in wrong
     assert memory.documents()[0].layers == ()
-    assert "Annotation" not in store.counts(memory.documents()[0].id)
+    (counts,) = store.counts_of([memory.documents()[0].id]).values()
+    assert "Annotation" not in counts

@@ -1,9 +1,9 @@
-// All overviews of a layer, or of all layers: the highest level first, then by layer and key.
-// params: namespace, any_layer, layer
+// All overviews of a layer: the highest level first, then by key.
+// params: namespace, layer
 // returns: id, layer, key, level, title, text, tokens, documents, entities, findings, rating
 // needs: Overview.namespace and layer
 MATCH (o:Overview)
-WHERE o.namespace = $namespace AND o.layer IS NOT NULL AND ($any_layer OR o.layer = $layer)
+WHERE o.namespace = $namespace AND o.layer = $layer
 RETURN
   o.id AS id,
   o.layer AS layer,
@@ -16,4 +16,4 @@ RETURN
   o.entities AS entities,
   o.findings AS findings,
   o.rating AS rating
-ORDER BY level DESC, layer, `key`
+ORDER BY level DESC, `key`

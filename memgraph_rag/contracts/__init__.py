@@ -6,6 +6,7 @@ strategies, stores) never import one another; they meet here, and in ``types``.
 
 from __future__ import annotations
 
+from memgraph_rag.contracts.document_lists import DocumentLists
 from memgraph_rag.contracts.graph import (
     EchoLog,
     FingerprintIndex,
@@ -48,6 +49,7 @@ __all__ = [
     "AttentiveModel",
     "AttentiveSession",
     "Calibration",
+    "DocumentLists",
     "EchoLog",
     "Embedder",
     "EntityRecognizer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from memgraph_rag.contracts.document_lists import DocumentLists
 from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.pools import PooledGraph
 from memgraph_rag.types import (
@@ -118,8 +119,8 @@ class GraphReader(NodeReader, Protocol):
         """The outline of a document, by index; empty where it has none."""
         ...
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """All overviews of a layer of the memory, or of all layers; the highest level first, then by layer and key.
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        """All overviews of a layer of the memory; the highest level first, then by key.
 
         Args:
             documents: only overviews that rest on no other documents than these.
@@ -233,6 +234,10 @@ class GraphView(GraphReader, Protocol):
 
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
         """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        ...
+
+    def overview_ids(self) -> list[str]:
+        """The ids of the overviews of all layers; the lowest level first, then by layer and key."""
         ...
 
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
@@ -456,6 +461,7 @@ class GraphStore(
     GraphWriter,
     EchoLog,
     FingerprintIndex,
+    DocumentLists,
     MendedStore,
     ReembeddedStore,
     PurgedStore,
@@ -471,14 +477,6 @@ class GraphStore(
         Raises:
             StoreError: something is stored of one of them that cannot be given.
         """
-        ...
-
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
-        """For each name the document with that id, or else that key; None where there is none."""
-        ...
-
-    def counts(self, document_id: str) -> Mapping[str, int]:
-        """Nodes and edges of one document by label and by relationship type; empty where there is no such document."""
         ...
 
     def recognizer(self) -> str:

@@ -335,13 +335,11 @@ def list_documents(
     limit: Annotated[int, Field(description="Most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
 ) -> DocumentList:
     """A page of the documents."""
-    records = sorted(_services(call).memory.documents(), key=lambda record: record.key)
-    rest = [record for record in records if record.key > after]
-    page = rest[:limit]
+    page = _services(call).memory.document_page(after=after, limit=limit)
     return DocumentList(
-        documents=[StoredDocument.of(record) for record in page],
-        total=len(records),
-        next_after=page[-1].key if len(rest) > len(page) else "",
+        documents=[StoredDocument.of(record) for record in page.documents],
+        total=page.total,
+        next_after=page.next_after,
     )
 
 

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
+from memgraph_rag.operations.all_overviews import all_overviews
 from memgraph_rag.stores.layer_rows.archived import Finite, Ids, Number
 from memgraph_rag.stores.overview_writes import check_overviews
 from memgraph_rag.types import (
@@ -59,7 +60,7 @@ _DOCUMENT, _SEGMENT, _OTHER = "document", "segment", "other"  # kinds of ids; ot
 
 _CACHED_KIB = 16_384
 
-_OVERVIEWS_TOGETHER, _RECORDS_TOGETHER = 64, 1_000
+_RECORDS_TOGETHER = 1_000
 
 _SCALARS = ("layer", "key", "level", "title", "text", "tokens", "rating")
 
@@ -69,9 +70,10 @@ def encode_all(store: GraphStore, document_ids: Sequence[str] | None) -> Iterato
 
     One that goes while they are read is left out, and with it what lies over it.
     """
-    overviews = sorted(store.overviews(documents=document_ids), key=lambda item: (item.level, item.layer, item.key))
-    for start in range(0, len(overviews), _OVERVIEWS_TOGETHER):
-        yield from _encoded(store, overviews[start : start + _OVERVIEWS_TOGETHER])
+    allowed = None if document_ids is None else frozenset(document_ids)
+    for overviews in all_overviews(store):
+        within = [item for item in overviews if allowed is None or allowed.issuperset(item.documents)]
+        yield from _encoded(store, within)
 
 
 def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[dict[str, Any]]:

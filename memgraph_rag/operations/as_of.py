@@ -145,7 +145,7 @@ class GraphAsOf:
         """The outline of a document that counts as a whole."""
         return self._graph.sections(document_id) if document_id in self._as_of.whole else []
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
         """Overviews of documents that count as a whole."""
         return [item for item in self._graph.overviews(layer, documents=documents) if self._as_of.may_read(item)]
 

@@ -18,6 +18,8 @@ from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, F
 
 __all__ = ["check_removable", "remove_layer"]
 
+_COUNTED_TOGETHER = 256  # documents
+
 
 def check_removable(layer: str) -> None:
     """Refuse what other layers and the search rest on.
@@ -39,14 +41,17 @@ def remove_layer(
     store: GraphStore, embedder: Embedder, layer: str, documents: Sequence[DocumentRecord]
 ) -> Iterator[Receipt | Failure]:
     """Take a layer away from these documents, telling of each in order."""
-    for record in documents:
-        if layer not in record.layers:
-            yield Receipt(record.id, record.key, Action.UNCHANGED, store.counts(record.id), echoes=record.echoes)
-            continue
-        try:
-            yield store.extend(_without(store, embedder, layer, record), layers=[layer])
-        except MemgraphRagError as error:
-            yield Failure(record.key, error)
+    for start in range(0, len(documents), _COUNTED_TOGETHER):
+        group = documents[start : start + _COUNTED_TOGETHER]
+        counts = store.counts_of([record.id for record in group if layer not in record.layers])
+        for record in group:
+            if layer not in record.layers:
+                yield Receipt(record.id, record.key, Action.UNCHANGED, counts[record.id], echoes=record.echoes)
+                continue
+            try:
+                yield store.extend(_without(store, embedder, layer, record), layers=[layer])
+            except MemgraphRagError as error:
+                yield Failure(record.key, error)
 
 
 def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.operations.memory_layers import (
@@ -25,7 +26,15 @@ from memgraph_rag.operations.memory_layers import (
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.outcomes import Outcomes
-from memgraph_rag.operations.validation import as_object, check_limit, check_parts, with_known_arguments
+from memgraph_rag.operations.validation import (
+    as_object,
+    check_count,
+    check_limit,
+    check_parts,
+    may_name,
+    with_known_arguments,
+)
+from memgraph_rag.types import DocumentPage
 from memgraph_rag.types.inspection import Damage
 from memgraph_rag.types.receipts import Failure, Receipt, Tidied
 
@@ -268,6 +277,26 @@ class MaintainedMemory(OpenMemory):
             files = write_bulk_files(self._store, Path(path), Path(folder), self.embedder, self.recognizer)
             event_fields["documents"] = files.documents
         return files
+
+    def document_page(self, *, after: str = "", limit: int = 50) -> DocumentPage:
+        """The first documents by key, or those behind a key; the database reads no others.
+
+        Args:
+            after: a key, which need not be there: ``next_after`` of the page before.
+            limit: most documents.
+
+        Raises:
+            SettingsError: no key can be ``after``, or the limit is no whole number of at least 1.
+        """
+        check_count("limit", limit)
+        if not may_name(after):
+            raise SettingsError(
+                f"Expected after as the key of a document, got {after!r:.80}. Give next_after of the page before.",
+                setting="after",
+            )
+        records = self._store.documents_after(after, k=limit + 1)
+        page = tuple(records[:limit])
+        return DocumentPage(page, self._store.count_documents(), page[-1].key if len(records) > limit else "")
 
     def stats(self) -> dict[str, Any]:
         """Counts by label and relationship type, schema version, embedder: what the store says of itself.

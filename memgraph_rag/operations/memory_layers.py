@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TypeGuard
 
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
 from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
 from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.library import LibraryLayer
+from memgraph_rag.operations.all_overviews import all_overviews
 from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Usage
 
 __all__ = [
@@ -160,13 +162,13 @@ def remove_overviews(store: GraphStore, overviews: Sequence[Overview]) -> Iterat
 
 def layers_there(store: GraphStore) -> list[str]:
     """The names of the layers of the memory of which there are overviews, sorted."""
-    return sorted({overview.layer for overview in store.overviews()})
+    return sorted({overview.layer for overview in chain.from_iterable(all_overviews(store))})
 
 
 def documents_without(store: GraphStore) -> dict[str, int]:
     """Of each layer of the memory that is there, how many documents no overview of it rests on; by name."""
     covered: defaultdict[str, set[str]] = defaultdict(set)
-    for overview in store.overviews():
+    for overview in chain.from_iterable(all_overviews(store)):
         covered[overview.layer].update(overview.documents)
     ids = set(store.document_ids()) if covered else set[str]()
     return {layer: len(ids - covered[layer]) for layer in sorted(covered)}

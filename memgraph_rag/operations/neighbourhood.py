@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import GraphView
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.lexical.names import normalise
+from memgraph_rag.operations.all_overviews import all_overviews
 from memgraph_rag.operations.validation import check_count, readable
 from memgraph_rag.types import (
     DocumentRecord,
@@ -113,7 +115,11 @@ def _widest(graph: GraphView, name: str) -> Overview | None:
     """The overview of that id; of those of that title, or of the layer of that name, the one over most documents."""
     normal = normalise(name)
     by_id = [node for node in graph.nodes([name]) if isinstance(node, Overview)]
-    named = by_id or graph.overviews(name) or [item for item in graph.overviews() if normalise(item.title) == normal]
+    named = (
+        by_id
+        or graph.overviews(name)
+        or [item for item in chain.from_iterable(all_overviews(graph)) if normalise(item.title) == normal]
+    )
     return max(named, key=lambda item: (len(item.documents), item.level), default=None)
 
 

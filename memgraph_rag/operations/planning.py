@@ -2,7 +2,7 @@
 
 It builds nothing, and writes metadata only. Invariants: the same content is never built twice; one document that cannot
 be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store, and up to three
-more for each document that is stored already.
+more for each stored document that lacks a layer.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Planner:
         items = [self._with_stored_parts(item, stored) for item in group]
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
-        plans = [_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans]
+        plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
         return self._mark_echoes(plans, stored) if self._store.has_answers() else plans
 
     def _document_id(self, key: str) -> str:
@@ -157,8 +157,7 @@ class Planner:
         """The layers that a stored document lacks."""
         missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
         if not missing:
-            counts = self._store.counts(record.id)
-            return Receipt(record.id, record.key, Action.UNCHANGED, counts, echoes=record.echoes)
+            return Receipt(record.id, record.key, Action.UNCHANGED, {}, echoes=record.echoes)
         has_readers = SECTIONS.layer in record.layers and any(map(takes_sections, missing))
         names_are_needed = any(layer.name == RELATIONS.layer for layer in missing)
         return PendingDocument(
@@ -172,6 +171,11 @@ class Planner:
                 for mention in (self._store.mentions(record.id) if names_are_needed else ())
             },
         )
+
+    def _with_counts(self, plans: Sequence[Plan]) -> list[Plan]:
+        """The plans; of what is stored already with what the store holds of it."""
+        counts = self._store.counts_of([plan.document_id for plan in plans if isinstance(plan, Receipt)])
+        return [replace(plan, counts=counts[plan.document_id]) if isinstance(plan, Receipt) else plan for plan in plans]
 
     def _plan_new(self, document: Document) -> PendingDocument:
         """A new document, cut into segments, with all layers to be built."""

@@ -10,6 +10,7 @@ that the next process need not make it again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import partial
 
 from typing_extensions import override
@@ -18,6 +19,7 @@ from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search.index_file import read_index, write_index
 from memgraph_rag.search.segment_index import SegmentIndex
+from memgraph_rag.types import IndexedSegment
 
 __all__ = ["NamespaceIndex"]
 
@@ -64,7 +66,7 @@ class NamespaceIndex(SegmentIndex):
             self._check_memory()
             if self._read_kept(version):
                 return
-        changed = self._graph.indexed_segments(since=self._version)
+        changed = _conversations_first(self._graph.indexed_segments(since=self._version))
         if self._version >= 0 and self._bytes_of(len(self._ids) + len(changed)) > self._most_bytes:
             self._clear()  # without what was dropped it may fit
             self.refresh()
@@ -117,3 +119,9 @@ class NamespaceIndex(SegmentIndex):
                 segments=segments,
                 needed_bytes=needed,
             )
+
+
+def _conversations_first(segments: Sequence[IndexedSegment]) -> list[IndexedSegment]:
+    """Conversations before all other documents, so that the vectors of either kind are searched where they lie."""
+    conversations = {segment.document_id for segment in segments if segment.speaker}
+    return sorted(segments, key=lambda segment: segment.document_id not in conversations)

@@ -174,7 +174,8 @@ class SegmentIndex:
     def nbytes(self) -> int:
         """About how much memory the rows take."""
         edges = 36 * self._edges.nnz  # each from both sides, with its numbers
-        copies = sum(kind.embeddings.nbytes for kind in self._kinds or () if kind is not self._whole)
+        vectors = (kind.embeddings for kind in self._kinds or ())
+        copies = sum(part.nbytes for part in vectors if not np.may_share_memory(part, self._embeddings))
         names = 250 * (len(self._ids) + len(self._entities))
         return self._embeddings.nbytes + copies + self.keywords.nbytes + edges + names
 
@@ -407,7 +408,7 @@ class SegmentIndex:
         return View(
             rows=rows,
             ids=np.array(self._ids if whole else [self._ids[row] for row in rows], dtype=object),
-            embeddings=self._embeddings[: len(rows)] if whole else self._embeddings[rows],
+            embeddings=_rows_of(self._embeddings, rows),
             before=before,
             after=after,
             siblings=np.maximum(_numbers_of_equals(self._document[rows]), self._siblings[rows]),
@@ -415,6 +416,13 @@ class SegmentIndex:
             weights=None if self.weights is None else self.weights[rows],
             named_by=self.named_by,
         )
+
+
+def _rows_of(matrix: Matrix, rows: Rows) -> Matrix:
+    """These rising rows of the matrix; no copy where they follow one another, so that processes share them."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+        return matrix[rows[0] : rows[-1] + 1]
+    return matrix[rows]
 
 
 def _with_room(matrix: Matrix, used: int, rows: int, columns: int) -> Matrix:

@@ -91,7 +91,7 @@ def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, Documen
     unchanged_rows = run("read/find_unchanged_documents", document_ids=stored_ids, as_of=version)
     unchanged = {row["id"] for row in unchanged_rows}
     return {
-        document_id: _checked(graph, stored_counts.get(document_id, {}))
+        document_id: _checked(graph, stored_counts[document_id])
         for document_id, graph in graphs.items()
         if document_id in unchanged
     }, [document_id for document_id in stored_ids if document_id not in unchanged]

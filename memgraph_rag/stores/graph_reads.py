@@ -43,7 +43,6 @@ __all__ = [
     "Run",
     "StoredGraph",
     "annotations_in",
-    "counts",
     "counts_of",
     "mentions_in",
     "nodes",
@@ -102,6 +101,10 @@ class StoredGraph(ABC):
         wanted = list(dict.fromkeys(ids))
         document_rows = self._run("read/find_documents", document_ids=wanted) if wanted else []
         return [rows.decode_document(row) for row in document_rows]
+
+    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+        """The first k documents whose keys stand behind this one, by key."""
+        return [rows.decode_document(row) for row in self._run("read/list_documents_after", after=key, k=k)]
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """The document with that id, or else that key; None where there is none."""
@@ -292,9 +295,13 @@ class StoredGraph(ABC):
         """The outline of a document, by index."""
         return sections_in(self._run, [document_id])[document_id]
 
-    def overviews(self, layer: str | None = None, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """All overviews of a layer, or of all layers; with documents, those that rest on no others."""
-        listed = self._run("read/list_overviews", any_layer=layer is None, layer=layer or "")
+    def overview_ids(self) -> list[str]:
+        """The ids of all overviews, the lowest level first, then by layer and key."""
+        return [row["id"] for row in self._run("read/list_overview_ids")]
+
+    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
+        """All overviews of a layer; with documents, those that rest on no others."""
+        listed = self._run("read/list_overviews", layer=layer)
         overviews = map(overview_rows.decode_overview, listed)
         if documents is None:
             return list(overviews)
@@ -348,9 +355,9 @@ class StoredGraph(ABC):
         """How many documents there are."""
         return self._run("read/count_documents")[0]["count"]
 
-    def counts(self, document_id: str) -> Mapping[str, int]:
-        """Nodes and edges of one document by label and by relationship type; empty where there is none."""
-        return counts(self._run, document_id)
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """For each of these, nodes and edges by label and by relationship type; empty where there is none."""
+        return counts_of(self._run, document_ids)
 
     def statistics(self) -> Mapping[str, int]:
         """Counts of the namespace by label and by relationship type."""
@@ -460,16 +467,13 @@ def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
     return sorted(annotations, key=lambda item: (item.document_id, item.index))
 
 
-def counts(run: Run, document_id: str) -> Mapping[str, int]:
-    """What the graph holds of a document, by label and by relationship type; nothing is not named."""
-    return rows.counts_of_document(run("read/count_document", document_id=document_id))
-
-
-def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
-    """What the graph holds of each of these documents."""
-    if len(document_ids) == 1:
-        return {document_ids[0]: counts(run, document_ids[0])}
-    return rows.counts_by_document(run("read/count_by_document", document_ids=list(document_ids)), document_ids)
+def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """What the graph holds of each of these documents, by label and by relationship type; a count of 0 is left out."""
+    if len(document_ids) == 1:  # Ladybug reads the ids of all documents for a list
+        return {name: rows.counts_of_document(run("read/count_document", document_id=name)) for name in document_ids}
+    listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
+    by_document = rows.by_document(listed, document_ids)
+    return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}
 
 
 def _scored(

@@ -25,7 +25,7 @@ from memgraph_rag.stores import (
     write_checks,
 )
 from memgraph_rag.stores.document_reader import document_graphs
-from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts, counts_of, mentions_in, relations_in
+from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts_of, mentions_in, relations_in
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
 from memgraph_rag.stores.layer_rows.relations import named_in
 from memgraph_rag.stores.overview_writes import check_overviews, remove_overviews_on, write_overviews
@@ -108,7 +108,7 @@ class WrittenGraph(StoredGraph):
         documents = [graph.document for graph in graphs]
         counts_by_id = counts_of(self._run, [document.id for document in documents])
         return [
-            Receipt(document.id, document.key, action, counts_by_id.get(document.id, {}), stale_questions=stale)
+            Receipt(document.id, document.key, action, counts_by_id[document.id], stale_questions=stale)
             for document, (action, stale) in zip(documents, actions, strict=True)
         ]
 
@@ -132,7 +132,7 @@ class WrittenGraph(StoredGraph):
             row_bytes=size(graph),
         )
         document = graph.document
-        counts = self.counts(document.id)
+        counts = self.counts_of([document.id])[document.id]
         return Receipt(document.id, document.key, Action.DEEPENED, counts, stale_questions=stale)
 
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
@@ -361,7 +361,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
             document_id=document_id,
             namespace=namespace,
         )
-    removed = counts(run, document_id)
+    removed = counts_of(run, [document_id])[document_id]
     questions = kept_questions.forget_readers(run, document_id)
     remove_overviews_on(run, create, [document_id])
     write = DocumentWrite(run, create, find_near)

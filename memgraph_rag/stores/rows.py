@@ -50,7 +50,6 @@ __all__ = [
     "by_document",
     "caption",
     "counts",
-    "counts_by_document",
     "counts_of_document",
     "decode_annotation",
     "decode_document",
@@ -459,12 +458,3 @@ def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
     """
     document_counts = counts(rows)
     return document_counts if "Document" in document_counts else {}
-
-
-def counts_by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, Mapping[str, int]]:
-    """Counts by name, of each document that is there; see ``counts_of_document``."""
-    return {
-        document_id: document_counts
-        for document_id, document_rows in by_document(rows, document_ids).items()
-        if (document_counts := counts_of_document(document_rows))
-    }

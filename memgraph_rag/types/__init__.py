@@ -26,7 +26,16 @@ from memgraph_rag.types.answers import (
 from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.cues import Cues
 from memgraph_rag.types.days import RelativeDays, written_day
-from memgraph_rag.types.documents import Document, DocumentRecord, Fingerprint, Message, MetadataValue, Turn, as_line
+from memgraph_rag.types.documents import (
+    Document,
+    DocumentPage,
+    DocumentRecord,
+    Fingerprint,
+    Message,
+    MetadataValue,
+    Turn,
+    as_line,
+)
 from memgraph_rag.types.facts import Rival, Standing
 from memgraph_rag.types.generation import Generation, LayerRows, OverviewRows, Prompt, Usage
 from memgraph_rag.types.graph import (
@@ -87,6 +96,7 @@ __all__ = [
     "Damage",
     "Document",
     "DocumentGraph",
+    "DocumentPage",
     "DocumentRecord",
     "Entity",
     "Evidence",

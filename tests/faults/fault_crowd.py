@@ -126,7 +126,7 @@ def _look(memory: Memory, chance: random.Random) -> Iterable[str]:
     text = "".join(segment.text for segment in memory._store.segments_of(record.id))
     if text and version_in(record.key, text) is None:
         yield f"segments of {record.key!r}: {text!r}"
-    counts = memory._store.counts(record.id)
+    counts = memory._store.counts_of([record.id])[record.id]
     if counts and not counts.get("Segment"):
         yield f"counts of {record.key!r}: {dict(counts)}"
 
@@ -219,8 +219,8 @@ def _settle(place: Place, reports: list[Told]) -> Tally:
             if texts.get(key) != text_of(key, version):
                 print(f"crowd: {key!r} should be version {version}, is {version_in(key, texts.get(key, ''))}")
                 tally.lost += 1
-            elif memory._store.counts(records[key].id) != receipts[key].counts:
-                print(f"crowd: {key!r} has {memory._store.counts(records[key].id)}, told {receipts[key].counts}")
+            elif (counts := memory._store.counts_of([records[key].id])[records[key].id]) != receipts[key].counts:
+                print(f"crowd: {key!r} has {counts}, told {receipts[key].counts}")
                 tally.lost += 1
         unknown = set(records) - set(held) - set(SHARED)
         torn_now = [key for key, text in texts.items() if version_in(key, text) is None]

@@ -67,7 +67,7 @@ def open_meetings(place: Place) -> Iterator[Memory]:
 def _deepen(memory: Memory, after: int = 0) -> list[str]:
     """What went wrong; begun when so many overviews are there."""
     ends = time.monotonic() + PATIENCE_S
-    while len(memory._store.overviews()) < after and time.monotonic() < ends:
+    while len(memory._store.overview_ids()) < after and time.monotonic() < ends:
         time.sleep(PAUSE_S / 4)
     outcomes = itertools.chain.from_iterable(memory.deepen(layers=[layer]) for layer in _layers())
     return [str(outcome.error) for outcome in outcomes if isinstance(outcome, Failure)]
@@ -157,7 +157,8 @@ def _flaws(memory: Memory, gone: set[str], *, is_whole: bool) -> list[str]:
     """What is wrong with the layers."""
     store = memory._store
     flaws = [damage.what for damage in memory.examine()]
-    said = " ".join(f"{item.title} {item.text} {item.findings}" for item in store.overviews())
+    overviews = [item for layer in ("library", "communities") for item in store.overviews(layer)]
+    said = " ".join(f"{item.title} {item.text} {item.findings}" for item in overviews)
     flaws += [f"a word of {key} is left" for key in gone if word_of(key) in said]
     if is_whole:
         flaws += [f"{layer} lacks {number}" for layer, number in memory.stats()["documents_without"].items() if number]

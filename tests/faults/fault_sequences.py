@@ -170,7 +170,7 @@ class Sequences(RuleBasedStateMachine):
 
     @invariant()
     def overviews_say_what_their_documents_say(self) -> None:
-        for overview in self._store.overviews():
+        for overview in self._store.overviews("pairs"):
             below = self._store.top_nodes(overview.documents)
             assert {node.document_id for node in below} == {*overview.documents}
             assert overview.text == " ".join(node.text for node in below)
@@ -189,7 +189,7 @@ class Sequences(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             assert self._memories[()].examine() == []
-            if self._store.overviews():
+            if self._store.overview_ids():
                 list(self._memories[()].remove_layer("pairs"))
             for question in self._kept:
                 self._memories[()].forget_question(question)

@@ -31,8 +31,9 @@ def seen(memory: Memory, number: int) -> tuple[State, list[str]]:
         held.append(version)
         if text and not version:
             torn.append(f"{KEYS[place]}: {text!r}")
-        elif version and record is not None and dict(memory._store.counts(record.id))["Segment"] != len(segments):
-            torn.append(f"{key}: {memory._store.counts(record.id)}")
+        elif version and record is not None:
+            counts = memory._store.counts_of([record.id])[record.id]
+            torn += [f"{key}: {counts}"] if counts["Segment"] != len(segments) else []
     strategy = sorted(STRATEGIES)[number % len(STRATEGIES)]
     answer = memory.ask("Who built a wooden box?", strategy=strategy, max_nodes=4)
     for cited in answer.citations:

@@ -24,7 +24,6 @@ from mcp.types import ElicitResult
 from mcp_agents import ERAS, Agent, in_loop
 from memories import FOX, RIVER
 from neo4j import GraphDatabase
-from serve_load import children
 
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.mcp.background import Deepener
@@ -60,8 +59,9 @@ class Running:
 
     def spawned(self) -> list[int]:
         """All of these, in the order of their starts."""
-        spawned = [pid for pid in children(self.process.pid) if "spawn_main" in commandline(pid)]
-        return sorted(spawned, key=lambda pid: psutil.Process(pid).create_time())
+        of_server = psutil.Process(self.process.pid).children()
+        spawned = [child for child in of_server if "spawn_main" in commandline(child.pid)]
+        return [child.pid for child in sorted(spawned, key=psutil.Process.create_time)]
 
 
 def commandline(pid: int) -> str:

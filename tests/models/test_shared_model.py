@@ -112,7 +112,7 @@ def test_its_errors_are_the_models_own_and_it_goes_on(shared):
     assert shared.count_tokens(["a"])
 
 
-def test_an_answer_that_nobody_wants_any_more_leaves_the_session_as_it_was(shared):
+def test_an_answer_given_up_leaves_the_session_as_it_was(shared):
     with shared.open_session(QUESTION) as session:
         session.append(NODES)
         left = session.tokens_left

@@ -6,8 +6,9 @@ import pytest
 from own_graph import Database
 from own_store import OwnStore
 
-from memgraph_rag.operations import archive_overviews
+from memgraph_rag.operations import all_overviews, archive_overviews
 from memgraph_rag.operations.archive_overviews import encode_all
+from memgraph_rag.operations.memory_layers import documents_without, layers_there
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.testing.store_suite.overviews import edges, overview
 from memgraph_rag.types import OverviewRows
@@ -29,7 +30,7 @@ def store() -> OwnStore:
 
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive_overviews, "_OVERVIEWS_TOGETHER", 1)
+    monkeypatch.setattr(all_overviews, "OVERVIEWS_TOGETHER", 1)
     monkeypatch.setattr(archive_overviews, "_RECORDS_TOGETHER", 1)
 
 
@@ -47,6 +48,13 @@ def test_read_one_at_a_time_they_are_the_same(store: OwnStore, request: pytest.F
     request.getfixturevalue("one_at_a_time")
     assert list(encode_all(store, None)) == together
     assert list(encode_all(store, store.document_ids()[:0])) == []
+
+
+def test_no_layer_is_read_as_a_whole(store: OwnStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "overviews", None)
+    assert len(list(encode_all(store, None))) == 3
+    assert documents_without(store) == {"library": 0}
+    assert layers_there(store) == ["library"]
 
 
 @pytest.mark.usefixtures("one_at_a_time")

@@ -65,7 +65,7 @@ def test_taken_away_all_is_as_before(open_memory: OpenMemory) -> None:
     removed = list(memory.remove_layer("context", ["notes", "river"]))
 
     assert [type(outcome) for outcome in removed] == [Receipt, Receipt]
-    assert "Annotation" not in memory._store.counts(first.document_id)
+    assert "Annotation" not in memory._store.counts_of([first.document_id])[first.document_id]
     assert [record.layers for record in memory.documents()] == [("entities",)] * 2
     assert np.array_equal(vectors(memory), plain)
     assert memory.search("a flood") == found

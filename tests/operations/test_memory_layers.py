@@ -139,7 +139,7 @@ def test_overviews_of_another_layer_are_refused(memory: Memory) -> None:
 
     assert isinstance(failure, Failure)
     assert "others" in str(failure.error)
-    assert memory._store.overviews() == []
+    assert memory._store.overview_ids() == []
 
 
 def test_a_layer_of_the_memory_is_taken_away(memory: Memory) -> None:

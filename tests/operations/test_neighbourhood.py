@@ -222,7 +222,7 @@ def test_what_is_large_is_bounded_and_says_so(memory: Memory) -> None:
     neighbourhood = memory.around("long", most=3)
 
     assert_whole(neighbourhood)
-    held = memory._store.counts(neighbourhood.centre.id)
+    held = memory._store.counts_of([neighbourhood.centre.id])[neighbourhood.centre.id]
     assert neighbourhood.left_out["segments"] == held["Segment"] - 3
     assert neighbourhood.left_out["points"] > 0
     assert sum(isinstance(thing, Segment) for thing in neighbourhood.things.values()) == 3

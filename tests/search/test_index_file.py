@@ -79,6 +79,16 @@ def test_the_next_process_reads_no_segment_and_finds_the_same(tales: Path, monke
             assert isinstance(memory._search.index._embeddings.base, np.memmap)
 
 
+def test_vectors_of_both_kinds_are_searched_in_the_file(tales: Path) -> None:
+    for _ in range(2):
+        with opened(tales) as memory:
+            found(memory)
+            index = memory._search.index
+            kinds = index.kinds(index.view())
+            assert sorted(len(kind.rows) for kind in kinds) == [1, 20]
+            assert all(np.shares_memory(kind.embeddings, index._embeddings) for kind in kinds)
+
+
 def test_what_is_written_after_it_was_read_is_taken_in(tales: Path) -> None:
     with opened(tales) as memory:
         found(memory)

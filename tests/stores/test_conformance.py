@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.graph_reads import counts
+from memgraph_rag.stores.graph_reads import counts_of
 from memgraph_rag.testing.sample_graphs import make_graph, unit
 from memgraph_rag.testing.store_suite.writes import snapshot
 from memgraph_rag.types import Action
@@ -86,7 +86,7 @@ def test_a_document_that_comes_while_it_is_counted_is_not_there_yet() -> None:
         {"name": "Segment", "count": 0},
         {"name": "InformationPoint", "count": 4},
     ]
-    assert counts(lambda *_, **__: counted, "a document") == {}
+    assert counts_of(lambda *_, **__: counted, ["a document"]) == {"a document": {}}
 
 
 def test_the_password_is_in_no_repr(store: GraphStore, place: dict[str, Any]) -> None:

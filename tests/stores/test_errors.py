@@ -396,7 +396,7 @@ def test_a_killed_process_leaves_whole_documents(file: Path) -> None:
     documents = store.documents()
     assert len(documents) == 7
     for document in documents:
-        counts = store.counts(document.id)
+        counts = store.counts_of([document.id])[document.id]
         assert (counts["Segment"], counts["NEXT"], counts["SUMMARIZES"]) == (40, 39, 44)
         assert len({segment.text.split()[0] for segment in store.segments_of(document.id)}) == 1
     store.close()

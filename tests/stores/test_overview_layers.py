@@ -25,7 +25,7 @@ def test_layers_are_the_same_in_each_database(store: GraphStore, tmp_path: Path)
     with open_meetings(store, embedder=embedder()) as one, open_meetings(twin, embedder=embedder()) as other:
         for memory in (one, other):
             deepen(memory, *LAYERS)
-        assert {overview.layer for overview in store.overviews()} == set(LAYERS)
+        assert all(map(store.overviews, LAYERS))
         assert_same(store, twin)
         for memory in (one, other):
             deepen(memory, "relations")
@@ -42,9 +42,11 @@ def deepen(memory: Memory, *layers: str) -> None:
 
 
 def assert_same(store: GraphStore, twin: GraphStore) -> None:
-    overviews = store.overviews()
+    overviews = [overview for layer in LAYERS for overview in store.overviews(layer)]
     assert max(overview.level for overview in overviews) > 1
-    assert overviews == twin.overviews()
+    assert overviews == [overview for layer in LAYERS for overview in twin.overviews(layer)]
+    ordered = sorted(overviews, key=lambda item: (item.level, item.layer, item.key))
+    assert store.overview_ids() == twin.overview_ids() == [item.id for item in ordered]
     edges = weights(store, overviews)
     assert edges == pytest.approx(weights(twin, overviews))
     targets = sorted({target for _, target in edges})

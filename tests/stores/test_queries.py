@@ -40,7 +40,6 @@ VALUES: dict[str, Any] = {
     "after": "",
     "answer_ids": ["a"],
     "answered_at": 1,
-    "any_layer": True,
     "as_of": 1,
     "characters": 1,
     "dimension": DIMENSION,

@@ -98,14 +98,14 @@ def test_a_document_with_both_layers_comes_back_as_it_was(store: GraphStore) -> 
     np.testing.assert_allclose(read.point_embeddings, graph.point_embeddings, atol=1e-6)
     assert set(read.summarizes) == set(graph.summarizes)
     store.write(read)
-    assert store.counts(graph.document.id) == store.write(graph).counts
+    assert store.counts_of([graph.document.id]) == {graph.document.id: store.write(graph).counts}
 
 
 @pytest.mark.parametrize("layer", ["points", "clusters"])
 def test_each_layer_is_replaced_beside_the_other(store: GraphStore, layer: str) -> None:
     graph = both(store)
     store.write(graph)
-    before = store.counts(graph.document.id)
+    before = store.counts_of([graph.document.id])[graph.document.id]
 
     receipt = store.extend(only(graph, layer), layers=[layer])
     assert (receipt.action, receipt.counts) == (Action.DEEPENED, before)

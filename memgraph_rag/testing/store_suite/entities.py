@@ -125,7 +125,7 @@ def test_what_names_entities_is_counted(store: GraphStore) -> None:
     store.write(name_graph(store.namespace, "b", names, texts=(ALICE,)))
 
     assert (receipt.counts["MENTIONS"], receipt.counts["TITLED"]) == (3, 2)
-    assert store.counts(receipt.document_id) == receipt.counts
+    assert store.counts_of([receipt.document_id]) == {receipt.document_id: receipt.counts}
     statistics = store.statistics()
     assert (statistics["Entity"], statistics["MENTIONS"], statistics["TITLED"]) == (3, 6, 2)
 
@@ -155,7 +155,7 @@ def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> 
     receipt = store.extend(without_embeddings(named), layers=["entities"])
 
     assert (receipt.action, receipt.key, receipt.document_id) == (Action.DEEPENED, "alice.txt", bare.document.id)
-    assert receipt.counts == store.counts(bare.document.id)
+    assert store.counts_of([bare.document.id]) == {bare.document.id: receipt.counts}
     assert (receipt.counts["MENTIONS"], store.statistics()["Entity"]) == (2, 3)
     assert store.documents() == [named.document]
     pointed = replace(

@@ -64,6 +64,33 @@ def test_documents_are_read_together_as_they_were(make_store: MakeStore) -> None
     assert snapshot(store) == before
 
 
+def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    counts = {receipt.document_id: receipt.counts for receipt in map(store.write, of_all_kinds(store))}
+    stranger = make_graph(other.namespace, "stranger")
+    other.write(stranger)
+
+    together = store.counts_of([stranger.document.id, *counts, "nobody"])
+
+    assert together == {stranger.document.id: {}, **counts, "nobody": {}}
+    assert [store.counts_of([document_id]) for document_id in counts] == [{name: counts[name]} for name in counts]
+
+
+def test_documents_are_listed_page_by_page_in_the_order_of_their_keys(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    keys = ["!", "A", "Z", "a", "a b", "a/b", "aa", "ab", "é", "\ufb00", "\U0001f600", "$key' OR true"]
+    store.write_many([make_graph(store.namespace, key, named=False) for key in keys])
+    other.write(make_graph(other.namespace, "b"))
+    pages = [store.documents_after("", k=5)]
+    while pages[-1]:
+        pages.append(store.documents_after(pages[-1][-1].key, k=5))
+
+    assert [len(page) for page in pages] == [5, 5, 2, 0]
+    assert [record.key for page in pages for record in page] == sorted(keys)
+    assert [record for page in pages for record in page] == store.documents()
+    assert [record.key for record in store.documents_after("a0", k=2)] == ["aa", "ab"]
+
+
 def test_a_large_group(make_store: MakeStore) -> None:
     store = make_store()
     graphs = [make_graph(store.namespace, f"{number}", ("Alice.", f"Number{number}.")) for number in range(600)]

@@ -25,7 +25,7 @@ def test_an_empty_namespace_keeps_none(store: GraphStore) -> None:
 def test_a_question_is_read_as_it_was_kept(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2, 1))
     store.write(graph)
-    counts, version = store.counts(graph.document.id), store.version()
+    counts, version = store.counts_of([graph.document.id]), store.version()
     nodes = [graph.segments[1], graph.points[2], graph.segments[0], graph.points[0], graph.segments[1]]
     question = make_question(store.namespace, nodes)
 
@@ -33,7 +33,7 @@ def test_a_question_is_read_as_it_was_kept(store: GraphStore) -> None:
 
     assert store.questions() == store.questions([question.id, "x"]) == [question]
     assert (store.statistics()["Question"], store.statistics()["READ"]) == (1, 5)
-    assert store.counts(graph.document.id) == counts, "a document does not own what was asked of it"
+    assert store.counts_of([graph.document.id]) == counts, "a document does not own what was asked of it"
     assert store.version() == version + 1
     assert store.indexed_segments(since=version) == []
 

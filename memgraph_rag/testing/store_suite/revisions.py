@@ -82,8 +82,8 @@ def test_revising_without_kept_segments_replaces_all(store: GraphStore) -> None:
 
     assert store.revise(of_texts(store, 1), before=first.document.sha256) is Action.REPLACED
 
-    assert store.counts(first.document.id) == {"Document": 1, "Segment": 1, "HAS_SEGMENT": 1, "Annotation": 1,
-                                               "ANNOTATES": 1}  # fmt: skip
+    counts = {"Document": 1, "Segment": 1, "HAS_SEGMENT": 1, "Annotation": 1, "ANNOTATES": 1}
+    assert store.counts_of([first.document.id]) == {first.document.id: counts}
     assert not store.flaws()
 
 

@@ -99,6 +99,7 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.documents() == []
     assert store.documents([]) == store.documents(["x"]) == []
     assert store.document("x") is None
+    assert store.documents_after("", k=3) == []
     assert store.nodes([]) == store.nodes(["x"]) == []
     assert store.segments_of("x") == []
     assert store.top_nodes([]) == store.top_nodes(["x"]) == []
@@ -106,7 +107,7 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.nearest(unit(1), k=3) == store.nearest(unit(1), k=3, documents=["x"]) == []
     assert store.matching("rabbit", k=3) == store.matching("rabbit", k=3, documents=["x"]) == []
     assert store.similarities(unit(1), documents=["x"]) == []
-    assert store.counts("x") == {}
+    assert (store.counts_of([]), store.counts_of(["x"])) == ({}, {"x": {}})
     assert store.statistics() == NOTHING
     assert store.entities([]) == store.entities(["x"]) == store.document_ids() == store.indexed_segments(since=-1) == []
     assert (store.recognizer(), store.version(), store.count_documents()) == ("", 0, 0)
@@ -119,7 +120,8 @@ def test_what_is_written_is_read(store: GraphStore) -> None:
     receipt = store.write(graph)
 
     assert (receipt.document_id, receipt.key, receipt.action) == (graph.document.id, "alice.txt", Action.ADDED)
-    assert receipt.counts == store.counts(graph.document.id) == EVERYTHING
+    assert receipt.counts == EVERYTHING
+    assert store.counts_of([graph.document.id]) == {graph.document.id: EVERYTHING}
     assert store.statistics() == NOTHING | EVERYTHING | {"Entity": 3}
     assert store.documents() == store.documents([graph.document.id, "x"]) == [graph.document]
     assert store.document(graph.document.id) == store.document("alice.txt") == graph.document
@@ -251,7 +253,7 @@ def test_forgetting_leaves_nothing(store: GraphStore) -> None:
 
     assert (receipt.action, receipt.key, receipt.counts) == (Action.FORGOTTEN, "b", EVERYTHING)
     assert snapshot(store) == before
-    assert store.counts(bob.document.id) == {}
+    assert store.counts_of([bob.document.id, alice.document.id]) == {bob.document.id: {}, alice.document.id: EVERYTHING}
     assert store.nodes([node.id for node in (*bob.segments, *bob.points)]) == []
     assert len(store.matching("rabbit", k=9)) == 1
     store.forget(alice.document.id)
@@ -332,7 +334,7 @@ def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
         mine.nodes(ids) == mine.successors(ids) == mine.segments_of(document_id) == mine.top_nodes([document_id]) == []
     )
     assert mine.similarities(unit(1), documents=[document_id]) == []
-    assert mine.counts(document_id) == {}
+    assert mine.counts_of([document_id]) == {document_id: {}}
     assert mine.statistics() == NOTHING | EVERYTHING | {"Entity": 4}
     assert mine.entities(entities) == []
     assert {row.document_id for row in mine.indexed_segments(since=-1)} == {graphs[0].document.id}

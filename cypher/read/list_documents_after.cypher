@@ -1,0 +1,22 @@
+// The first documents of the namespace, by key, whose keys stand behind another.
+// params: namespace, after, k
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
+// needs: Document.namespace and key
+MATCH (d:Document)
+WHERE d.namespace = $namespace AND d.key > $after
+RETURN
+  d.id AS id,
+  d.key AS key,
+  d.title AS title,
+  d.source AS source,
+  d.sha256 AS sha256,
+  d.added_at AS added_at,
+  d.characters AS characters,
+  d.segments AS segments,
+  d.layers AS layers,
+  d.model AS model,
+  d.metadata AS metadata,
+  d.recognizer AS recognizer,
+  d.echoes AS echoes
+ORDER BY key, id
+LIMIT $k
