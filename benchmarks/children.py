@@ -49,6 +49,12 @@ class Child:
             self.close()
             raise
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        assert self._process.pid is not None
+        return self._process.pid
+
     def call(self, method: str, *given: object) -> Any:
         """What the object's method returns; ``ChildError`` where it raises."""
         self._pipe.send((method, given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,16 @@ from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache, cache_argument
 from memgraph_rag.models.language_model import TransformersModel
 
-__all__ = ["capture", "filled_rows", "forward_measured", "forward_sdpa", "forwards", "lookups", "step_measured"]
+__all__ = [
+    "capture",
+    "filled_rows",
+    "forward_measured",
+    "forward_sdpa",
+    "forwards",
+    "lookups",
+    "measured_pass",
+    "step_measured",
+]
 
 MiB = 2**20
 
@@ -60,6 +69,12 @@ def forward_sdpa(model: TransformersModel, ids: Sequence[int]) -> None:
     with using(model.network, "sdpa") as network:
         output = network(torch.tensor([ids], device=model.device), use_cache=True, logits_to_keep=1)
     output.logits[0, -1, 0].item()  # a GPU is waited for
+
+
+def measured_pass(setting: Setting) -> Callable[[], object]:
+    """A pass of the setting's length that measures the attention to a short question."""
+    ids = setting.ids(setting.sizes.forward)
+    return partial(forward_measured, setting.model, ids, next(iter(lookups(len(ids)).values())))
 
 
 def forward_measured(model: TransformersModel, ids: Sequence[int], spans: list[tuple[int, int]]) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 from children import in_child
 from engine_ask import QUESTIONS, nodes_of
-from engine_capture import filled_rows, forward_measured, lookups, step_measured
+from engine_capture import filled_rows, forward_measured, measured_pass, step_measured
 from engines import Weights
 from machine import memory_now
 from ratios import Ratio, Target, in_turn
@@ -45,7 +45,7 @@ def int8(setting: Setting) -> Iterator[Ratio]:
             f"int8: {name}, {formats}", seconds["theirs"], seconds["ours"], target=Target("≥", aim), how=how
         )
 
-    yield ratio(f"forward of {sizes.forward:,} tokens, measured", _forward, setting.repeats, 1.7)
+    yield ratio(f"forward of {sizes.forward:,} tokens, measured", measured_pass, setting.repeats, 1.7)
     for rows, aim in ((1, 2.0), (sizes.rows, 1.9)):
         name = f"decoding step, measured, rows of about {sizes.row_tokens} tokens: {rows}"
         yield ratio(name, partial(_step, rows=rows), sizes.steps, aim)
@@ -61,11 +61,6 @@ def int8(setting: Setting) -> Iterator[Ratio]:
         how=f"what a process holds more after loading and a pass of {_READ} tokens",
     )  # fmt: skip
     yield Ratio.of(f"int8: loading, {formats}", [loading], [our_loading])
-
-
-def _forward(setting: Setting) -> Callable[[], object]:
-    ids = setting.ids(setting.sizes.forward)
-    return partial(forward_measured, setting.model, ids, next(iter(lookups(len(ids)).values())))
 
 
 def _step(setting: Setting, *, rows: int) -> Callable[[], object]:

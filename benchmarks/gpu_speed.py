@@ -17,7 +17,7 @@ import torch
 from cards import Card, Load, measure, wait_for
 from engine_ask import QUESTIONS, nodes_of
 from engine_build import Recorder, build_points, split_document
-from engine_capture import filled_rows, forward_measured, forwards, lookups, step_measured
+from engine_capture import filled_rows, forward_measured, forwards, lookups, measured_pass, step_measured
 from gpu_setting import LeftOut, Options, captured, large_setting, packaged_setting, written_setting
 from machine import peak_memory
 from ratios import Ratio, Target, in_turn
@@ -221,7 +221,7 @@ def formats(options: Options, number_format: str) -> Iterator[Ratio]:
         raise LeftOut("bitsandbytes is not installed")
     theirs = written_setting(options)
     ours = replace(theirs, dtype=number_format)
-    for what, run in {"reading": _forward, "a question": _question, "points of a beginning": _points}.items():
+    for what, run in {"reading": measured_pass, "a question": _question, "points of a beginning": _points}.items():
         runs = {setting.dtype: run(setting) for setting in (ours, theirs)}
         for warm in (*runs.values(), *runs.values()):
             warm()
@@ -232,11 +232,6 @@ def formats(options: Options, number_format: str) -> Iterator[Ratio]:
         )  # fmt: skip
     held = [sum(weight.nbytes for weight in setting.model.network.parameters()) / 2**20 for setting in (ours, theirs)]
     yield Ratio.of(f"formats: weights, {number_format} / {theirs.model.number_format}", held[:1], held[1:], unit="MiB")
-
-
-def _forward(setting: Setting) -> Callable[[], object]:
-    ids = setting.ids(setting.sizes.forward)
-    return partial(forward_measured, setting.model, ids, next(iter(lookups(len(ids)).values())))
 
 
 def _question(setting: Setting) -> Callable[[], object]:

@@ -15,16 +15,15 @@ process that has searched nothing yet, its models loaded.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from children import Child, ChildError
 from machine import machine_line, version_line
 
 from memgraph_rag import Memory
@@ -47,10 +46,13 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     try:
         with Memory(options.file, read_only=True, **given) as memory:
             asked = questions(memory, options.searches)
-        Searcher(options.file, given, read_only=False).search_and_end(asked[:1])
+        with Child(Searcher, options.file, given, False) as writer:
+            writer.call("search", asked[:1])
+            writer.call("close")
         rows = list(_measured(options.file, given, options.processes, asked))
-    except MemgraphRagError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    except (MemgraphRagError, ChildError) as error:
+        message = str(error) if isinstance(error, ChildError) else f"{type(error).__name__}: {error}"
+        print(message, file=sys.stderr)
         return 1
     print(f"{version_line('ladybug')}\n{machine_line()}\n")
     for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):
@@ -61,13 +63,13 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 def _measured(file: Path, given: dict[str, Any], processes: int, asked: Sequence[str]) -> Iterator[list[str]]:
     """The rows of the table: a process that has searched nothing, then as many as search."""
     with ExitStack() as stack:
-        searchers: list[Searcher] = []
+        searchers: list[Child] = []
         while len(searchers) < processes:
-            searchers.append(stack.enter_context(Searcher(file, given, read_only=True)))
+            searchers.append(stack.enter_context(Child(Searcher, file, given, True)))
             if len(searchers) == 1:
                 yield ["opened", *["–"] * 4, *_of_processes(searchers), "–"]
-            first_s = searchers[-1].search(asked)
-            yield [f"{len(searchers)}", *_of_mappings(searchers), *_of_processes(searchers), f"{first_s:.2f}"]
+            first_s = searchers[-1].call("search", asked)
+            yield [f"{len(searchers)}", *_of_mappings(file, searchers), *_of_processes(searchers), f"{first_s:.2f}"]
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -87,83 +89,43 @@ def questions(memory: Memory, most: int) -> list[str]:
 
 
 class Searcher:
-    """A process that has a memory open and searches when it is told to; it ends with the context."""
+    """A memory that is open, with its models loaded; in a process of its own."""
 
-    def __init__(self, file: Path, given: dict[str, Any], *, read_only: bool) -> None:
-        self.index_prefix = f"{file.resolve()}.index-"
-        context = multiprocessing.get_context("spawn")
-        self._ours, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, file, given, read_only), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._answer()
+    def __init__(self, file: Path, given: dict[str, Any], read_only: bool) -> None:
+        self._memory = Memory(file, read_only=read_only, **given)
+        self._memory.embedder.embed(["Ann Lee lives in Warsaw."])
+        self._memory._models.recognizer.recognize(["Ann Lee lives in Warsaw."])
 
-    def __enter__(self) -> Searcher:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.search_and_end([])
-
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        assert self._process.pid is not None
-        return self._process.pid
-
-    def search(self, asked: Sequence[str]) -> float:
+    def search(self, texts: Sequence[str]) -> float:
         """Search for these; the seconds of the processor that the first one took."""
-        self._ours.send(list(asked))
-        return self._answer()
+        first_s, *_ = [self._seconds_of(text) for text in texts]
+        return first_s
 
-    def search_and_end(self, asked: Sequence[str]) -> None:
-        """Search for these, then close the memory and end."""
-        if asked:
-            self.search(asked)
-        self._ours.send(None)
-        self._process.join()
+    def _seconds_of(self, text: str) -> float:
+        started = time.process_time()
+        self._memory.search(text)
+        return time.process_time() - started
 
-    def _answer(self) -> float:
-        answer = self._ours.recv()
-        if isinstance(answer, MemgraphRagError):
-            self._process.join()
-            raise answer
-        return answer
-
-
-def _serve(pipe: Connection, file: Path, given: dict[str, Any], read_only: bool) -> None:
-    try:
-        with Memory(file, read_only=read_only, **given) as memory:
-            memory.embedder.embed(["Ann Lee lives in Warsaw."])
-            memory._models.recognizer.recognize(["Ann Lee lives in Warsaw."])
-            pipe.send(0.0)
-            while (asked := pipe.recv()) is not None:
-                seconds = [_search(memory, question) for question in asked]
-                pipe.send(seconds[0])
-    except MemgraphRagError as error:
-        pipe.send(error)
-
-
-def _search(memory: Memory, question: str) -> float:
-    started = time.process_time()
-    memory.search(question)
-    return time.process_time() - started
+    def close(self) -> None:
+        """Close the memory."""
+        self._memory.close()
 
 
 # ── what Linux tells ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_mappings(searchers: Sequence[Searcher]) -> list[str]:
-    kib = [mapped(_lines("smaps", searcher), searcher.index_prefix) for searcher in searchers]
+def _of_mappings(file: Path, searchers: Sequence[Child]) -> list[str]:
+    kib = [mapped(_lines("smaps", searcher), f"{file.resolve()}.index-") for searcher in searchers]
     shared = (each["Shared_Clean"] + each["Shared_Dirty"] for each in kib)
     rss, pss, private = _held(kib)
     return [rss, pss, _mib(shared), private]
 
 
-def _of_processes(searchers: Sequence[Searcher]) -> list[str]:
+def _of_processes(searchers: Sequence[Child]) -> list[str]:
     return _held([mapped(_lines("smaps_rollup", searcher), "[rollup]") for searcher in searchers])
 
 
-def _lines(name: str, searcher: Searcher) -> list[str]:
+def _lines(name: str, searcher: Child) -> list[str]:
     return Path(f"/proc/{searcher.pid}/{name}").read_text().splitlines()
 
 

@@ -10,14 +10,16 @@ from collections import Counter
 from typing import Any
 
 import torch
+from architectures import ARCHITECTURES
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from transformers import AutoConfig
 
 from memgraph_rag.models.cuda_graphs import Run
 from memgraph_rag.models.kv_cache import RowCache
 
-__all__ = ["NOT_IN_A_GRAPH", "OnGpu", "Tape", "Taped", "filled"]
+__all__ = ["NOT_IN_A_GRAPH", "OnGpu", "Tape", "Taped", "config_of", "filled"]
 
 aten = torch.ops.aten
 NOT_IN_A_GRAPH = {  # a number for Python, a shape that depends on numbers, a tensor from Python's memory
@@ -69,11 +71,16 @@ class Taped:
 
 
 class OnGpu(TorchDispatchMode):
-    """Lets nothing pass that a capture would refuse; keeps each operation and the shapes that it gives."""
+    """A ``Capture`` that lets nothing pass that a real one would refuse; keeps each operation and its shapes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.operations: list[tuple[str, list]] = []
+
+    def __call__(self, run: Run, _: torch.device) -> Run:
+        with self:
+            run()
+        return run
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         assert function.overloadpacket not in NOT_IN_A_GRAPH, function
@@ -83,6 +90,12 @@ class OnGpu(TorchDispatchMode):
         made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         self.operations.append((str(function), [(tensor.shape, tensor.dtype) for tensor in made]))
         return result
+
+
+def config_of(architecture: str) -> Any:
+    """The config of a tiny model of that architecture in bfloat16."""
+    settings = {"vocab_size": 400, "dtype": "bfloat16", "pad_token_id": None, "eos_token_id": None}
+    return AutoConfig.for_model(architecture, **settings, **ARCHITECTURES[architecture])
 
 
 def filled(config, lengths: list[int]) -> RowCache:

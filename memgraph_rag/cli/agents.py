@@ -15,10 +15,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property, partial
-from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
     from memgraph_rag.mcp.memories import Memories
-    from memgraph_rag.models.shared_model import ModelPlace, ModelProcess
+    from memgraph_rag.models.shared_model import ModelAddress, ModelProcess
 
 __all__ = ["app", "serve"]
 
@@ -162,16 +161,15 @@ class _Shared:
     figures: Path
     building: Path
     state_key: bytes = field(repr=False)
-    model: ModelPlace | None = field(repr=False)
+    model: ModelAddress | None = field(repr=False)
 
 
 def _model_process(settings: Settings, folder: Path) -> ModelProcess:
     """The process that holds the language model of all workers; it knows no database."""
     from memgraph_rag.models.shared_model import ModelProcess
-    from memgraph_rag.operations.model_loader import open_language_model
+    from memgraph_rag.operations.model_loader import open_language_model, without_database
 
-    without_store = settings.model_copy(update={"store": ":memory:", "neo4j_password": None})
-    return ModelProcess(partial(open_language_model, without_store), folder)
+    return ModelProcess(partial(open_language_model, without_database(settings)), folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +197,12 @@ class _Server:
         from memgraph_rag.mcp.metrics import Metrics
         from memgraph_rag.mcp.tokens import TokenFolder
         from memgraph_rag.mcp.transports import http_app, token_server
+        from memgraph_rag.models.shared_model import end_with_parent
 
         shared = self.shared
         if shared is not None:
             start_logging(verbose=self.is_verbose)
-            Thread(target=_end_with_parent, daemon=True).start()
+            end_with_parent()
         at_once, later = _split(layers_given(self.layers).get("layers"))
         memories = Memories(
             _Openings(self.place, at_once, shares=True, model=shared.model if shared else None),
@@ -224,14 +223,6 @@ class _Server:
             keeps_sessions=shared is None,
             at_end=memories.close,
         )
-
-
-def _end_with_parent() -> None:
-    """End this worker when its supervisor is gone: nobody else would, and the port would stay taken."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 app.callback(invoke_without_command=True)(at_place(serve_agents))
@@ -328,11 +319,11 @@ class _Openings:
         model: where that is, if another process holds it.
     """
 
-    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool, model: ModelPlace | None = None) -> None:
+    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool, model: ModelAddress | None = None) -> None:
         self._place = place
         self._layers = layers
         self._shares = shares
-        self._model_place = model
+        self._model_address = model
         self._sharing = Lock()
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
@@ -358,11 +349,11 @@ class _Openings:
         from memgraph_rag.operations.model_loader import open_language_model
 
         try:
-            if self._model_place is None:
+            if self._model_address is None:
                 return open_language_model(self._place.settings())
             from memgraph_rag.models.shared_model import SharedModel
 
-            model = SharedModel(self._model_place)
+            model = SharedModel(self._model_address)
             _ = model.name
         except ModelNotFound:
             return None

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, StaticVisibility
 from memgraph_rag.models.kv_cache import RowCache, cache_argument
 
-__all__ = ["Graphed", "GraphedDecoding", "capture_on_gpu"]
+__all__ = ["Graphed", "GraphedDecoding", "capture_on_gpu", "power_of_two"]
 
 logger = logging.getLogger(__name__)
 _WARM_UPS = 2  # passes before the capture: libraries set themselves up, kernels are compiled
@@ -149,5 +149,10 @@ class _Step:
 
 def _rounded(count: int) -> int:
     """1, 2, 4, 8, then multiples of 8: few different shapes, and little that is computed for nothing."""
-    step = min(_ROUNDED, 1 << max(count - 1, 0).bit_length())
+    step = min(_ROUNDED, power_of_two(count))
     return -(-count // step) * step
+
+
+def power_of_two(count: int) -> int:
+    """The smallest power of two that is not less; 1 for 0."""
+    return 1 << max(count - 1, 0).bit_length()

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, StaticVisibility
-from memgraph_rag.models.cuda_graphs import Capture, Graphed, Run
+from memgraph_rag.models.cuda_graphs import Capture, Graphed, Run, power_of_two
 from memgraph_rag.models.kv_cache import RowCache, cache_argument
 from memgraph_rag.models.shared_batches import Pass
 
@@ -26,7 +26,7 @@ __all__ = ["GraphedReading"]
 _LONGEST = 256  # tokens: a longer pass takes the card longer than Python needs to launch it
 _SHORTEST = 32  # but for a single one, a token of an answer
 _FEWEST_SLOTS = 1024
-_MOST_LENT = 4  # caches that are kept when sessions end
+_MOST_KEPT = 4  # caches that are kept when sessions end
 
 
 class _Shape(NamedTuple):
@@ -49,10 +49,10 @@ class _Shape(NamedTuple):
     def of(cls, wanted: Pass) -> _Shape:
         """The smallest that the pass fits."""
         count = len(wanted.ids)
-        tokens = 1 if count == 1 else _power_of_two(max(count, _SHORTEST))
-        slots = _power_of_two(max(wanted.past.lengths[0] + tokens, _FEWEST_SLOTS))
+        tokens = 1 if count == 1 else power_of_two(max(count, _SHORTEST))
+        slots = power_of_two(max(wanted.past.lengths[0] + tokens, _FEWEST_SLOTS))
         spans, by_head = (wanted.meter.spans.count, wanted.meter.by_head) if wanted.meter is not None else (0, False)
-        return cls(tokens, slots, _power_of_two(len(wanted.logits_of)), spans, by_head)
+        return cls(tokens, slots, power_of_two(len(wanted.logits_of)), spans, by_head)
 
 
 class GraphedReading(Graphed):
@@ -77,7 +77,7 @@ class GraphedReading(Graphed):
         """Lend it to the next session: its one row is forgotten."""
         cache.remove_row(0)
         with self._lending:
-            if len(self._lendable) < _MOST_LENT:
+            if len(self._lendable) < _MOST_KEPT:
                 self._lendable.append(cache)
 
     def serves(self, wanted: Pass) -> bool:
@@ -166,8 +166,3 @@ class _Layers(AttentionMeter):
     def add(self, mass: Tensor) -> None:
         """One layer."""
         self.masses.append(mass)
-
-
-def _power_of_two(count: int) -> int:
-    """The smallest that is not less."""
-    return 1 << max(count - 1, 0).bit_length()

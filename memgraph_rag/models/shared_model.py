@@ -1,9 +1,9 @@
-"""One process that holds a language model for several others, so that its weights are in memory once.
+"""A language model in one process, used by several others, so that its weights are in memory once.
 
-It knows no memory and no request; what the model is, it is given. A session lives in that process as long as its
-connection: passes that sessions of any process ask for at the same time are then joined as those of threads are.
-Invariants: what is said here is what the model says there; a process that goes away leaves no session behind; one that
-holds the model and dies is started again, and who waited for it gets an error.
+It knows no memory and no request; it is given a function that makes the model. A session is a connection: passes that
+sessions of any process ask for at the same time are joined, as those of threads are. Invariants: results and errors
+are the model's own; a client process that dies leaves no session behind; when the model's process dies, it is started
+again, and its clients get ModelUnavailable.
 """
 
 from __future__ import annotations
@@ -31,25 +31,37 @@ from memgraph_rag.contracts import Calibration, LanguageModel, Progress
 from memgraph_rag.errors import ModelError, ModelUnavailable
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
-__all__ = ["ModelPlace", "ModelProcess", "SharedModel"]
+__all__ = ["ModelAddress", "ModelProcess", "SharedModel", "end_with_parent"]
 
 logger = logging.getLogger(__name__)
-_STARTS_WITHIN_S = 60.0
-_AGAIN_AFTER_S = 1.0
-_GONE = (EOFError, OSError)  # of a connection whose other end has died
+_START_TIMEOUT_S = 60.0
+_RESTART_DELAY_S = 1.0
+_CONNECTION_LOST = (EOFError, OSError)  # of a connection whose other end has died
 
 Make = Callable[[], LanguageModel]
 
 
-class ModelPlace(NamedTuple):
-    """Where the process listens, and what lets one in."""
+def end_with_parent() -> None:
+    """From now on end this process when the one that started it is gone, however that ended."""
+    Thread(target=_wait_for_parent, daemon=True).start()
 
-    address: str
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class ModelAddress(NamedTuple):
+    """Where the model's process listens, and the key that a client has to know."""
+
+    path: str
     key: bytes
 
 
 class _State(NamedTuple):
-    """What a session is, after each thing that it is asked."""
+    """Properties of a session, sent with each reply."""
 
     attends: bool
     is_graded: bool
@@ -62,7 +74,7 @@ class _State(NamedTuple):
 
 
 class ModelProcess:
-    """Runs the process while it is entered; a context manager that gives the place.
+    """Runs the process while it is entered; a context manager that gives its address.
 
     Args:
         make: makes the model, there; a function that can be pickled.
@@ -71,93 +83,83 @@ class ModelProcess:
 
     def __init__(self, make: Make, folder: Path) -> None:
         self._make = make
-        self._place = ModelPlace(str(folder / "model"), secrets.token_bytes(32))
-        self._is_over = Event()
+        self._address = ModelAddress(str(folder / "model"), secrets.token_bytes(32))
+        self._stopping = Event()
 
-    def __enter__(self) -> ModelPlace:
-        self._process = self._started()
-        self._keeper = Thread(target=self._keep, daemon=True)
-        self._keeper.start()
-        return self._place
+    def __enter__(self) -> ModelAddress:
+        self._process = self._start()
+        self._restarter = Thread(target=self._restart, daemon=True)
+        self._restarter.start()
+        return self._address
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._is_over.set()
+        self._stopping.set()
         self._process.kill()
-        self._keeper.join()
+        self._restarter.join()
 
-    def _started(self) -> Any:
-        process = get_context("spawn").Process(target=_serve, args=(self._make, self._place), daemon=True)
+    def _start(self) -> Any:
+        process = get_context("spawn").Process(target=_serve, args=(self._make, self._address), daemon=True)
         process.start()
         return process
 
-    def _keep(self) -> None:
-        """Start it again whenever it has died."""
+    def _restart(self) -> None:
+        """Start the process again whenever it has died."""
         while True:
             self._process.join()
-            if self._is_over.wait(_AGAIN_AFTER_S):
+            if self._stopping.wait(_RESTART_DELAY_S):
                 return
             logger.warning("The model's process ended with %s; it is started again.", self._process.exitcode)
-            self._process = self._started()
-            if self._is_over.is_set():  # meanwhile
+            self._process = self._start()
+            if self._stopping.is_set():  # meanwhile
                 self._process.kill()
 
 
-def _serve(make: Make, place: ModelPlace) -> None:
+def _serve(make: Make, address: ModelAddress) -> None:
     """The process: a thread for each connection, until its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all; the parent ends this one
-    Thread(target=_end_with_parent, daemon=True).start()
-    Path(place.address).unlink(missing_ok=True)
-    model = _Once(make)
-    with Listener(place.address, backlog=128, authkey=place.key) as listener:
+    end_with_parent()
+    Path(address.path).unlink(missing_ok=True)
+    model = _LazyModel(make)
+    with Listener(address.path, backlog=128, authkey=address.key) as listener:
         while True:
             try:
                 connection = listener.accept()
             except Exception as error:  # noqa: BLE001 - one that knew no key, or went away
                 logger.info("A connection to the model was not taken: %s", error)
             else:
-                Thread(target=_answer_all, args=(connection, model), daemon=True).start()
+                Thread(target=_serve_connection, args=(connection, model), daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(0)
-
-
-class _Once:
-    """The model, made at the first use; what making it raises is told to each that asks."""
+class _LazyModel:
+    """The model, made at the first use; each caller gets the error where it cannot be made."""
 
     def __init__(self, make: Make) -> None:
         self._make = make
-        self._made: LanguageModel | None = None
-        self._making = Lock()
+        self._model: LanguageModel | None = None
+        self._lock = Lock()
 
-    @property
-    def model(self) -> LanguageModel:
-        with self._making:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+    def get(self) -> LanguageModel:
+        with self._lock:
+            if self._model is None:
+                self._model = self._make()
+            return self._model
 
 
-def _answer_all(connection: Connection, once: _Once) -> None:
-    """Do what one connection asks for, one thing after another; its session ends with it."""
+def _serve_connection(connection: Connection, model: _LazyModel) -> None:
+    """Run the calls of one connection in turn; its session ends with it."""
     session: Any = None
-    with connection, suppress(*_GONE):
+    with connection, suppress(*_CONNECTION_LOST):
         try:
             while True:
                 name, given, options = connection.recv()
                 try:
-                    value = _asked(connection, session or once.model, name, given, options)
+                    value = _call_method(connection, session or model.get(), name, given, options)
                     if name == "open_session":
                         session, value = value.__enter__(), None
                     reply = "result", value, session and _state(session)
-                except _GONE:
-                    raise
-                except Exception as error:  # noqa: BLE001 - whatever it is, it is told to who asked
+                except Exception as error:  # noqa: BLE001 - whatever it is, the client raises it
                     reply = "error", error, session and _state(session)
                 _send(connection, reply)
         finally:
@@ -165,22 +167,22 @@ def _answer_all(connection: Connection, once: _Once) -> None:
                 session.__exit__(None, None, None)
 
 
-def _asked(connection: Connection, holder: Any, name: str, given: Sequence[Any], options: dict[str, Any]) -> Any:
-    """What a method gives; what it asks for meanwhile is asked of the other end."""
+def _call_method(connection: Connection, holder: Any, name: str, given: Sequence[Any], options: dict[str, Any]) -> Any:
+    """The result of a method; its callbacks are called by the client."""
 
-    def ask(*question: Any) -> Any:
-        connection.send(question)
+    def ask_client(*message: Any) -> Any:
+        connection.send(message)
         return connection.recv()
 
     for callback in ("stop", "progress"):
         if options.get(callback):
-            options[callback] = lambda *told, callback=callback: ask(callback, told)
+            options[callback] = lambda *arguments, callback=callback: ask_client(callback, arguments)
     value: Any = getattr(holder, name)
     value = value(*given, **options) if callable(value) else value
     if name != "answer":
         return value
     for piece in value:
-        if not ask("piece", piece):
+        if not ask_client("piece", piece):
             break
     value.close()
     return None
@@ -193,12 +195,14 @@ def _state(session: Any) -> _State:
 def _send(connection: Connection, reply: tuple[str, Any, _State | None]) -> None:
     try:
         connection.send(reply)
-    except _GONE:
+    except _CONNECTION_LOST:
         raise
     except Exception as error:  # noqa: BLE001 - of pickle: an error of a library, say
         kind, value, state = reply
-        told = ModelError(f"Expected a {kind} that can be sent to another process, got {value!r}: {error}. Report it.")
-        connection.send(("error", told, state))
+        unsent = ModelError(
+            f"Expected a {kind} that can be sent to another process, got {value!r}: {error}. Report it."
+        )
+        connection.send(("error", unsent, state))
 
 
 # ── what the other processes have ────────────────────────────────────────────────────────────────────────────
@@ -207,29 +211,29 @@ def _send(connection: Connection, reply: tuple[str, Any, _State | None]) -> None
 class SharedModel:
     """An ``AttentiveModel`` that another process holds. Raises what it raises, and ModelUnavailable when that died."""
 
-    def __init__(self, place: ModelPlace) -> None:
-        self._place = place
+    def __init__(self, address: ModelAddress) -> None:
+        self._address = address
         self._idle: deque[Connection] = deque()
-        self._facts: dict[str, Any] = {}
+        self._constants: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
         """What receipts and answers call it."""
-        return self._known("name")
+        return self._constant("name")
 
     @property
     def window(self) -> int:
         """How many tokens it may hold at once."""
-        return self._known("window")
+        return self._constant("window")
 
     @property
     def parameters(self) -> int:
         """How many weights it has; loads them."""
-        return self._known("parameters")
+        return self._constant("parameters")
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
-        return self._asked("count_tokens", list(texts))
+        return self._call("count_tokens", list(texts))
 
     def generate(
         self,
@@ -241,38 +245,40 @@ class SharedModel:
         progress: Progress | None = None,
     ) -> list[Generation]:
         """As ``LanguageModel.generate``; ``stop`` and ``progress`` are called here."""
-        return self._asked(
-            "generate", list(prompts), max_tokens=max_tokens, stop=stop, schema=schema, progress=progress
-        )
+        return self._call("generate", list(prompts), max_tokens=max_tokens, stop=stop, schema=schema, progress=progress)
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
         """As ``AttentiveModel.read_written``."""
-        return self._asked("read_written", list(prompts), list(texts))
+        return self._call("read_written", list(prompts), list(texts))
 
     def open_session(self, question: str) -> SharedSession:
         """A session in the model's process, which lives until it is left."""
-        connection = _connected(self._place)
+        connection = _connect(self._address)
         try:
             return SharedSession(connection, question)
         except BaseException:
             connection.close()
             raise
 
-    def _known(self, name: str) -> Any:
-        """What never changes is asked once."""
-        if name not in self._facts:
-            self._facts[name] = self._asked(name)
-        return self._facts[name]
+    def _constant(self, name: str) -> Any:
+        """A value that never changes; fetched once."""
+        if name not in self._constants:
+            self._constants[name] = self._call(name)
+        return self._constants[name]
 
-    def _asked(self, name: str, *given: Any, **options: Any) -> Any:
-        """What it gives, over a connection that nobody else uses meanwhile."""
-        connection = self._idle_one() or _connected(self._place)
-        value, _ = _told(connection, name, *given, **options)  # after an error of the connection it is not used again
+    def _call(self, name: str, *given: Any, **options: Any) -> Any:
+        """Call a method of the model over a connection of its own."""
+        connection = self._idle_connection() or _connect(self._address)
+        try:
+            value, _ = _request(connection, name, *given, **options)
+        except BaseException:
+            connection.close()  # nobody knows what would come over it next
+            raise
         self._idle.append(connection)
         return value
 
-    def _idle_one(self) -> Connection | None:
-        """One that is open still; of a process that has died there is something to read: its end."""
+    def _idle_connection(self) -> Connection | None:
+        """A connection that is still open; one whose process has died is readable: it has an end of file."""
         while self._idle:
             with suppress(IndexError):  # another thread took the last
                 connection = self._idle.pop()
@@ -288,82 +294,79 @@ class SharedSession:
     def __init__(self, connection: Connection, question: str) -> None:
         self._connection = connection
         self._state: _State | None = None
-        self._ask("open_session", question)
+        self._call("open_session", question)
 
-    def _ask(self, name: str, *given: Any) -> Any:
-        value, self._state = _told(self._connection, name, *given)
+    def _call(self, name: str, *given: Any, **options: Any) -> Any:
+        value, self._state = _request(self._connection, name, *given, **options)
         return value
 
     @property
-    def _now(self) -> _State:
+    def _current(self) -> _State:
         assert self._state is not None
         return self._state
 
     @property
     def attends(self) -> bool:
         """Whether it tells what nodes attend to."""
-        return self._now.attends
+        return self._current.attends
 
     @property
     def is_graded(self) -> bool:
         """Whether P(Yes) is a probability."""
-        return self._now.is_graded
+        return self._current.is_graded
 
     @property
     def calibration(self) -> Calibration | None:
         """The model's, if it has one."""
-        return self._now.calibration
+        return self._current.calibration
 
     @property
     def usage(self) -> Usage:
         """What this session has cost so far."""
-        return self._now.usage
+        return self._current.usage
 
     @property
     def tokens_left(self) -> int:
         """How many tokens of nodes still fit."""
-        return self._now.tokens_left
+        return self._current.tokens_left
 
     def ignore_calibration(self) -> None:
         """Be as a session of a model without calibration from now on."""
-        self._ask("ignore_calibration")
+        self._call("ignore_calibration")
 
     def append(self, texts: Sequence[str]) -> Vector:
         """As ``ReadingSession.append``."""
-        return self._ask("append", list(texts))
+        return self._call("append", list(texts))
 
     def probability_of_yes(self) -> float:
         """As ``ReadingSession.probability_of_yes``."""
-        return self._ask("probability_of_yes")
+        return self._call("probability_of_yes")
 
     def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
         """As ``ReadingSession.read_ahead``."""
-        return self._ask("read_ahead", list(texts))
+        return self._call("read_ahead", list(texts))
 
     def take_back(self, nodes: int) -> None:
         """As ``ReadingSession.take_back``."""
-        self._ask("take_back", nodes)
+        self._call("take_back", nodes)
 
     def judge(self, request: str) -> float:
         """As ``ReadingSession.judge``."""
-        return self._ask("judge", request)
+        return self._call("judge", request)
 
     def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
         """As ``AttentiveSession.surprise``."""
-        value, self._state = _told(self._connection, "surprise", text, after=after)
-        return value
+        return self._call("surprise", text, after=after)
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """As ``ReadingSession.reply``."""
-        options = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-        value, self._state = _told(self._connection, "reply", request, **options)
-        return value
+        return self._call("reply", request, max_tokens=max_tokens, temperature=temperature, seed=seed)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """As ``ReadingSession.answer``: each piece is written when it is asked for."""
-        asked = ("answer", (), {"max_tokens": max_tokens, "request": request})
-        with _end_told():
-            self._connection.send(asked)
+        call = ("answer", (), {"max_tokens": max_tokens, "request": request})
+        with _end_request():
+            self._connection.send(call)
             kind, value, *rest = self._connection.recv()
         while kind == "piece":
             goes_on = False
@@ -371,7 +374,7 @@ class SharedSession:
                 yield value
                 goes_on = True
             finally:
-                with _end_told():
+                with _end_request():
                     self._connection.send(goes_on)
                     kind, value, *rest = self._connection.recv()
                 if not goes_on:
@@ -389,12 +392,12 @@ class SharedSession:
         self._connection.close()
 
 
-def _told(connection: Connection, name: str, *given: Any, **options: Any) -> tuple[Any, _State | None]:
-    """What a method gives, or raises; callbacks are called on the way, and not sent."""
+def _request(connection: Connection, name: str, *given: Any, **options: Any) -> tuple[Any, _State | None]:
+    """Call a method over a connection: its result and the session's state; callbacks are called here, not sent."""
     callbacks = {which: options[which] for which in ("stop", "progress") if options.get(which)}
     sent: Any = name, given, options | dict.fromkeys(callbacks, True)
     while True:
-        with _end_told():
+        with _end_request():
             connection.send(sent)
             kind, value, *rest = connection.recv()
         if kind == "error":
@@ -405,24 +408,24 @@ def _told(connection: Connection, name: str, *given: Any, **options: Any) -> tup
 
 
 @contextmanager
-def _end_told() -> Iterator[None]:
-    """Within, the end of a connection is ModelUnavailable."""
+def _end_request() -> Iterator[None]:
+    """Turn a lost connection into ModelUnavailable."""
     try:
         yield
-    except _GONE as error:
+    except _CONNECTION_LOST as error:
         raise ModelUnavailable(
             "Expected an answer from the process that holds the language model, got its end. It is started again: ask "
             "once more."
         ) from error
 
 
-def _connected(place: ModelPlace) -> Connection:
-    """A new connection; the process may still be starting, also again."""
+def _connect(address: ModelAddress) -> Connection:
+    """A new connection, waited for while the process starts."""
     patient = Retrying(
-        retry=retry_if_exception_type(_GONE),
-        stop=stop_after_delay(_STARTS_WITHIN_S),
+        retry=retry_if_exception_type(_CONNECTION_LOST),
+        stop=stop_after_delay(_START_TIMEOUT_S),
         wait=wait_exponential(0.05, max=1),
         reraise=True,
     )
-    with _end_told():
-        return patient(Client, place.address, authkey=place.key)
+    with _end_request():
+        return patient(Client, address.path, authkey=address.key)

@@ -40,6 +40,7 @@ __all__ = [
     "open_endpoint_model",
     "open_language_model",
     "open_reranker",
+    "without_database",
 ]
 
 
@@ -137,7 +138,7 @@ class FoundModels:
         stored = self._fitting_recognizer.name if "_fitting_recognizer" in vars(self) else self._stored_recognizer()
         again = partial(
             FoundModels,
-            self._settings.model_copy(update={"store": ":memory:", "neo4j_password": None}),  # they know no database
+            without_database(self._settings),
             language=self._given,
             reader=self._reader,
             embedder=self._embedder,
@@ -228,6 +229,11 @@ class FoundModels:
             calibration=found[0] if found else None,
             journal=self._journal,
         )
+
+
+def without_database(settings: Settings) -> Settings:
+    """Settings for a process that loads models and opens no database: neither its address nor its password."""
+    return settings.model_copy(update={"store": ":memory:", "neo4j_password": None})
 
 
 def open_endpoint(address: str, settings: Settings) -> Endpoint:

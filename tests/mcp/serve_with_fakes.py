@@ -10,14 +10,14 @@ from memories import options
 from memgraph_rag import Memory
 from memgraph_rag.cli import agents
 from memgraph_rag.cli.options import Place
-from memgraph_rag.models.shared_model import ModelPlace, ModelProcess, SharedModel
+from memgraph_rag.models.shared_model import ModelAddress, ModelProcess, SharedModel
 from memgraph_rag.testing import FakeLanguageModel
 
 
 class Openings:
     """In place of those that load models; a worker imports this module before it makes its application."""
 
-    def __init__(self, place: Place, layers: Sequence[str], *, model: ModelPlace | None = None, **_: Any) -> None:
+    def __init__(self, place: Place, layers: Sequence[str], *, model: ModelAddress | None = None, **_: Any) -> None:
         self._place = place
         self._models = {} if model is None else {"model": SharedModel(model)}
 

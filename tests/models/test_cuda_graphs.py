@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 from architectures import ARCHITECTURES, WINDOW, write_checkpoint
-from tapes import OnGpu, Taped, filled
+from tapes import OnGpu, Taped, config_of, filled
 from torch._subclasses.fake_tensor import FakeTensorMode
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError
@@ -202,22 +202,15 @@ def test_few_shapes():
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_step_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeypatch):
     """Fake tensors have a device and no numbers: whatever asks for a number, or for another device, fails."""
-    settings = {"vocab_size": 400, "dtype": "bfloat16", "pad_token_id": None, "eos_token_id": None}
-    config = AutoConfig.for_model(architecture, **settings, **ARCHITECTURES[architecture])
+    config = config_of(architecture)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
     seen = OnGpu()
-
-    def capture(run: Run, _: torch.device) -> Run:
-        with seen:
-            run()
-        return run
-
     with FakeTensorMode(), torch.device("cuda"):
         network = AutoModelForCausalLM.from_config(config, attn_implementation=attention.IMPLEMENTATION).eval()
         for lengths in ([3, 200, 77], [90, 5]):
             past = filled(config, lengths)
             spans = Spans([[(0, 2), (2, 3)]] * len(lengths), length=3, device=torch.device("cuda"))
-            decoding = GraphedDecoding(capture)
+            decoding = GraphedDecoding(seen)
             logits, mass = decoding(network, [1] * len(lengths), past, spans)
             assert (logits.shape, mass.shape) == ((len(lengths), 1, 400), (len(lengths), 1, 2))
             assert past.lengths == [length + 1 for length in lengths]

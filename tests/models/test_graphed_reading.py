@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 from architectures import ARCHITECTURES
-from tapes import OnGpu, Taped, filled
+from tapes import OnGpu, Taped, config_of, filled
 from torch._subclasses.fake_tensor import FakeTensorMode
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 
 from memgraph_rag.models import attention, graphed_reading
 from memgraph_rag.models.attention import AttentionMeter, Spans
@@ -39,8 +39,8 @@ def taped(fast, monkeypatch) -> Iterator[Taped]:
     assert taped.counts["replayed"]
 
 
-def told(model, question: str) -> tuple[list[np.ndarray], list[str]]:
-    """All that a session can be asked, node by node and ahead, as numbers and as texts."""
+def session_outputs(model, question: str) -> tuple[list[np.ndarray], list[str]]:
+    """Numbers and texts of every method of a session, reading node by node and ahead."""
     with model.open_session(question) as session:
         numbers = [np.array([session.probability_of_yes()])]
         for nodes in (NODES[:1], NODES[1:2], NODES[2:]):
@@ -54,8 +54,8 @@ def told(model, question: str) -> tuple[list[np.ndarray], list[str]]:
     return numbers, texts
 
 
-def assert_told_alike(fast, twin, question: str) -> None:
-    for got, expected in zip(*(told(model, question) for model in (fast, twin)), strict=True):
+def assert_same_outputs(fast, twin, question: str) -> None:
+    for got, expected in zip(*(session_outputs(model, question) for model in (fast, twin)), strict=True):
         for one, other in zip(got, expected, strict=True):
             if isinstance(one, str):
                 assert one == other
@@ -65,14 +65,14 @@ def assert_told_alike(fast, twin, question: str) -> None:
 
 def test_a_session_reads_as_the_plain_twin_does(fast, twin, taped):
     for question in QUESTIONS:
-        assert_told_alike(fast, twin, question)
+        assert_same_outputs(fast, twin, question)
 
 
 def test_what_was_captured_for_one_question_serves_the_next(fast, taped):
-    told(fast, QUESTIONS[0])
-    told(fast, QUESTIONS[0])
+    session_outputs(fast, QUESTIONS[0])
+    session_outputs(fast, QUESTIONS[0])
     captured = taped.counts["captured"]
-    told(fast, QUESTIONS[1])
+    session_outputs(fast, QUESTIONS[1])
     assert taped.counts["captured"] == captured
     assert len(fast._reading._steps) == 1, "one cache was lent three times"
 
@@ -91,11 +91,11 @@ def test_attention_by_head_is_what_is_measured_without(fast, taped, monkeypatch)
 def test_buffers_that_grow_are_captured_again(fast, twin, taped, monkeypatch):
     monkeypatch.setattr(graphed_reading, "_FEWEST_SLOTS", 64)
     for question in QUESTIONS:
-        assert_told_alike(fast, twin, question)
+        assert_same_outputs(fast, twin, question)
 
 
 def test_sessions_beside_one_another_have_caches_of_their_own(fast, twin, taped):
-    told(fast, QUESTIONS[0])
+    session_outputs(fast, QUESTIONS[0])
     sessions = [model.open_session(question) for model in (fast, twin) for question in QUESTIONS]
     for nodes in (NODES[:1], NODES[1:3]):
         read = [session.append(nodes) for session in sessions]
@@ -112,7 +112,7 @@ def test_a_pass_that_cannot_be_captured_is_run_and_that_is_told_once(fast, twin,
 
     monkeypatch.setattr(fast, "_reading", GraphedReading(fail))
     with caplog.at_level(logging.WARNING):
-        assert_told_alike(fast, twin, QUESTIONS[0])
+        assert_same_outputs(fast, twin, QUESTIONS[0])
     (record,) = caplog.records
     assert record.getMessage().endswith("not permitted when stream is capturing")
 
@@ -138,21 +138,14 @@ def test_long_passes_are_run(fast: TransformersModel, monkeypatch):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_pass_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeypatch):
     """Fake tensors have a device and no numbers: whatever asks for a number, or for another device, fails."""
-    settings = {"vocab_size": 400, "dtype": "bfloat16", "pad_token_id": None, "eos_token_id": None}
-    config = AutoConfig.for_model(architecture, **settings, **ARCHITECTURES[architecture])
+    config = config_of(architecture)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
     seen = OnGpu()
-
-    def capture(run: Run, _: torch.device) -> Run:
-        with seen:
-            run()
-        return run
-
     with FakeTensorMode():
         with torch.device("cuda"):
             network = AutoModelForCausalLM.from_config(config, attn_implementation=attention.IMPLEMENTATION).eval()
             past = filled(config, [77])
-        reading = GraphedReading(capture)
+        reading = GraphedReading(seen)
         for by_head in (False, False, True, True):
             spans = Spans([[(2, 9)]], length=9, device=torch.device("cuda"))
             meter = AttentionMeter(spans, by_head=by_head)

@@ -20,7 +20,7 @@ from twins import PROMPTS
 
 from memgraph_rag.errors import ModelNotFound, ModelUnavailable, QuestionError, WindowExceeded
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.shared_model import ModelPlace, ModelProcess, SharedModel
+from memgraph_rag.models.shared_model import ModelAddress, ModelProcess, SharedModel
 
 QUESTION = "Who ran over the hill?"
 NODES = ("A fox ran over the hill.", "A hen sat on a wall.", "It rained.")
@@ -43,17 +43,17 @@ def process(here: TransformersModel, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def place(process: ModelProcess) -> ModelPlace:
-    return process._place
+def address(process: ModelProcess) -> ModelAddress:
+    return process._address
 
 
 @pytest.fixture
-def shared(place: ModelPlace) -> SharedModel:
-    return SharedModel(place)
+def shared(address: ModelAddress) -> SharedModel:
+    return SharedModel(address)
 
 
-def told(model: TransformersModel | SharedModel) -> tuple[list[np.ndarray], list[str], list[int]]:
-    """All that a session can be asked, as numbers, texts and counts."""
+def session_outputs(model: TransformersModel | SharedModel) -> tuple[list[np.ndarray], list[str], list[int]]:
+    """Numbers, texts and counts of every method of a session."""
     with model.open_session(QUESTION) as session:
         assert session.attends
         assert session.is_graded
@@ -71,7 +71,7 @@ def told(model: TransformersModel | SharedModel) -> tuple[list[np.ndarray], list
 def test_it_says_what_the_model_says(here, shared):
     assert (shared.name, shared.window, shared.parameters) == (here.name, here.window, here.parameters)
     assert shared.count_tokens(NODES) == here.count_tokens(NODES)
-    for got, expected in zip(told(shared), told(here), strict=True):
+    for got, expected in zip(session_outputs(shared), session_outputs(here), strict=True):
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5) if isinstance(one, np.ndarray) else None
             assert isinstance(one, np.ndarray) or one == other
@@ -125,25 +125,25 @@ def test_an_answer_given_up_leaves_the_session_as_it_was(shared):
 
 
 def test_sessions_at_the_same_time_say_what_one_alone_says(here, shared):
-    expected, _, _ = told(here)
+    expected, _, _ = session_outputs(here)
     with ThreadPoolExecutor(6) as threads:
-        for numbers, _, _ in threads.map(lambda _: told(shared), range(6)):
+        for numbers, _, _ in threads.map(lambda _: session_outputs(shared), range(6)):
             for one, other in zip(numbers, expected, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-4)
 
 
-def test_who_knows_no_key_is_not_let_in(place, shared):
+def test_who_knows_no_key_is_not_let_in(address, shared):
     with pytest.raises(Exception, match=r"digest|denied|AuthenticationError"):
-        Client(place.address, authkey=b"another")
+        Client(address.path, authkey=b"another")
     assert shared.name
 
 
-def test_a_process_that_goes_away_leaves_no_session(place, process):
+def test_a_process_that_goes_away_leaves_no_session(address, process):
     """It is killed within a session; then the process with the model has as many threads as before."""
     script = (
         "import os, signal, sys\n"
-        "from memgraph_rag.models.shared_model import ModelPlace, SharedModel\n"
-        f"session = SharedModel(ModelPlace({place.address!r}, {place.key!r})).open_session({QUESTION!r})\n"
+        "from memgraph_rag.models.shared_model import ModelAddress, SharedModel\n"
+        f"session = SharedModel(ModelAddress({address.path!r}, {address.key!r})).open_session({QUESTION!r})\n"
         "session.append(['A fox.'])\n"
         "print('reading', flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -171,14 +171,29 @@ def test_a_model_whose_process_died_is_there_again(shared, process):
         assert len(session.append(NODES)) == len(NODES)
 
 
-def _none() -> TransformersModel:
+def test_error_of_a_callback_ends_the_call_alone(shared):
+    def fail(*_: object) -> bool:
+        raise ZeroDivisionError("here")
+
+    for callback in ("stop", "progress"):
+        with pytest.raises(ZeroDivisionError, match="here"):
+            shared.generate(PROMPTS, max_tokens=12, **{callback: fail})
+    assert len(shared.generate(PROMPTS, max_tokens=2)) == len(PROMPTS)
+
+
+def _missing() -> TransformersModel:
     raise ModelNotFound("Expected a model, got none. Install one.")
 
 
-def test_where_no_model_can_be_made_each_call_says_so(tmp_path):
-    with ModelProcess(_none, tmp_path) as place:
+def _unreadable() -> TransformersModel:
+    raise PermissionError("Install one elsewhere.")
+
+
+@pytest.mark.parametrize(("make", "error"), [(_missing, ModelNotFound), (_unreadable, PermissionError)])
+def test_where_no_model_can_be_made_each_call_says_so(tmp_path, make, error):
+    with ModelProcess(make, tmp_path) as address:
         for _ in range(2):
-            with pytest.raises(ModelNotFound, match="Install one"):
-                _ = SharedModel(place).name
-        with pytest.raises(ModelNotFound):
-            SharedModel(place).open_session(QUESTION)
+            with pytest.raises(error, match="Install one"):
+                _ = SharedModel(address).name
+        with pytest.raises(error):
+            SharedModel(address).open_session(QUESTION)
