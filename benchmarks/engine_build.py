@@ -15,7 +15,7 @@ from setting import Setting, beginning
 
 from memgraph_rag.contracts import Progress, SplitDocument
 from memgraph_rag.layers.points import INSTRUCTION, PointsLayer
-from memgraph_rag.models import language_model
+from memgraph_rag.models import shared_writing
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.settings import Settings
@@ -207,7 +207,7 @@ def _short_inputs(setting: Setting, count: int) -> list[str]:
 def _peak_of_build(weights: Weights, dtype: str, inputs: Sequence[str], together: int) -> int:  # in a child
     from machine import memory_now
 
-    language_model._MOST_ROWS = together
+    shared_writing._MOST_ROWS = together
     model = TransformersModel(weights.folder, device="cpu", dtype=dtype)
     model.generate([Prompt(INSTRUCTION, (inputs[0],))], max_tokens=2)
     before = memory_now() or 0

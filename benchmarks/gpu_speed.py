@@ -22,7 +22,7 @@ from gpu_setting import LeftOut, Options, captured, large_setting, packaged_sett
 from machine import peak_memory
 from ratios import Ratio, Target, in_turn
 
-from memgraph_rag.models import language_model
+from memgraph_rag.models import shared_writing
 from memgraph_rag.models.cuda_graphs import GraphedDecoding
 from memgraph_rag.models.graphed_reading import GraphedReading
 from memgraph_rag.models.hardware import best_dtype
@@ -112,7 +112,7 @@ def build(options: Options, part: str) -> Iterator[Ratio]:
         f"{len(asked)} prompts, {sum(read):,} tokens read, {written:,} written: {rate:,.0f} tokens/s; "
         f"{captures.made} of {captures.tried} captures, {captures.seconds:.1f} s; {_reckoned(options)}"
     )
-    load, card, rows = Load.of(model.network), options.reckoned_with, language_model._MOST_ROWS
+    load, card, rows = Load.of(model.network), options.reckoned_with, shared_writing._MOST_ROWS
     mean = sum(read) // max(len(read), 1)
     least = sum(load.seconds_to_read(tokens, card) for tokens in read)
     least += written / rows * load.seconds_of_step(rows, mean, card)

@@ -6,6 +6,7 @@ what it has written, and obeys its form.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,17 +20,26 @@ __all__ = ["BatchRow"]
 
 @dataclass(eq=False)
 class BatchRow:
-    """One prompt on its way through the model."""
+    """One prompt on its way through the model.
+
+    Attributes:
+        max_tokens: most tokens written to it.
+        stop: asked with prompt and text so far whether it ends there.
+        fed_to: behind its last slot in the cache that was written to; beyond ``held`` they do not count.
+    """
 
     place: int  # among the prompts
     prompt: Prompt
     ids: list[int]
     spans: list[tuple[int, int]]
     form: Form | None = None
+    max_tokens: int = 0
+    stop: Callable[[Prompt, str], bool] | None = None
     written: list[int] = field(default_factory=list)
     attention: list[np.ndarray] = field(default_factory=list)
     finish: str = ""
     seconds: float = 0.0  # its share of the time of the passes it took part in
+    fed_to: int = 0
     _followed: dict[tuple[int, ...], int] = field(default_factory=dict)  # two tokens, and where a third last came next
 
     def __post_init__(self) -> None:
@@ -40,6 +50,16 @@ class BatchRow:
     def up_to_task(self) -> list[int]:
         """The tokens up to the end of its inputs: those that prompts with another task begin with too."""
         return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
+
+    @property
+    def held(self) -> int:
+        """How many tokens were read: all but the last one written."""
+        return len(self.ids) + len(self.written) - 1
+
+    @property
+    def longest(self) -> int:
+        """How many tokens it may come to."""
+        return len(self.ids) + self.max_tokens
 
     def write(self, token: int) -> None:
         """Add a token to what is written."""

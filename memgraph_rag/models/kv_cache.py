@@ -149,6 +149,18 @@ class RowCache(Cache):
         """Whether its buffers hold so many rows of so many tokens without growing."""
         return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
+    def room_with(self, rows: int, slots: int) -> int:
+        """For how many tokens its buffers have room, once they hold so many rows of so many tokens."""
+        held = self._buffers[0][0].shape if self._buffers else (0, 0, 0)
+        return max(rows, held[0]) * max(slots, held[2])
+
+    @torch.inference_mode()
+    def trim(self) -> None:
+        """Give back the room that its rows do not need."""
+        rows, slots = len(self.lengths), max(self.lengths, default=0)
+        for index, (keys, values) in enumerate(self._buffers):
+            self._buffers[index] = keys[:rows, :, :slots].clone(), values[:rows, :, :slots].clone()
+
     def static(self, places: Tensor, *, slots: int | None = None) -> StaticRows:
         """The first rows, for passes whose (rows, t) int64 ``places`` say to which slots the new tokens go.
 

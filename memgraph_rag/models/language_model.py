@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -30,14 +30,15 @@ from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibilit
 from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.calibration import HeadCalibration
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, capture_on_gpu
-from memgraph_rag.models.grammar import Grammars, asks_to_stop
+from memgraph_rag.models.grammar import Grammars
 from memgraph_rag.models.graphed_reading import GraphedReading
-from memgraph_rag.models.hardware import find_device, find_dtype, free_bytes, memory_errors
+from memgraph_rag.models.hardware import find_device, find_dtype, memory_errors
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
 from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
+from memgraph_rag.models.shared_writing import SharedWriting
 from memgraph_rag.models.tokens import Encoded, Tokens
 from memgraph_rag.models.weights import find_number_format, prepared, read_weights
 from memgraph_rag.models.window import check_window
@@ -46,10 +47,6 @@ from memgraph_rag.types import Generation, Prompt, Usage
 __all__ = ["TransformersModel"]
 
 _ROUNDED = 16  # tokens: a CPU's products are compiled for each length and kept, 200 MB after 128 prompts of all lengths
-_MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
-_MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
-_FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
-_MOST_GUESSED = 6
 
 
 class TransformersModel:
@@ -65,6 +62,9 @@ class TransformersModel:
         calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
         journal: keeps what ``generate`` has finished; its owner clears it.
     """
+
+    shares_passes = True
+    """What several threads have it write at the same time takes fewer passes."""
 
     def __init__(
         self,
@@ -84,7 +84,8 @@ class TransformersModel:
         self._loading = threading.Lock()
         self._loaded: Future[PreTrainedModel] | None = None
         self._passes = SharedPasses(self._read_together)
-        self._prefixes = Prefixes()
+        self._writing = SharedWriting(self)
+        self.prefixes = Prefixes()
         try:
             self.tokens = Tokens(folder)
             self._config = AutoConfig.from_pretrained(self._folder).get_text_config()
@@ -228,12 +229,12 @@ class TransformersModel:
 
     def beginning(self, ids: Sequence[int]) -> RowCache:
         """A cache of one row that holds these tokens, to be copied: what many prompts begin with is read once."""
-        known = self._prefixes.find(ids)
+        known = self.prefixes.find(ids)
         if known is None:
             known = RowCache()
             if ids:
                 self.forward([ids], known)
-            self._prefixes.keep(ids, known)
+            self.prefixes.keep(ids, known)
         return known
 
     def borrow_cache(self) -> RowCache:
@@ -259,8 +260,9 @@ class TransformersModel:
         """Greedy continuations, in prompt order, with the attention that was paid to each input.
 
         What all prompts begin with is read once, and so is what one of the last prompts began with, as far as its
-        ``task``. Each prompt is read alone (no padding), then the rows write together; a row that is finished leaves at
-        once, and the next prompt takes its place. What the journal knows is not written again.
+        ``task``. Each prompt is read alone (no padding), then the rows write together, with those of other threads; a
+        row that is finished leaves at once, and the next prompt takes its place. What the journal knows is not written
+        again.
 
         Args:
             max_tokens: most tokens written to one prompt.
@@ -276,7 +278,14 @@ class TransformersModel:
         keys = [self._key(prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
         rows = [
-            BatchRow(place, prompt, *self.tokens.prompt(prompt), form=self._grammars.form(schema) if schema else None)
+            BatchRow(
+                place,
+                prompt,
+                *self.tokens.prompt(prompt),
+                form=self._grammars.form(schema) if schema else None,
+                max_tokens=max_tokens,
+                stop=stop,
+            )
             for place, prompt in enumerate(prompts)
             if place not in written
         ]
@@ -289,12 +298,13 @@ class TransformersModel:
                 )  # fmt: skip
         if progress is not None:
             progress("summarising", len(written), len(prompts))
-        for row in self._written(rows, max_tokens, stop):
-            written[row.place] = self._generation(row)
-            if self._journal is not None:
-                self._journal.keep(keys[row.place], written[row.place])
-            if progress is not None:
-                progress("summarising", len(written), len(prompts))
+        with closing(self._writing(rows)) as finished:
+            for row in finished:
+                written[row.place] = self._generation(row)
+                if self._journal is not None:
+                    self._journal.keep(keys[row.place], written[row.place])
+                if progress is not None:
+                    progress("summarising", len(written), len(prompts))
         return [written[place] for place in range(len(prompts))]
 
     def _key(
@@ -306,105 +316,22 @@ class TransformersModel:
     ) -> str:
         return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
-    def _written(
-        self, rows: Sequence[BatchRow], max_tokens: int, stop: Callable[[Prompt, str], bool] | None
-    ) -> Iterator[BatchRow]:
-        """Write all rows to their ends, yielding each as it finishes."""
-        waiting = deque(sorted(rows, key=lambda row: row.up_to_task not in self._prefixes))  # before they are forgotten
-        beginning = self._common_beginning(rows)
-        active: list[BatchRow] = []
-        past = RowCache(rows=0)
-        spans: Spans | None = None
-        while waiting or active:
-            while waiting and _has_room(active, waiting[0], max_tokens, past, free_bytes(self.device)):
-                row = waiting.popleft()
-                read = self._read(row, beginning, max_tokens, stop)
-                if row.finish:  # it had nothing to say
-                    yield row
-                    continue
-                with memory_errors(self.device, f"cache of {len(active) + 1} rows of {self.name}"):
-                    past.add_row(read)
-                active.append(row)
-                spans = None
-            if not active:
-                break
-            if spans is None:
-                longest = max(len(row.ids) for row in active)
-                spans = Spans([row.spans for row in active], length=longest, device=self.device)
-            self._write_on(active, past, spans, max_tokens, stop)
-            for place in reversed([place for place, row in enumerate(active) if row.finish]):
-                yield active[place]
-                past.remove_row(place)
-                active[place] = active[-1]
-                active.pop()
-                spans = None
+    def padding(self, new: int, total: int) -> int:
+        """How many tokens to read behind so many new ones, of which a row then holds ``total``."""
+        return min(-new % _ROUNDED, self.window - total)
 
-    def _common_beginning(self, rows: Sequence[BatchRow]) -> RowCache:
+    @property
+    def takes_guesses(self) -> bool:
+        """Whether a pass may feed several tokens a row; a captured step has one shape."""
+        return self._decoding is None
+
+    def common_beginning(self, rows: Sequence[BatchRow]) -> RowCache:
         """A cache that holds what all prompts begin with: the template and the instruction."""
         before_inputs = (row.ids[: row.spans[0][0]] if row.spans else [] for row in rows)
         equal = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*before_inputs, strict=False))
         return self.beginning([tokens[0] for tokens in equal])
 
-    def _read(
-        self, row: BatchRow, beginning: RowCache, max_tokens: int, stop: Callable[[Prompt, str], bool] | None
-    ) -> RowCache:
-        """A cache that holds the row's prompt; its first token is then written, or the row is finished."""
-        started = time.perf_counter()
-        past = self._prefixes.find(row.up_to_task)
-        if past is None:
-            past = RowCache(rows=0)
-            past.add_row(beginning)
-        new = row.ids[past.lengths[0] :]
-        more = min(-len(new) % _ROUNDED, self.window - len(row.ids))
-        logits = self.forward([[*new, *[0] * more]], past, logits_of=[len(new) - 1])[0, -1]
-        past.take_back(more)
-        self._prefixes.keep(row.up_to_task, past)
-        self._take(row, row.best(int(logits.argmax()), logits), max_tokens, stop)
-        row.seconds += time.perf_counter() - started
-        return past
-
-    def _write_on(
-        self,
-        active: Sequence[BatchRow],
-        past: RowCache,
-        spans: Spans,
-        max_tokens: int,
-        stop: Callable[[Prompt, str], bool] | None,
-    ) -> None:
-        """Feed back each row's last token, with a guess of the next ones behind it where a pass has room for them.
-
-        What a token attends to is measured when it is fed back. Guesses are kept as far as the model would have
-        written them, so what is written is the same; the others are taken back.
-        """
-        started = time.perf_counter()
-        longest = max(len(row.ids) + len(row.written) for row in active)
-        more = max(0, min(_MOST_GUESSED, _FEW_TOKENS // len(active) - 1, self.window - longest))
-        more = more if self._decoding is None else 0  # a captured step has one shape
-        guesses = [row.guess(more) for row in active]
-        more = max(map(len, guesses))
-        fed = [
-            [row.written[-1], *guess, *[0] * (more - len(guess))] for row, guess in zip(active, guesses, strict=True)
-        ]
-        logits, paid = self._fed_back(fed, past, spans)
-        measured = paid.cpu().numpy()
-        following = logits.argmax(dim=-1).tolist()
-        unused = []
-        for place, (row, guess, attended) in enumerate(zip(active, guesses, measured, strict=True)):
-            used = 0
-            for guessed in [*guess, None]:
-                row.attention.append(attended[used, : len(row.spans)])
-                token = row.best(following[place][used], logits[place, used])
-                used += 1
-                self._take(row, token, max_tokens, stop)
-                if row.finish or token != guessed:
-                    break
-            unused.append(more + 1 - used)
-        past.take_back(unused)
-        share = (time.perf_counter() - started) / len(active)
-        for row in active:
-            row.seconds += share
-
-    def _fed_back(self, fed: Sequence[Sequence[int]], past: RowCache, spans: Spans) -> tuple[Tensor, Tensor]:
+    def feed_back(self, fed: Sequence[Sequence[int]], past: RowCache, spans: Spans) -> tuple[Tensor, Tensor]:
         """(B, t, V) logits after each token of B rows, and the (B, t, at least S) attention it pays to the spans."""
         if self._decoding is None:
             meter = AttentionMeter(spans)
@@ -412,17 +339,6 @@ class TransformersModel:
         network = self.network
         with self._passes.turn, memory_errors(self.device, f"decoding step of {self.name} with {len(fed)} rows"):
             return self._decoding(network, [token for (token,) in fed], past, spans)
-
-    def _take(self, row: BatchRow, token: int, max_tokens: int, stop: Callable[[Prompt, str], bool] | None) -> None:
-        """Add the next token to what is written, or say why the row is finished."""
-        if token in self.tokens.ends:
-            row.finish = "end"
-        elif len(row.written) >= max_tokens:
-            row.finish = "length"
-        elif stop is not None and row.written and asks_to_stop(self.tokens.decode(row.written[-1:]), row.form):
-            row.finish = "stopped" if stop(row.prompt, self.tokens.decode(row.written)) else ""
-        if not row.finish:
-            row.write(token)
 
     # ── reading what was written elsewhere ───────────────────────────────────────────────────────────────
 
@@ -436,7 +352,7 @@ class TransformersModel:
         written = [self.tokens.encode(text) for text in texts]
         for row, text in zip(rows, written, strict=True):
             check_window(len(row.ids) + len(text.ids), self.window)
-        beginning = self._common_beginning(rows)
+        beginning = self.common_beginning(rows)
         return [
             Generation(text, np.array(tokens.offsets, np.int64).reshape(-1, 2), *self._forced(row, tokens, beginning))
             for row, text, tokens in zip(rows, texts, written, strict=True)
@@ -448,7 +364,7 @@ class TransformersModel:
         past = RowCache(rows=0)
         past.add_row(beginning)
         new = [*row.ids[past.lengths[0] :], *text.ids]
-        more = min(-len(new) % _ROUNDED, self.window - len(row.ids) - len(text.ids))
+        more = self.padding(len(new), len(row.ids) + len(text.ids))
         meter = AttentionMeter(Spans([row.spans], length=len(row.ids), device=self.device))
         self.forward([[*new, *[0] * more]], past, meter=meter)
         measured = meter.mean()[0, len(new) - len(text.ids) : len(new)].cpu().numpy()
@@ -460,12 +376,3 @@ class TransformersModel:
         measured = np.array(row.attention, np.float32).reshape(len(row.written), len(row.spans))
         usage = Usage(len(row.ids), len(row.written), 1, row.seconds)
         return Generation(text, offsets, measured, row.finish, usage)  # type: ignore[arg-type]
-
-
-def _has_room(active: Sequence[BatchRow], row: BatchRow, max_tokens: int, past: RowCache, free: int | None) -> bool:
-    """Whether a row may join these within the limits on rows, on tokens, and on a GPU's free bytes."""
-    if not active:
-        return True
-    most = _MOST_BATCH_TOKENS if free is None else min(_MOST_BATCH_TOKENS, past.tokens_within(free))
-    longest = max(len(other.ids) for other in (*active, row)) + max_tokens
-    return len(active) < _MOST_ROWS and longest * (len(active) + 1) <= most

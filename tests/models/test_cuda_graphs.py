@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models import attention, kv_cache, language_model
+from memgraph_rag.models import attention, kv_cache, shared_writing
 from memgraph_rag.models.attention import Spans
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
 from memgraph_rag.models.kv_cache import RowCache
@@ -56,7 +56,7 @@ def test_an_output_longer_than_the_sliding_window(fast, twin, taped):
 
 
 def test_rows_that_leave_and_join(fast, twin, taped, monkeypatch):
-    monkeypatch.setattr(language_model, "_MOST_ROWS", 2)
+    monkeypatch.setattr(shared_writing, "_MOST_ROWS", 2)
     ends = {twin.write(twin.tokens.prompt(prompt)[0], max_tokens=3 + n)[0][2 + n] for n, prompt in enumerate(PROMPTS)}
     for model in (fast, twin):
         monkeypatch.setattr(model.tokens, "ends", frozenset(ends))
@@ -120,14 +120,14 @@ def test_positions_that_are_rescaled_as_a_text_grows_are_such_a_step(tmp_path, m
 
 def test_rows_write_together_as_free_memory_allows(fast, twin, taped, monkeypatch):
     """With none left the first row's cache alone counts, of which half is counted on."""
-    monkeypatch.setattr(language_model, "free_bytes", lambda _: 0)
+    monkeypatch.setattr(shared_writing, "free_bytes", lambda _: 0)
     rows = []
     add_row = RowCache.add_row
     monkeypatch.setattr(RowCache, "add_row", lambda self, other: (add_row(self, other), rows.append(len(self.lengths))))
     assert_same_generations(fast, twin, PROMPTS, 8)
     assert max(rows) == 1
     rows.clear()
-    monkeypatch.setattr(language_model, "free_bytes", lambda _: 1 << 30)
+    monkeypatch.setattr(shared_writing, "free_bytes", lambda _: 1 << 30)
     assert_same_generations(fast, twin, PROMPTS, 8)
     assert max(rows) == len(PROMPTS)
 

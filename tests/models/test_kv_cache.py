@@ -65,6 +65,20 @@ def test_room_is_made_one_layer_after_another(monkeypatch):
     assert torch.equal(_shown(cache, 0), before)
 
 
+def test_trimmed_to_what_rows_need():
+    cache = RowCache(rows=5)
+    _append(cache, 300, seed=0)
+    cache.remove_row(1)
+    cache.take_back([290, 10, 280, 270])
+    rows = [_shown(cache, row).clone() for row in range(4)]
+    assert cache.room_with(0, 0) == 5 * 512
+    assert cache.room_with(8, 0) == 8 * 512
+    cache.trim()
+    assert cache.room_with(0, 0) == 4 * 290
+    assert all(torch.equal(_shown(cache, row), states) for row, states in enumerate(rows))
+    _append(cache, 1, seed=1)
+
+
 def test_tokens_within_so_many_bytes():
     cache = RowCache()
     assert cache.tokens_within(0) == sys.maxsize, "nobody knows yet how large a token is"

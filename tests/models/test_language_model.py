@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.models import language_model
+from memgraph_rag.models import shared_writing
 from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.types import Prompt
 
@@ -139,7 +139,7 @@ def test_what_is_guessed_right_saves_passes_and_changes_nothing(small, monkeypat
     passes = _count_forwards(small, monkeypatch)
     assert small.generate([prompt], max_tokens=40)[0].text == guessed.text
     with_guesses = passes()
-    monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
+    monkeypatch.setattr(shared_writing, "_MOST_GUESSED", 0)
     (alone,) = small.generate([prompt], max_tokens=40)
     assert alone.text == guessed.text
     np.testing.assert_allclose(alone.attention, guessed.attention, rtol=1e-3, atol=1e-7)

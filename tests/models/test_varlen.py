@@ -107,7 +107,7 @@ def test_whole_models_write_and_read_the_same(fast, twin, monkeypatch):
 
     monkeypatch.setattr(attention, "varlen_kernel", lambda *_: kernel)
     monkeypatch.setattr(attention, "_FEW_QUERIES", 4)
-    monkeypatch.setattr(fast, "_prefixes", type(fast._prefixes)())
+    monkeypatch.setattr(fast, "prefixes", type(fast.prefixes)())
     assert_same_generations(fast, twin, PROMPTS, 12)
     with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
         for nodes in (NODES, NODES[:1]):
