@@ -37,7 +37,7 @@ _MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
 _MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
 _FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
 _MOST_GUESSED = 6
-_PATIENCE_S = 0.1  # that a pass waits for the thread of a call; taking tokens needs a hundredth of it
+_PATIENCE_S = 0.5  # that a pass waits for a call's thread, which needs a hundredth of it on a machine that is not busy
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +62,10 @@ class _Fed:
 class _Call:
     """The rows of one call: those that wait for room, and those in the batch.
 
-    Its own thread alone changes it, but for ``results``; lists that other threads read are replaced, not changed.
+    Its own thread alone changes it, but for what a pass gives it; lists that others read are replaced, not changed.
 
     Attributes:
-        beginning: holds what all its prompts begin with.
+        beginning: holds what all its prompts begin with, once that is read.
         is_present: its thread waits for a pass; else it takes tokens, or is with whoever called it.
         busy_since: when its thread was last given something, in seconds.
         results: of the last pass, not taken yet.
@@ -73,7 +73,7 @@ class _Call:
     """
 
     waiting: deque[BatchRow]
-    beginning: RowCache
+    beginning: RowCache | None = None
     rows: list[BatchRow] = field(default_factory=list)
     finished: list[BatchRow] = field(default_factory=list)
     is_present: bool = True
@@ -107,7 +107,7 @@ class SharedWriting:
         """Each row as it finishes. Close it where it is not read to its end: its rows leave then."""
         known = self._model.prefixes
         waiting = deque(sorted(rows, key=lambda row: row.up_to_task not in known))  # before they are forgotten
-        call = _Call(waiting, self._model.common_beginning(rows))
+        call = _Call(waiting)
         try:
             self._calls[call] = None  # whoever runs passes sees it, and lets it come in between
             while call.waiting or call.rows:
@@ -179,6 +179,8 @@ class SharedWriting:
 
     def _join(self, call: _Call) -> None:
         """Read the prompt of the call's next row, which is then one of the batch, or is finished."""
+        if call.beginning is None:
+            call.beginning = self._model.common_beginning(call.waiting)
         row = call.waiting.popleft()
         read = self._read(row, call.beginning)
         if row.finish:  # it had nothing to say
