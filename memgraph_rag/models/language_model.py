@@ -35,6 +35,7 @@ from memgraph_rag.models.hardware import find_device, find_dtype, free_bytes, me
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
 from memgraph_rag.models.prefix_cache import Prefixes
+from memgraph_rag.models.sampling import greedy
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.tokens import Encoded, Tokens
@@ -353,7 +354,7 @@ class TransformersModel:
         logits = self.forward([[*new, *[0] * more]], past, logits_of=[len(new) - 1])[0, -1]
         past.take_back(more)
         self._prefixes.keep(row.up_to_task, past)
-        self._take(row, row.best(int(logits.argmax()), logits), max_tokens, stop)
+        self._take(row, row.best(int(greedy(logits)), logits), max_tokens, stop)
         row.seconds += time.perf_counter() - started
         return past
 
@@ -381,7 +382,7 @@ class TransformersModel:
         ]
         logits, paid = self._fed_back(fed, past, spans)
         measured = paid.cpu().numpy()
-        following = logits.argmax(dim=-1).tolist()
+        following = greedy(logits).tolist()
         unused = []
         for place, (row, guess, attended) in enumerate(zip(active, guesses, measured, strict=True)):
             used = 0
