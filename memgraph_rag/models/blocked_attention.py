@@ -66,7 +66,8 @@ def blocked_attention(
     for start in range(0, queries, _BLOCK):
         some = slice(start, min(start + _BLOCK, queries))
         own = keys - queries + start  # position of the block's first query
-        last = keys - queries + some.stop
+        # In whole blocks, as far as there are keys: oneDNN compiles products for each shape, and keeps them.
+        last = min(keys, -(-(keys - queries + some.stop) // _BLOCK) * _BLOCK)
         first = 0 if window is None else max(0, own + 1 - window)
         scores = (query[:, :, :, some].flatten(2, 3) @ transposed[..., first:last]).view(rows, heads, -1, last - first)
         _hide(scores, own - first, window)
