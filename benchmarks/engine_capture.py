@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, DynamicCache
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache, cache_argument
 from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.sampling import greedy
 
 __all__ = [
     "capture",
@@ -183,7 +184,7 @@ def step_measured(model: TransformersModel, token: int, past: RowCache, spans: S
     """Read a token behind each row, with what it looks at where spans are given, and take it back."""
     meter = None if spans is None else AttentionMeter(spans)
     logits = model.forward([[token]] * len(past.lengths), past, meter=meter)
-    logits[:, -1].argmax(dim=-1).tolist()
+    greedy(logits[:, -1]).tolist()
     if meter is not None:
         meter.mean()[:, 0].cpu().numpy()
     past.take_back(1)
@@ -194,5 +195,5 @@ def _step_sdpa(model: TransformersModel, token: int, past: DynamicCache, rows: i
     with using(model.network, "sdpa") as network:
         ids = torch.full((rows, 1), token, device=model.device)
         logits = network(ids, use_cache=True, **{cache_argument(network): past}).logits
-    logits[:, -1].argmax(dim=-1).tolist()
+    greedy(logits[:, -1]).tolist()
     past.crop(-1)

@@ -44,6 +44,7 @@ PREFILLS = {
 
 _ALLOWED = {torch.float32: (1e-4, 1e-5), torch.bfloat16: (3e-2, 1e-2), torch.float16: (4e-3, 2e-3)}
 """Largest error of the output (values of a normal distribution), and of what lies on a span (at most 1)."""
+_ROUNDED_SCORES = 2  # times the error of the output is allowed where a CPU's products give scores in bfloat16
 
 _MOST = Target("≤", 1.0)
 _WRITTEN = 24
@@ -63,6 +64,7 @@ def kernels(options: Options, part: str) -> Iterator[Ratio]:
         if device.type == "cuda" and not span_mass._has_kernel:
             raise LeftOut("Triton makes no kernel here: plain products are taken")
         of_output, of_mass = _ALLOWED[dtype]
+        of_output *= _ROUNDED_SCORES if device.type == "cpu" and dtype == torch.bfloat16 else 1
         name = f"kernels: {part}, {_short(dtype)}"
         yield _error(f"{name}, output", output.float().cpu(), expected, of_output)
         yield _error(f"{name}, mass", meter.of_heads().cpu(), expected_meter.of_heads(), of_mass)

@@ -1,6 +1,6 @@
 """How near does a search in the database come to the exact search in memory?
 
-    python benchmarks/pools.py DIR… [--store PATH_OR_URL] [--limit N] [--k 10]
+    python benchmarks/pools.py DIR… [--store PATH_OR_URL] [--segments N] [--limit N] [--k 10]
 
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with ``evidence_doc_ids``. Its documents are added with the
 entities layer, without a language model; then each question is searched in memory and in the database, which draws a
@@ -8,6 +8,8 @@ pool for it (``memgraph_rag/search/pool.py``). Printed: recall@5 of both and the
 of 95 %; the overlap, which is the share of the first k in memory that the first k in the database hold; the median of
 the pool's rows and of both searches' milliseconds. With --store the documents stay there, in a namespace for each
 folder, and a second run adds nothing; a Neo4j's password comes from NEO4J_PASSWORD or MEMGRAPH_RAG_NEO4J_PASSWORD.
+With --segments nothing is added: the documents stand among their copies with changed names, in the namespace that
+``search_speed.py`` filled with so many segments, names by the rules recognizer.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
@@ -25,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from machine import header
+from search_speed import ORIGINAL, namespace_of
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
@@ -49,7 +52,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
         folders = [read_folder(path).with_evidence().limited(options.limit) for path in options.directories]
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
             store = options.store or Path(temporary) / "pools.lbug"
-            rows = [_compared(store, folder, options.k, bars, given) for folder in folders]
+            rows = [_compared(store, folder, options.segments, options.k, bars, given) for folder in folders]
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -62,23 +65,29 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--segments", type=int, help="as in search_speed.py, which has stored them there")
     parser.add_argument("--limit", type=int, help="most questions of each folder, at even distances")
     parser.add_argument("--k", type=int, default=10, help="results that are compared")
     return parser.parse_args(arguments)
 
 
-def _compared(store: str | Path, folder: Folder, k: int, bars: Bars, given: dict[str, Any]) -> list[str]:
+def _compared(
+    store: str | Path, folder: Folder, size: int | None, k: int, bars: Bars, given: dict[str, Any]
+) -> list[str]:
     """One row of the table."""
+    filled = {} if size is None else {"namespace": namespace_of(folder, size), "recognizer": "rules"}
+    given = {"namespace": folder.name, **filled, **given}
+    original = "" if size is None else ORIGINAL
     found: dict[SearchSpace, list[list[str]]] = {}
     shares: dict[SearchSpace, np.ndarray] = {}
     milliseconds: dict[SearchSpace, float] = {}
     rows: list[int] = []
     segments = 0
     for space in ("memory", "database"):
-        with Memory(store, namespace=folder.name, layers=("entities",), search=space, **given) as memory:
+        with Memory(store, layers=("entities",), search=space, **given) as memory:
             if space == "memory":
                 print(header(memory), flush=True)
-            for done, _ in enumerate(added(memory, folder.documents), 1):
+            for done, _ in enumerate(added(memory, folder.documents if size is None else ()), 1):
                 bars(f"adding {folder.name}", done, len(folder.documents))
             segments = memory.stats()["counts"]["Segment"]
             memory.search(folder.questions[0].text, k=k)  # which reads what later ones hold
@@ -88,7 +97,7 @@ def _compared(store: str | Path, folder: Folder, k: int, bars: Bars, given: dict
                 results = memory.search(question.text, k=k, documents=question.documents)
                 seconds.append(time.perf_counter() - started)
                 found[space].append([result.segment.id for result in results])
-                documents = distinct(result.document_key for result in results)
+                documents = distinct(result.document_key.removesuffix(original) for result in results)
                 recalls.append(recall(question.units, documents, CUTOFF))
                 if space == "database":
                     rows.append(len(memory._search._pools.read(question.text, documents=question.documents)))

@@ -51,6 +51,9 @@ NOISE = 0.3
 
 TOGETHER = 64  # documents of one transaction
 
+ORIGINAL = "-0"
+"""How the key of a document ends that is no copy."""
+
 COLUMNS = (
     *("segments", "entities", "first search, s", "later: p50 · p99, ms", "one more add, ms", "search after it, ms"),
     *("index, MiB", "process grown by the first search, MiB", "peak, MiB"),
@@ -68,7 +71,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             rows = []
             originals: list[DocumentGraph] = []
             for size in sorted(options.segments):
-                with Memory(store, namespace=f"{folder.name} of {size}", **given) as memory:
+                with Memory(store, namespace=namespace_of(folder, size), **given) as memory:
                     if not rows:
                         print(f"{header(memory)}\n{folder.name}, and copies with changed names; seed {SEED}\n")
                     was_there = memory.stats()["counts"].get("Segment", 0) >= size
@@ -127,6 +130,11 @@ def as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> li
         bars(f"embedding {folder.name}", done, len(documents))
     recorder.close()
     return recorder.graphs
+
+
+def namespace_of(folder: Folder, size: int) -> str:
+    """The namespace that holds so many segments of a folder's documents and their copies."""
+    return f"{folder.name} of {size}"
 
 
 def _fill(store: GraphStore, originals: Sequence[DocumentGraph], size: int, bars: Bars) -> None:

@@ -161,6 +161,9 @@ class OwnGraph:
     def segments_of(self, document_id: str) -> list[Segment]:
         return [segment for graph in self._within([document_id]) for segment in graph.segments]
 
+    def segments_in(self, document_ids: Sequence[str]) -> dict[str, list[Segment]]:
+        return {document_id: self.segments_of(document_id) for document_id in document_ids}
+
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
         graphs = [graph for name in dict.fromkeys(document_ids) for graph in self._within([name])]
         return [node for graph in graphs for node in top(graph, layer)]
@@ -351,6 +354,9 @@ class OwnGraph:
         mentions = [mention for graph in self._within([document_id]) for mention in graph.mentions]
         return sorted(mentions, key=lambda item: (item.start, item.end, item.entity_id, item.kind))
 
+    def mentions_in(self, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+        return {document_id: self.mentions(document_id) for document_id in document_ids}
+
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
         return [
             mention for name in self.document_ids() for mention in self.mentions(name) if mention.entity_id == entity_id
@@ -390,6 +396,9 @@ class OwnGraph:
 
     def sections(self, document_id: str) -> list[Section]:
         return [item for graph in self._within([document_id]) for item in graph.sections]
+
+    def sections_in(self, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+        return {document_id: self.sections(document_id) for document_id in document_ids}
 
     def overview_ids(self) -> list[str]:
         overviews = [item for item, _ in self._state.overviews.values()]

@@ -1,17 +1,17 @@
-"""What a store says of many documents at once, without reading what they hold."""
+"""What a store says of many documents at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from memgraph_rag.types import DocumentRecord
+from memgraph_rag.types import DocumentRecord, Mention, Section, Segment
 
 __all__ = ["DocumentLists"]
 
 
 class DocumentLists(Protocol):
-    """Records and counts of documents by their names, or page by page; one statement for all of a call."""
+    """Records, counts and parts of documents; one statement for all of a call."""
 
     def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         """For each name the document with that id, or else that key; None where there is none."""
@@ -23,4 +23,16 @@ class DocumentLists(Protocol):
 
     def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """For each of these, nodes and edges by label and by relationship type; empty where there is none."""
+        ...
+
+    def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
+        """For each of these documents its segments, by index; empty where there is none."""
+        ...
+
+    def sections_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
+        """For each of these documents its outline, by index."""
+        ...
+
+    def mentions_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
+        """For each of these documents its mentions, by place."""
         ...

@@ -1,9 +1,10 @@
 """How much each token looks at each span of others, measured while the model runs.
 
 The model's attention function is replaced by one that gives the same output and, where a measurement is on, adds up
-the probability mass that falls on each span. No attention matrix of a whole pass is ever kept: few queries are
-computed by plain products, whose probabilities are at hand; many by a fused kernel, whose log-sum-exp turns the
-scores of the wanted keys alone into probabilities (``span_mass.py``). It knows nothing of documents or prompts.
+the probability mass that falls on each span. No attention matrix of a whole pass is ever kept: on a CPU, and of few
+queries, plain products have the probabilities at hand (``blocked_attention.py``); a fused kernel of a GPU leaves a
+log-sum-exp, which turns the scores of the wanted keys alone into probabilities (``span_mass.py``). It knows nothing of
+documents or prompts.
 Invariant: a measurement equals the mean over layers and heads of what ``output_attentions=True`` would give, summed
 over the span (tested against ``reference.py`` on each architecture).
 
@@ -23,8 +24,9 @@ from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface
 
 from memgraph_rag.errors import ModelError, SpanError
+from memgraph_rag.models.blocked_attention import Members, blocked_attention
 from memgraph_rag.models.span_mass import span_mass
-from memgraph_rag.models.varlen import packed_attention, varlen_kernel
+from memgraph_rag.models.varlen import Kernel, packed_attention, varlen_kernel
 
 __all__ = [
     "IMPLEMENTATION",
@@ -41,8 +43,9 @@ IMPLEMENTATION = "measured"
 
 Neutral on purpose: transformers branches on names that contain "sdpa" or "flash"."""
 
-_FEW_QUERIES = 96  # up to here plain products beat the fused kernel, which has to read a mask
+_FEW_QUERIES = 96  # up to here plain products beat a GPU's fused kernel
 _BLOCK_SCORES = 1 << 24  # scores of plain products held at once: 64 MB
+_CPU_BLOCK_SCORES = 1 << 18  # so few stay in a CPU's cache
 
 Span = tuple[int, int]
 
@@ -82,6 +85,13 @@ class Spans:
         self.owner.fill_(-1)[:rows, :length] = others.owner
         self.tokens.fill_(1)[:rows, :count] = others.tokens
         self._indicators.zero_()[:rows, :length, :count] = others._indicators
+
+    @property
+    def members(self) -> Members:
+        """Which keys belong to which span, from the first that does to the last."""
+        places = (self.owner >= 0).any(dim=0).nonzero()
+        first, end = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
+        return Members(first, self._indicators[:, first:end])
 
     def pool(self, probabilities: Tensor) -> Tensor:
         """(B, Tq, S) mass on each span from (B, Tq, Tk) float32 probabilities."""
@@ -291,46 +301,48 @@ def _measured_attention(
 def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _Scoring) -> Tensor:
     """(B, H, Tq, D) output of one cache's new tokens."""
     queries, visibility, meter = query.shape[2], look.visibility, look.meter
-    kernel = varlen_kernel(query, value) if queries > _FEW_QUERIES else None
-    # A fused kernel has to give what is needed here: for a measurement or sinks, the log-sum-exp.
-    has_kernel = query.device.type == "cpu" or kernel is not None or (meter is None and scoring.sinks is None)
-    if not (queries > _FEW_QUERIES and scoring.softcap is None and visibility.is_causal and has_kernel):
-        mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
-        return _plain(query, key, value, mask, scoring, meter)
-    reach = visibility.reach(queries)
-    key, value = key[:, :, :reach], value[:, :, :reach]
-    if kernel is not None:
-        output, lse = packed_attention(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
-    else:
-        is_square = visibility.is_square(queries, scoring.window)
-        mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
-        output, lse = _fused(query, key, value, mask, scoring.scale)
-    if lse is not None and scoring.sinks is not None:
-        with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
-        output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
-        lse = with_sink
-    if lse is not None and meter is not None:
-        spans = meter.spans
-        owner = _widened(spans.owner, key)
-        meter.add(span_mass(query, key, lse, owner, spans.count, scale=scoring.scale, window=scoring.window))
+    if scoring.softcap is None and visibility.is_causal and queries > 1:
+        real = slice(visibility.reach(queries))
+        if queries > _FEW_QUERIES and (kernel := varlen_kernel(query, value)) is not None:
+            return _packed(query, key[:, :, real], value[:, :, real], scoring, meter, kernel)
+        if query.device.type == "cpu":
+            return _in_blocks(query, key[:, :, real], value[:, :, real], scoring, meter)
+        if queries > _FEW_QUERIES and meter is None and scoring.sinks is None:
+            is_square = visibility.is_square(queries, scoring.window)
+            mask = None if is_square else visibility.mask(queries, real.stop, scoring.window, query.device)
+            return scaled_dot_product_attention(
+                query, key[:, :, real], value[:, :, real],
+                attn_mask=None if mask is None else mask[:, None], is_causal=is_square, scale=scoring.scale,
+                enable_gqa=True,
+            )  # fmt: skip
+    mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
+    return _plain(query, key, value, mask, scoring, meter)
+
+
+def _in_blocks(query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None) -> Tensor:
+    """(B, H, Tq, D) output of causal attention on a CPU."""
+    members = None if meter is None else meter.spans.members
+    output, mass = blocked_attention(
+        query, key, value, scale=scoring.scale, window=scoring.window, sinks=scoring.sinks, members=members
+    )
+    if meter is not None and mass is not None:
+        meter.add(mass)
     return output
 
 
-def _fused(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
-) -> tuple[Tensor, Tensor | None]:
-    """(B, H, Tq, D) output, and on a CPU the (B, H, Tq) float32 log-sum-exp of the scores; no mask is a causal one."""
-    if query.device.type != "cpu":
-        seen = None if mask is None else mask[:, None]
-        output = scaled_dot_product_attention(
-            query, key, value, attn_mask=seen, is_causal=seen is None, scale=scale, enable_gqa=True
-        )
-        return output, None
-    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    if mask is None:
-        return kernel(query, key, value, 0.0, True, scale=scale)
-    hidden = torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, float("-inf"))
-    return kernel(query, key, value, 0.0, False, attn_mask=hidden[:, None], scale=scale)
+def _packed(
+    query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None, kernel: Kernel
+) -> Tensor:
+    """(B, H, Tq, D) output of causal attention by a fused kernel of a GPU."""
+    output, lse = packed_attention(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
+    if scoring.sinks is not None:
+        with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
+        output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
+        lse = with_sink
+    if meter is not None:
+        owner = _widened(meter.spans.owner, key)
+        meter.add(span_mass(query, key, lse, owner, meter.spans.count, scale=scoring.scale, window=scoring.window))
+    return output
 
 
 def _plain(
@@ -344,7 +356,8 @@ def _plain(
     """(B, H, Tq, D) output by plain products, heads of one key head packed together, in blocks of queries."""
     rows, heads, total, width = query.shape
     shared, keys = key.shape[1], key.shape[2]
-    block = max(1, _BLOCK_SCORES // (rows * heads * keys))
+    most = _CPU_BLOCK_SCORES if query.device.type == "cpu" else _BLOCK_SCORES
+    block = max(1, most // (rows * heads * keys))
     outputs, masses = [], []
     for start in range(0, total, block):
         some = slice(start, min(start + block, total))

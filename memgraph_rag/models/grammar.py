@@ -17,6 +17,7 @@ from llguidance import LLMatcher, LLTokenizer
 from torch import Tensor
 
 from memgraph_rag.errors import ModelError
+from memgraph_rag.models.sampling import greedy
 
 if TYPE_CHECKING:
     from memgraph_rag.models.tokens import Tokens
@@ -83,7 +84,7 @@ class Form:
         if self._matcher.validate_tokens([likeliest]) == 1:  # most often, and a hundredth of the work
             return likeliest
         allowed = torch.from_numpy(self.allowed()[: len(logits)]).to(logits.device)
-        return int(logits.masked_fill(~allowed, float("-inf")).argmax())
+        return int(greedy(logits.masked_fill(~allowed, float("-inf"))))
 
     def take(self, token: int) -> None:
         """Go on behind a token that was written."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -24,11 +25,14 @@ import torch
 from scipy.linalg import hadamard
 from torch import Tensor, nn
 
+from memgraph_rag.models.packed_weights import Packer
 from memgraph_rag.models.single_core import open_single_core_pool
 
-__all__ = ["Int8Linear", "is_faster", "use_int8"]
+__all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
 
 _AT_ONCE = 1 << 21  # numbers made integers together: more are page faults, fewer keep cores waiting for each other
+_EXACT_ROWS = 16  # whose likeliest logits are computed in full together: 3 MB of the 1.5B's weights
+_LIKELIEST = 64  # tokens; by integers the 1.5B's logits are off by 0.1 at most
 _TURNED = 64  # inputs that are turned together, at most
 _TRIED_ROWS = (4, 64)  # a step that writes, a pass that reads; one row waits for memory, in integers never longer
 _TRIED_TIMES = 5
@@ -58,19 +62,20 @@ class Int8Linear(nn.Module):
 
     Args:
         linear: the layer that it stands for; its weights are copied.
+        pack: brings integers into the form that products take; one packer for all layers of a network is fastest.
 
     Attributes:
         levels: 126.5 or 90.
     """
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear, *, pack: Callable[[Tensor], Tensor] | None = None) -> None:
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.levels, self._zero = _range()
         self._turn = _turn(linear.in_features).to(linear.weight.dtype)
         integers, scales = self._integers(linear.weight.detach())
-        packed = torch.ops.onednn.qlinear_prepack(integers, None)
-        self.weight = nn.Parameter(packed, requires_grad=False)  # a parameter, so that it counts as such
+        pack = pack or Packer()
+        self.weight = nn.Parameter(pack(integers), requires_grad=False)  # a parameter, so that it counts as such
         self._scales = scales[:, 0].float()
         self._zeros = torch.zeros(linear.out_features, dtype=torch.int32)
         self.bias = linear.bias
@@ -87,30 +92,58 @@ class Int8Linear(nn.Module):
 
     def _integers(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """(n, d) int8 and (n, 1) scales of the rows' format, whose product is nearly the turned rows."""
+        integers, scales = torch.empty(rows.shape, dtype=torch.int8), rows.new_empty(len(rows), 1)
+        turn, least = self._turn.to(rows.dtype), torch.finfo(rows.dtype).tiny
         at_once = max(1, _AT_ONCE // rows.shape[1])
-        if len(rows) > at_once:
-            parts = [self._integers(some) for some in rows.split(at_once)]
-            return torch.cat([integers for integers, _ in parts]), torch.cat([scales for _, scales in parts])
-        turn = self._turn.to(rows.dtype)
-        turned = (rows.reshape(-1, len(turn)) @ turn).view_as(rows)
-        scales = turned.abs().amax(dim=1, keepdim=True).mul_(1 / self.levels).clamp_min_(torch.finfo(rows.dtype).tiny)
-        return turned.div_(scales).round_().to(torch.int8), scales
+        parts = zip(rows.split(at_once), integers.split(at_once), scales.split(at_once), strict=True)
+        for some, some_integers, some_scales in parts:
+            turned = (some.reshape(-1, len(turn)) @ turn).view_as(some)
+            torch.amax(turned.abs(), dim=1, keepdim=True, out=some_scales).mul_(1 / self.levels).clamp_min_(least)
+            some_integers.copy_(turned.div_(some_scales).round_())
+        return integers, scales
 
 
-def use_int8(network: nn.Module, *, but: nn.Module | None = None) -> None:
+class Int8Output(nn.Module):
+    """The logits of a network's output layer: of all tokens by integers, of the likeliest by the weights themselves.
+
+    So what is written, and how sure the network is of it, are as exact as the weights, of which a pass reads few rows:
+    where they are mapped from a file, only these are in memory.
+
+    Args:
+        linear: the output layer; its weights are kept as well, as they may be those of the input embedding.
+        pack: as for ``Int8Linear``.
+    """
+
+    def __init__(self, linear: nn.Linear, *, pack: Callable[[Tensor], Tensor] | None = None) -> None:
+        super().__init__()
+        self.weight, self.bias = linear.weight, linear.bias
+        self._roughly = Int8Linear(linear, pack=pack).__call__  # no part of the network: it would count weights twice
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(..., tokens) logits from (..., in_features)."""
+        logits = self._roughly(states)
+        rows = zip(states.flatten(0, -2).split(_EXACT_ROWS), logits.flatten(0, -2).split(_EXACT_ROWS), strict=True)
+        for some_states, some_logits in rows:
+            likeliest = some_logits.topk(min(_LIKELIEST, logits.shape[-1]), dim=-1, sorted=False).indices
+            exact = (self.weight[likeliest] @ some_states[..., None])[..., 0]
+            some_logits.scatter_(-1, likeliest, exact if self.bias is None else exact + self.bias[likeliest])
+        return logits
+
+
+def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
     """Put an ``Int8Linear`` in the place of each linear layer that wins by it, one after another: no second network.
 
     Args:
-        but: a layer to be left as it is.
+        output: the layer that gives the logits, which becomes an ``Int8Output``.
     """
-    linears = {name: layer for name, layer in network.named_modules() if type(layer) is nn.Linear and layer is not but}
-    least = max((layer.weight.numel() for layer in linears.values()), default=0) / _LEAST_SHARE
+    linears = {name: layer for name, layer in network.named_modules() if type(layer) is nn.Linear}
+    least = max((layer.weight.numel() for layer in linears.values() if layer is not output), default=0) / _LEAST_SHARE
+    pack = Packer()
     for name in [name for name, layer in linears.items() if layer.weight.numel() >= least]:
         place, _, own_name = name.rpartition(".")
-        setattr(network.get_submodule(place), own_name, Int8Linear(linears.pop(name)))
-    for parameter in network.parameters():  # what stays is a view of the checkpoint's file, and keeps all of it mapped
-        if not parameter.is_mkldnn:
-            parameter.data = parameter.data.clone()
+        layer = linears.pop(name)
+        replacement = Int8Output(layer, pack=pack) if layer is output else Int8Linear(layer, pack=pack)
+        setattr(network.get_submodule(place), own_name, replacement)
     # Of what was freed between the layers glibc, which alone has the call, keeps some 500 MB.
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import closing
 from functools import cached_property
 from itertools import accumulate, takewhile
@@ -40,7 +39,7 @@ from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.shared_writing import SharedWriting
 from memgraph_rag.models.tokens import Encoded, Tokens
-from memgraph_rag.models.weights import find_number_format, prepared, read_weights
+from memgraph_rag.models.weights import find_number_format, read_weights
 from memgraph_rag.models.window import check_window
 from memgraph_rag.types import Generation, Prompt, Usage
 
@@ -63,9 +62,6 @@ class TransformersModel:
         journal: keeps what ``generate`` has finished; its owner clears it.
     """
 
-    shares_passes = True
-    """What several threads have it write at the same time takes fewer passes."""
-
     def __init__(
         self,
         folder: str | Path,
@@ -82,7 +78,7 @@ class TransformersModel:
         self.calibration = calibration
         self._journal = journal
         self._loading = threading.Lock()
-        self._loaded: Future[PreTrainedModel] | None = None
+        self._network: PreTrainedModel | None = None
         self._passes = SharedPasses(self._read_together)
         self._writing = SharedWriting(self)
         self.prefixes = Prefixes()
@@ -119,28 +115,23 @@ class TransformersModel:
         return self.network.num_parameters()
 
     def open_session(self, question: str) -> KVSession:
-        """A reading session that holds the question and no node; weights begin to load, and it is read with the first.
+        """A reading session that holds the question and no node; it is read with the first.
 
         Raises:
             QuestionError: the question alone does not fit the window.
         """
-        session = KVSession(self, question)
-        self._begin_loading()
-        return session
+        return KVSession(self, question)
 
     # ── one forward pass ─────────────────────────────────────────────────────────────────────────────────
 
     @property
     def network(self) -> PreTrainedModel:
         """The weights, loaded at the first use."""
-        return self._begin_loading().result()
-
-    def _begin_loading(self) -> Future[PreTrainedModel]:
         with self._loading:
-            if self._loaded is None:
+            if self._network is None:
                 with memory_errors(self.device, f"weights of {self.name}"):
-                    self._loaded = prepared(self._load(), self.number_format, self.device)
-            return self._loaded
+                    self._network = self._load()
+            return self._network
 
     def _load(self) -> PreTrainedModel:
         try:

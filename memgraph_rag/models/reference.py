@@ -31,7 +31,7 @@ from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.hardware import find_device, find_dtype
 from memgraph_rag.models.sampling import Draw
 from memgraph_rag.models.tokens import Tokens
-from memgraph_rag.models.weights import prepared, read_weights
+from memgraph_rag.models.weights import read_weights
 from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
@@ -57,8 +57,7 @@ class PlainModel:
     @cached_property
     def network(self) -> PreTrainedModel:
         """The weights, loaded at the first use."""
-        read = read_weights(self._folder, self._number_format, device=self.device, attention="eager")
-        network = prepared(read, self._number_format, self.device).result()
+        network = read_weights(self._folder, self._number_format, device=self.device, attention="eager")
         network.generation_config = GenerationConfig()  # the checkpoint's own may sample, or punish repetition
         return network
 

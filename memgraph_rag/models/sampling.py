@@ -10,7 +10,7 @@ import random
 import torch
 from torch import Tensor
 
-__all__ = ["Draw"]
+__all__ = ["Draw", "greedy"]
 
 
 class Draw:
@@ -28,7 +28,15 @@ class Draw:
     def __call__(self, logits: Tensor) -> int:
         """A token by its (V,) logits."""
         if self._temperature <= 0:
-            return int(logits.argmax())
+            return int(greedy(logits))
         reached = torch.softmax(logits.cpu().double() / self._temperature, dim=-1).cumsum(dim=-1)
         drawn = int(torch.searchsorted(reached, self._random.random() * float(reached[-1]), right=True))
         return min(drawn, len(reached) - 1)
+
+
+def greedy(logits: Tensor) -> Tensor:
+    """(...) the tokens with the largest of (..., V) logits, the first of several.
+
+    As ``argmax``, which takes ten times as long on a CPU in bfloat16: 18 ms for 24 rows of 152,000.
+    """
+    return logits.max(dim=-1).indices

@@ -211,9 +211,6 @@ def _send(connection: Connection, reply: tuple[str, Any, _State | None]) -> None
 class SharedModel:
     """An ``AttentiveModel`` that another process holds. Raises what it raises, and ModelUnavailable when that died."""
 
-    shares_passes = True
-    """As ``TransformersModel``: each call is a thread there."""
-
     def __init__(self, address: ModelAddress) -> None:
         self._address = address
         self._idle: deque[Connection] = deque()

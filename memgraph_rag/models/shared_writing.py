@@ -25,8 +25,8 @@ from memgraph_rag.models.attention import Spans
 from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.grammar import asks_to_stop
 from memgraph_rag.models.hardware import free_bytes, memory_errors
-from memgraph_rag.models.interruption import check_interruption
 from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.sampling import greedy
 
 if TYPE_CHECKING:
     from memgraph_rag.models.language_model import TransformersModel
@@ -137,7 +137,6 @@ class SharedWriting:
         with self._between:
             self._settle()
             while call.is_ready and not call.finished:
-                check_interruption()
                 if self._may_join(call):
                     self._join(call)
                 elif call.rows and self._is_complete:
@@ -209,7 +208,7 @@ class SharedWriting:
         logits = model.forward([[*new, *[0] * more]], past, logits_of=[len(new) - 1])[0, -1]
         past.take_back(more)
         model.prefixes.keep(row.up_to_task, past)
-        self._take(row, row.best(int(logits.argmax()), logits))
+        self._take(row, row.best(int(greedy(logits)), logits))
         row.seconds += time.perf_counter() - started
         return past
 
@@ -251,7 +250,7 @@ class SharedWriting:
             [fed.get(row, [0] * (more + 1)) for row in self._active], self._past, self._spans
         )
         measured = paid.cpu().numpy()
-        following = logits.argmax(dim=-1).tolist()
+        following = greedy(logits).tolist()
         share = (time.perf_counter() - started) / len(rows)
         results: dict[BatchRow, _Fed] = {}
         for place, row in enumerate(self._active):

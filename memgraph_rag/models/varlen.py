@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["packed_attention", "varlen_kernel"]
+__all__ = ["Kernel", "packed_attention", "varlen_kernel"]
 
 _WIDEST = 256  # head dimension
 

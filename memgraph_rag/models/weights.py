@@ -10,17 +10,16 @@ Sources: LLM.int8() (Dettmers et al., 2022) and NF4 (QLoRA, Dettmers et al., 202
 from __future__ import annotations
 
 import logging
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, PretrainedConfig, PreTrainedModel
 
 from memgraph_rag.models.hardware import INT4, INT8, find_dtype, multiplies_integers
 from memgraph_rag.models.int8_linear import is_faster, use_int8
 from memgraph_rag.models.loading_bars import without_loading_bars
 
-__all__ = ["find_number_format", "prepared", "read_weights"]
+__all__ = ["find_number_format", "read_weights"]
 
 
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
@@ -42,7 +41,7 @@ def find_number_format(name: str, device: torch.device, config: PretrainedConfig
 
 
 def read_weights(folder: str, number_format: str, *, device: torch.device, attention: str) -> PreTrainedModel:
-    """A checkpoint's network, which ``prepared`` makes ready. Meanwhile torch's default dtype, of all threads, is its.
+    """A checkpoint's network, ready to compute. Meanwhile torch's default dtype, of all threads, is its own.
 
     Args:
         number_format: as ``find_number_format`` tells it; "auto" is ``best_dtype``.
@@ -54,27 +53,33 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
     """
     dtype = find_dtype(number_format, device)
     bits = _fewer_bits(number_format, device, dtype)
+    network = _read(folder, dtype, attention, **bits)
+    if bits:  # then it is on its device
+        return network
+    if number_format == INT8:
+        use_int8(network, output=network.get_output_embeddings())
+        if AutoConfig.from_pretrained(folder).get_text_config().dtype == dtype:  # else nothing is mapped
+            _map_anew(network, _read(folder, dtype, attention))
+    torch.nn.Module.to(network, device)  # in place; PreTrainedModel's own is typed otherwise
+    return network
+
+
+def _read(folder: str, dtype: torch.dtype, attention: str, **more: Any) -> PreTrainedModel:
     with without_loading_bars():
-        network = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation=attention, **bits)
+        network = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation=attention, **more)
     return network.eval().requires_grad_(False)
 
 
-def prepared(network: PreTrainedModel, number_format: str, device: torch.device) -> Future[PreTrainedModel]:
-    """The network ready to compute on its device; what takes seconds, making integers, goes on beside the caller."""
-    is_quantized = getattr(network, "is_quantized", False)  # by bitsandbytes
-    if number_format == INT8 and not is_quantized:
-        beside = ThreadPoolExecutor(1, "weights")
-        ready = beside.submit(_in_integers, network)
-        beside.shutdown(wait=False)
-        return ready
-    ready = Future()
-    ready.set_result(network if is_quantized else torch.nn.Module.to(network, device))
-    return ready
+def _map_anew(network: PreTrainedModel, again: PreTrainedModel) -> None:
+    """Let what stays in the checkpoint's own format be a view of its file that nothing was read through yet.
 
-
-def _in_integers(network: PreTrainedModel) -> PreTrainedModel:
-    use_int8(network, but=network.get_output_embeddings())
-    return network
+    What the first view showed is in memory as long as it is, all that integers were made of too. Of an input embedding
+    that is viewed anew only the rows of tokens that occur get there.
+    """
+    anew = dict(again.named_parameters())
+    for name, parameter in network.named_parameters():
+        if not parameter.is_mkldnn:
+            parameter.data = anew[name].data
 
 
 def _fewer_bits(number_format: str, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:

@@ -100,8 +100,9 @@ def export_documents(
             f"store {place}. Name another file.",
             path=path,
         )
+    version = store.version()  # before anything is read
     ids = store.document_ids() if document_ids is None else sorted(document_ids)
-    overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids)
+    overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids, as_of=version)
     graphs = stored_graphs(store, ids)
     return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension, overviews=overviews)
 

@@ -65,19 +65,28 @@ _RECORDS_TOGETHER = 1_000
 _SCALARS = ("layer", "key", "level", "title", "text", "tokens", "rating")
 
 
-def encode_all(store: GraphStore, document_ids: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+def encode_all(store: GraphStore, document_ids: Sequence[str] | None, *, as_of: int) -> Iterator[dict[str, Any]]:
     """All overviews that rest on no other documents than these, the lowest level first, in the form of an archive.
 
     One that goes while they are read is left out, and with it what lies over it.
+
+    Args:
+        as_of: version of the namespace. What rests on a document that was written later is left out: the document may
+            have been read before that.
     """
     allowed = None if document_ids is None else frozenset(document_ids)
+    version, written = as_of, frozenset[str]()
     for overviews in all_overviews(store):
-        within = [item for item in overviews if allowed is None or allowed.issuperset(item.documents)]
-        yield from _encoded(store, within)
+        encoded = list(
+            _encoded(store, [item for item in overviews if allowed is None or allowed.issuperset(item.documents)])
+        )
+        if (now := store.version()) != version:  # after all that was read of them
+            version, written = now, frozenset(record.id for record in store.written_documents(since=as_of))
+        yield from (row for overview, row in encoded if written.isdisjoint(overview.documents))
 
 
-def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[dict[str, Any]]:
-    """Those of these overviews that are still there."""
+def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[tuple[Overview, dict[str, Any]]]:
+    """Those of these overviews that are still there, each with its form."""
     overview_ids = [overview.id for overview in overviews]
     below: dict[str, list[Summarizes]] = defaultdict(list)
     for edge in store.successors(overview_ids):
@@ -91,21 +100,26 @@ def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[dict[
     unchanged = store.nodes(overview_ids)  # after what they rest on: a write that takes that away takes these too
     for overview in (overview for overview in overviews if overview in unchanged):
         edges = [(nodes[edge.target_id], edge.weight) for edge in below[overview.id]]
-        yield {
-            **{name: getattr(overview, name) for name in _SCALARS},
-            "documents": sorted(keys[document_id] for document_id in overview.documents),
-            "entities": sorted(normals[member] for member in overview.entities),
-            "findings": [
-                [finding.text, [_place(span, nodes[span.segment_id], keys) for span in finding.spans]]
-                for finding in overview.findings
-            ],
-            "nodes": sorted(
-                [keys[node.document_id], getattr(node, "layer", "points"), node.level, node.index, weight]
-                for node, weight in edges
-                if not isinstance(node, Overview)
-            ),
-            "overviews": sorted([node.layer, node.key, weight] for node, weight in edges if isinstance(node, Overview)),
-        }
+        yield (
+            overview,
+            {
+                **{name: getattr(overview, name) for name in _SCALARS},
+                "documents": sorted(keys[document_id] for document_id in overview.documents),
+                "entities": sorted(normals[member] for member in overview.entities),
+                "findings": [
+                    [finding.text, [_place(span, nodes[span.segment_id], keys) for span in finding.spans]]
+                    for finding in overview.findings
+                ],
+                "nodes": sorted(
+                    [keys[node.document_id], getattr(node, "layer", "points"), node.level, node.index, weight]
+                    for node, weight in edges
+                    if not isinstance(node, Overview)
+                ),
+                "overviews": sorted(
+                    [node.layer, node.key, weight] for node, weight in edges if isinstance(node, Overview)
+                ),
+            },
+        )
 
 
 def _keys(store: GraphStore, document_ids: Sequence[str]) -> dict[str, str]:

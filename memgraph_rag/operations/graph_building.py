@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -25,7 +24,6 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReached
 from memgraph_rag.operations.layer_building import build_layer
-from memgraph_rag.operations.layers_together import build_together, waves
 from memgraph_rag.operations.planning import PendingDocument, takes_sections
 from memgraph_rag.operations.token_limit import LimitedModels
 from memgraph_rag.operations.unit_vectors import units
@@ -173,42 +171,20 @@ class GraphBuilder:
     def _build_layers(
         self, documents: Sequence[PendingDocument], rows: list[LayerRows], layers: Sequence[Layer]
     ) -> None:
-        """Build those of these layers that documents lack; what each makes is added to the document's rows.
-
-        Layers that take nothing from one another are built together where the language model shares passes.
-        """
-        lacking = [layer for layer in layers if any(document.lacks(layer.name) for document in documents)]
-        for wave in waves(lacking):
-            build = partial(self._build_layer, documents, rows)
-            if len(wave) > 1 and self._shares_passes(wave):
-                built = build_together(wave, build, self._progress)
-            else:
-                built = (build(layer, self._progress) for layer in wave)
-            for rows_by_place in built:
-                for place, layer_rows in rows_by_place.items():
-                    rows[place] += layer_rows
-
-    def _shares_passes(self, layers: Sequence[Layer]) -> bool:
-        """Whether several of these layers write, with a model that writes for several callers at once.
-
-        Not with a limit of tokens, of which each would take the rest.
-        """
-        writing = [layer for layer in layers if layer.needs_language]
-        return len(writing) > 1 and getattr(self._models.language, "shares_passes", False)
-
-    def _build_layer(
-        self, documents: Sequence[PendingDocument], rows: Sequence[LayerRows], layer: Layer, progress: Progress | None
-    ) -> dict[int, LayerRows]:
-        """The layer's rows of each document that lacks it, by the document's place."""
-        places = [place for place, document in enumerate(documents) if document.lacks(layer.name)]
-        built = build_layer(
-            layer,
-            [self._evidence(documents[place], rows[place], layer) for place in places],
-            namespace=self._namespace,
-            models=self._models,
-            progress=progress,
-        )
-        return dict(zip(places, built, strict=True))
+        """Build those of these layers that documents lack; what each makes is added to the document's rows."""
+        for layer in layers:
+            places = [place for place, document in enumerate(documents) if document.lacks(layer.name)]
+            if not places:
+                continue
+            built = build_layer(
+                layer,
+                [self._evidence(documents[place], rows[place], layer) for place in places],
+                namespace=self._namespace,
+                models=self._models,
+                progress=self._progress,
+            )
+            for place, layer_rows in zip(places, built, strict=True):
+                rows[place] += layer_rows
 
     def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
         """What a layer may see of a document; with its outline, built just now or stored, where it takes that."""

@@ -1,8 +1,7 @@
 """What is to be done for each document of a group: compared with what is stored, cut into segments, echoes marked.
 
 It builds nothing, and writes metadata only. Invariants: the same content is never built twice; one document that cannot
-be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store, and up to three
-more for each stored document that lacks a layer.
+be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store.
 """
 
 from __future__ import annotations
@@ -106,6 +105,7 @@ class Planner:
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
         plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
+        plans = self._with_stored_rows(plans)
         return self._mark_echoes(plans, stored) if self._store.has_answers() else plans
 
     def _document_id(self, key: str) -> str:
@@ -154,22 +154,31 @@ class Planner:
             return Failure(item.key, error)
 
     def _plan_stored(self, record: DocumentRecord) -> PendingDocument | Receipt:
-        """The layers that a stored document lacks."""
+        """The layers that a stored document lacks; what is stored of it is read with that of others."""
         missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
         if not missing:
             return Receipt(record.id, record.key, Action.UNCHANGED, {}, echoes=record.echoes)
-        has_readers = SECTIONS.layer in record.layers and any(map(takes_sections, missing))
-        names_are_needed = any(layer.name == RELATIONS.layer for layer in missing)
-        return PendingDocument(
-            self._with_layers(record, missing),
-            tuple(self._store.segments_of(record.id)),
-            missing,
-            is_new=False,
-            stored_sections=tuple(self._store.sections(record.id)) if has_readers else (),
-            stored_names={
-                mention.entity_id: mention.normal
-                for mention in (self._store.mentions(record.id) if names_are_needed else ())
-            },
+        return PendingDocument(self._with_layers(record, missing), (), missing, is_new=False)
+
+    def _with_stored_rows(self, plans: Sequence[Plan]) -> list[Plan]:
+        """The plans; of stored documents with their segments, and with what their missing layers see beside these."""
+        deepened = [plan for plan in plans if isinstance(plan, PendingDocument) and not plan.is_new]
+        if not deepened:
+            return list(plans)
+        segments = self._store.segments_in([plan.record.id for plan in deepened])
+        sections = self._store.sections_in([plan.record.id for plan in deepened if _takes_stored_sections(plan)])
+        mentions = self._store.mentions_in([plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)])
+        return _with_pending(
+            plans,
+            [
+                replace(
+                    plan,
+                    segments=tuple(segments[plan.record.id]),
+                    stored_sections=tuple(sections.get(plan.record.id, ())),
+                    stored_names={mention.entity_id: mention.normal for mention in mentions.get(plan.record.id, ())},
+                )
+                for plan in deepened
+            ],
         )
 
     def _with_counts(self, plans: Sequence[Plan]) -> list[Plan]:
@@ -219,36 +228,43 @@ class Planner:
         new = [plan for plan in plans if isinstance(plan, PendingDocument) and plan.is_new]
         sentence_ids = {plan.record.id: echoes.sentence_ids(namespace, plan.segments) for plan in new}
         origins = self._store.answered(sorted(set().union(*sentence_ids.values())))
-        return [
-            self._with_echoes(
-                plan, {key: origins[key] for key in sentence_ids[plan.record.id] & origins.keys()}, stored
-            )
-            if isinstance(plan, PendingDocument) and plan.is_new
-            else plan
-            for plan in plans
+        echoing = [
+            plan
+            for plan in new
+            if ECHO not in plan.record.metadata and not origins.keys().isdisjoint(sentence_ids[plan.record.id])
         ]
-
-    def _with_echoes(
-        self,
-        pending: PendingDocument,
-        origins: Mapping[str, tuple[str, ...]],
-        stored: Mapping[str, DocumentRecord],
-    ) -> PendingDocument:
-        """The document with its echoes marked.
-
-        Args:
-            origins: ids of its sentences that were answered before, with the ids of where they came from.
-        """
-        if not origins or ECHO in pending.record.metadata:
-            return pending
-        document_id = pending.record.id
-        segments_before = self._store.segments_of(document_id) if document_id in stored else ()
-        return pending.with_segments(echoes.marked(self._store.namespace, pending.segments, origins, segments_before))
+        before = self._store.segments_in([plan.record.id for plan in echoing if plan.record.id in stored])
+        return _with_pending(
+            plans,
+            [
+                plan.with_segments(
+                    echoes.marked(
+                        namespace,
+                        plan.segments,
+                        {key: origins[key] for key in sentence_ids[plan.record.id] & origins.keys()},
+                        before.get(plan.record.id, ()),
+                    )
+                )
+                for plan in echoing
+            ],
+        )
 
 
 def takes_sections(layer: Layer) -> bool:
     """Whether a layer sees the document's outline."""
     return SECTIONS.layer in {*layer.requires, *getattr(layer, "uses", ())}
+
+
+def _takes_stored_sections(pending: PendingDocument) -> bool:
+    """Whether its outline is stored, and a missing layer sees it."""
+    is_stored = SECTIONS.layer in pending.record.layers and not pending.lacks(SECTIONS.layer)
+    return is_stored and any(map(takes_sections, pending.missing_layers))
+
+
+def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> list[Plan]:
+    """The plans, some of them changed; no two are of one document."""
+    by_id = {plan.record.id: plan for plan in changed}
+    return [by_id.get(plan.record.id, plan) if isinstance(plan, PendingDocument) else plan for plan in plans]
 
 
 def _is_receipt_of(plan: Plan, records: Mapping[str, DocumentRecord]) -> bool:

@@ -1,8 +1,8 @@
 """Documents read and built by workers of a Ray cluster, an actor with its models each.
 
 It knows Ray; of the store, nothing: files and groups of documents go out, texts and graphs come back, and this process
-plans and writes. Invariants: a worker does one thing at a time, so that a death is laid to what it was doing; what
-comes back is what ``LocalPool`` gives for the same.
+plans and writes. Invariants: a worker does one thing at a time, so that a death is laid to what it was doing; nothing
+waits for a worker that has no place to start; what comes back is what ``LocalPool`` gives for the same.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here: groups a
 _ANSWER_SECONDS = 5.0
 _READ_TOGETHER = 16  # requests
 _BYTES_TOGETHER = 2**20  # of their files
+_MOST_TRIES = 2  # of a task, before its items are tried one by one
 _MOST_DEATHS = 8  # of workers, one after another, with no group built between
 
 
@@ -63,13 +64,17 @@ class _Task:
     Attributes:
         method: of the worker.
         names: of the items, for errors.
-        result: the reference to what became of them, once it is there.
+        tries: how many workers were given it.
+        outcomes: what became of each item, once that is known.
+        error: Ray's, where there are none.
     """
 
     method: str
     items: Sequence[Any]
     names: Sequence[str]
-    result: Any = None
+    tries: int = 0
+    outcomes: list[Any] | None = None
+    error: Any = None
 
     def alone(self) -> Iterator[_Task]:
         """The same for each of the items by itself."""
@@ -79,9 +84,10 @@ class _Task:
 class RayPool:
     """Builds on a Ray cluster, one group for each worker and one that waits: a ``BuildPool``.
 
-    A cluster with GPUs has a worker on each, another a worker on each core. A worker that dies is started again and
-    tries its group once more; if it dies again each document of the group is built alone. A limit of tokens is shared
-    out among the workers. Files are read by a worker that sees the same file, else in this process.
+    A cluster with GPUs has a worker on each, another a worker on each core. Where one dies another is started, on a
+    node that is there, and its group is tried once more; if that dies too each document of the group is built alone. A
+    limit of tokens is shared out among the workers. Files are read by a worker that sees the same file, else in this
+    process.
 
     Args:
         builder: its copies work.
@@ -143,12 +149,11 @@ class RayPool:
         resources = ray.cluster_resources()
         gpus = int(resources.get("GPU", 0)) if self._wants_gpu else 0
         self._most_workers = gpus or max(1, int(resources.get("CPU", 1)))
-        self._worker_class = ray.remote(
-            num_cpus=1, num_gpus=1 if gpus else 0, max_restarts=-1, max_task_retries=1
-        )(_Worker)  # fmt: skip
+        self._worker_class = ray.remote(num_cpus=1, num_gpus=1 if gpus else 0)(_Worker)
         self._files: deque[_Task] = deque()
         self._groups: deque[_Task] = deque()
         self._running: dict[Any, tuple[_Task, Any]] = {}
+        self._starting: dict[Any, Any] = {}
         self._workers: list[Any] = []
         self._idle: list[Any] = []
         self._settling: list[Any] = []
@@ -162,7 +167,7 @@ class RayPool:
 
         if kind is None and self._settling:
             ray.wait(self._settling, num_returns=len(self._settling), timeout=_ANSWER_SECONDS)
-        for worker in self._workers:
+        for worker in (*self._workers, *self._starting.values()):
             ray.kill(worker)
         if self._is_own_connection:
             ray.shutdown()
@@ -171,72 +176,111 @@ class RayPool:
         """Let it be done; what is returned waits for what became of each item."""
         if not task.items:
             return list
-        (self._files if task.method == "read_each" else self._groups).append(task)
+        self._queue(task).append(task)
         self._collect()
         return partial(self._finish, task)
 
     def _dispatch(self) -> None:
-        """Give what waits to workers that have nothing to do; new workers are started as long as there is room.
+        """Give what waits to workers that have nothing to do, and start workers for the rest as long as there is room.
 
         Files come first: this process waits for them before it can write what is built.
         """
-        while (waiting := self._files or self._groups) and (self._idle or len(self._workers) < self._most_workers):
-            worker = self._idle.pop() if self._idle else self._started()
-            task = waiting.popleft()
+        while (waiting := self._files or self._groups) and self._idle:
+            task, worker = waiting.popleft(), self._idle.pop()
+            task.tries += 1
             self._running[getattr(worker, task.method).remote(task.items)] = task, worker
+        unserved = len(self._files) + len(self._groups) - len(self._starting)
+        room = self._most_workers - len(self._workers) - len(self._starting)
+        for _ in range(min(unserved, room)):
+            worker = self._started()
+            self._starting[worker.__ray_ready__.remote()] = worker
 
     def _started(self) -> Any:
         try:
-            worker = self._worker_class.remote(self._builder.shared_by(self._most_workers))
+            return self._worker_class.remote(self._builder.shared_by(self._most_workers))
         except (TypeError, PicklingError) as exc:
             raise SettingsError(
                 f"Expected models and layers that can be sent to workers, got one that cannot be pickled: "
                 f"{str(exc).splitlines()[0]}. Name the models, model=…, embedder=…, instead of giving objects.",
                 setting="ray",
             ) from exc
-        self._workers.append(worker)
-        return worker
 
-    def _collect(self) -> None:
-        """Note what is built by now, and dispatch what waits."""
+    def _collect(self, *, timeout_s: float | None = 0.0) -> None:
+        """Note what is done by now, and dispatch what waits; None waits until something is done.
+
+        Raises:
+            ClusterError: workers die again and again.
+        """
         import ray  # pyright: ignore[reportMissingImports]
 
-        running = list(self._running)
-        built, _ = ray.wait(running, num_returns=len(running), timeout=0) if running else ([], [])
-        for reference in built:
-            task, worker = self._running.pop(reference)
-            task.result = reference
-            self._idle.append(worker)
+        waiting = [*self._starting, *self._running]
+        if waiting and timeout_s is None:
+            ray.wait(waiting)
+        done, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0) if waiting else ([], [])
+        for reference in done:
+            if reference in self._starting:
+                self._note_start(reference, self._starting.pop(reference))
+            else:
+                self._note_outcomes(reference, *self._running.pop(reference))
         self._dispatch()
 
+    def _note_start(self, reference: Any, worker: Any) -> None:
+        import ray  # pyright: ignore[reportMissingImports]
+
+        try:
+            ray.get(reference)
+        except ray.exceptions.RayError as error:
+            self._death([], error)
+        else:
+            self._workers.append(worker)
+            self._idle.append(worker)
+
+    def _note_outcomes(self, reference: Any, task: _Task, worker: Any) -> None:
+        """Keep what became of a task; where its worker died it waits for another one, if it did not yet."""
+        import ray  # pyright: ignore[reportMissingImports]
+
+        try:
+            task.outcomes = ray.get(reference)
+        except ray.exceptions.RayTaskError as error:
+            task.error = error
+        except ray.exceptions.RayError as error:
+            self._workers.remove(worker)
+            ray.kill(worker)  # where only its node is out of reach
+            if task.tries < _MOST_TRIES:
+                self._queue(task).appendleft(task)
+            else:
+                task.error = error
+            return
+        self._idle.append(worker)
+
+    def _queue(self, task: _Task) -> deque[_Task]:
+        return self._files if task.method == "read_each" else self._groups
+
     def _finish(self, task: _Task) -> list[Any]:
-        """What became of each item. Where the worker died, of each by itself: one of them may be to blame."""
+        """What became of each item. Where its workers died, of each by itself: one of them may be to blame."""
         import ray  # pyright: ignore[reportMissingImports]
 
         self._collect()
-        while task.result is None:
-            ray.wait(list(self._running))
-            self._collect()
-        try:
-            outcomes = ray.get(task.result)
-        except ray.exceptions.RayTaskError as error:
-            raise error.cause from error  # as it would come from a builder in this process
-        except ray.exceptions.RayError as error:
-            death = self._death(task.names, error)
-            if len(task.items) == 1:
-                return [death]
-            parts = [self._begin(part) for part in task.alone()]
-            return [outcome for part in parts for outcome in part()]
-        self._deaths = 0
-        return outcomes
+        while task.outcomes is None and task.error is None:
+            self._collect(timeout_s=None)
+        if task.outcomes is not None:
+            self._deaths = 0
+            return task.outcomes
+        if isinstance(task.error, ray.exceptions.RayTaskError):
+            raise task.error.cause from task.error  # as it would come from a builder in this process
+        death = self._death(task.names, task.error)
+        if len(task.items) == 1:
+            return [death]
+        parts = [self._begin(part) for part in task.alone()]
+        return [outcome for part in parts for outcome in part()]
 
     def _death(self, names: Sequence[str], error: Exception) -> ClusterError:
-        """The error of files or documents whose worker died.
+        """The error of files or documents whose workers died; without names, of a worker that did not start.
 
         Raises:
             ClusterError: workers die again and again: it is none of the documents.
         """
-        first = ", ".join(map(repr, names[:3]))
+        first = ", ".join(map(repr, names[:3])) or "its start"
         reason = " ".join(str(error).split())[:500]
         self._deaths += 1
         if self._deaths >= _MOST_DEATHS:

@@ -39,21 +39,9 @@ from memgraph_rag.types import (
 )
 
 __all__ = [
-    "NO_LIMIT",
-    "Run",
-    "StoredGraph",
-    "annotations_in",
-    "counts_of",
-    "mentions_in",
-    "nodes",
-    "nowhere",
-    "numbers",
-    "relations_in",
-    "score",
-    "sections_in",
-    "titles_in",
-    "within",
-]
+    "NO_LIMIT", "Run", "StoredGraph", "annotations_in", "counts_of", "mentions_in", "nodes", "nowhere", "numbers",
+    "relations_in", "score", "sections_in", "titles_in", "within",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -144,7 +132,14 @@ class StoredGraph(ABC):
 
     def segments_of(self, document_id: str) -> list[Segment]:
         """All segments of a document, by index."""
-        return [rows.decode_segment(row) for row in self._run("read/list_segments", document_ids=[document_id])]
+        return self.segments_in([document_id])[document_id]
+
+    def segments_in(self, document_ids: Sequence[str]) -> dict[str, list[Segment]]:
+        """For each of these documents its segments, by index."""
+        segments: dict[str, list[Segment]] = {document_id: [] for document_id in document_ids}
+        for row in self._run("read/list_segments", document_ids=list(segments)) if segments else ():
+            segments[row["document_id"]].append(rows.decode_segment(row))
+        return segments
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
         """The top of one layer in each document, in the order given, the highest level first, by index."""
@@ -241,7 +236,11 @@ class StoredGraph(ABC):
 
     def mentions(self, document_id: str) -> list[Mention]:
         """All mentions of a document, by place."""
-        return mentions_in(self._run, [document_id])[document_id]
+        return self.mentions_in([document_id])[document_id]
+
+    def mentions_in(self, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+        """For each of these documents its mentions, by place."""
+        return mentions_in(self._run, document_ids) if document_ids else {}
 
     def titles(self, document_id: str) -> list[Title]:
         """What a document's title names, by entity."""
@@ -293,7 +292,11 @@ class StoredGraph(ABC):
 
     def sections(self, document_id: str) -> list[Section]:
         """The outline of a document, by index."""
-        return sections_in(self._run, [document_id])[document_id]
+        return self.sections_in([document_id])[document_id]
+
+    def sections_in(self, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+        """For each of these documents its outline, by index."""
+        return sections_in(self._run, document_ids) if document_ids else {}
 
     def overview_ids(self) -> list[str]:
         """The ids of all overviews, the lowest level first, then by layer and key."""

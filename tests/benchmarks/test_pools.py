@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pools
 import pytest
+import search_speed
 
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
+FAKES = {"embedder": FakeEmbedder(), "recognizer": FakeRecognizer(), "model": FakeLanguageModel()}
 
-def test_a_pool_of_everything_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Six documents, and three questions about one of them."""
     docs = [
         {"doc_id": f"d{number}", "title": f"Tom Ray {number}", "text": f"Ann Lee slept in Warsaw for {number} nights."}
         for number in range(6)
@@ -22,12 +27,30 @@ def test_a_pool_of_everything_finds_the_same(tmp_path: Path, capsys: pytest.Capt
     ]
     for name, rows in (("docs", docs), ("questions", questions)):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return tmp_path
 
-    fakes = {"embedder": FakeEmbedder(), "recognizer": FakeRecognizer(), "model": FakeLanguageModel()}
-    assert pools.main([str(tmp_path)], **fakes) == 0
 
-    *_, row = capsys.readouterr().out.splitlines()
-    columns = dict(zip(pools.COLUMNS, row.strip("| ").split(" | "), strict=True))
+def columns_of(output: str) -> dict[str, str]:
+    *_, row = output.splitlines()
+    return dict(zip(pools.COLUMNS, row.strip("| ").split(" | "), strict=True))
+
+
+def test_a_pool_of_everything_finds_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pools.main([str(folder)], **FAKES) == 0
+
+    columns = columns_of(capsys.readouterr().out)
     assert (columns["segments"], columns["questions"], columns["rows"]) == ("6", "3", "6")
     assert columns["difference"] == "+0.0 [+0.0, +0.0]"
     assert columns["overlap"] == "100.0 [100.0, 100.0]"
+
+
+def test_documents_are_found_among_their_copies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(folder / "filled.lbug")
+    assert search_speed.main([str(folder), "--store", store, "--segments", "12", "--questions", "1"], **FAKES) == 0
+
+    assert pools.main([str(folder), "--store", store, "--segments", "12"], **FAKES) == 0
+
+    columns = columns_of(capsys.readouterr().out)
+    assert (columns["segments"], columns["rows"]) == ("12", "12")
+    assert columns["overlap"] == "100.0 [100.0, 100.0]"
+    assert not columns["R@5, database"].startswith("0.0"), "an original is what a question asks for, a copy is not"

@@ -43,10 +43,12 @@ from store_snapshot import whole_graph  # noqa: E402
 
 from memgraph_rag import Document, Memory, Receipt  # noqa: E402
 from memgraph_rag.errors import MemgraphRagError, ModelError, StoreUnavailable  # noqa: E402
+from memgraph_rag.operations import ray_pool  # noqa: E402
 from memgraph_rag.operations.ray_pool import RayPool  # noqa: E402
 from memgraph_rag.operations.sources import GroupSize  # noqa: E402
 from memgraph_rag.stores import ladybug_file  # noqa: E402
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer  # noqa: E402
+from memgraph_rag.text import files  # noqa: E402
 
 PATIENCE_S = 180.0
 """Longest that a cluster says nothing: actors start, Ray waits a minute for a lost head, a busy machine."""
@@ -69,9 +71,22 @@ POISON = "poison"
 
 
 class Slow(FakeRecognizer):
-    """Takes a while for each text, so that there is time to kill; refuses a text that is poison."""
+    """Takes a while for each text, so that there is time to kill; refuses a text that is poison.
+
+    Args:
+        nodes: folder where it leaves the id of the node on which it works.
+    """
+
+    def __init__(self, nodes: Path) -> None:
+        super().__init__()
+        self._nodes = nodes
 
     def recognize(self, texts: Sequence[str]) -> list[Any]:
+        import ray
+
+        if ray.is_initialized():
+            self._nodes.mkdir(parents=True, exist_ok=True)
+            (self._nodes / ray.get_runtime_context().get_node_id()).touch()
         time.sleep(0.15 * len(texts))
         if any(POISON in text for text in texts):
             raise ModelError("Expected a text without poison, got poison. Leave it out.")
@@ -80,7 +95,8 @@ class Slow(FakeRecognizer):
 
 def opened(place: Place) -> Memory:
     """A memory of fake models there."""
-    return place.open(layers=("entities", "points", "relations"), model=FakeLanguageModel(), recognizer=Slow())
+    recognizer = Slow(place.cache / "nodes")
+    return place.open(layers=("entities", "points", "relations"), model=FakeLanguageModel(), recognizer=recognizer)
 
 
 @dataclass
@@ -90,12 +106,14 @@ class Call:
     Attributes:
         actions: by key, what was done to a document.
         failures: by source, the error's class and text.
+        read: the files that the calling process read itself.
         raised: the error that ended the call, if one did.
         is_done: it came to its end.
     """
 
     actions: dict[str, str] = field(default_factory=dict)
     failures: dict[str, tuple[str, str]] = field(default_factory=dict)
+    read: list[str] = field(default_factory=list)
     raised: tuple[str, str] | None = None
     is_done: bool = False
 
@@ -105,6 +123,8 @@ class Call:
             self.actions[content[0]] = content[1]
         elif kind == "failure":
             self.failures[content[0]] = content[1:]
+        elif kind == "read":
+            self.read.append(content)
         elif kind == "raised":
             self.raised = content
         else:
@@ -137,16 +157,25 @@ def _start_cluster() -> None:
             return
 
 
-def _add(place: Place, sources: Sequence[Document | Path], spare_bytes: int, sender: Connection) -> None:
-    """The child: one call on a cluster of its own, telling of each outcome as it comes."""
+def _add(place: Place, sources: Sequence[Document | Path], address: str, spare_bytes: int, sender: Connection) -> None:
+    """The child: one call on a cluster, by default of its own, telling of each outcome as it comes."""
     import ray
 
     ladybug_file.SPARE_BYTES = spare_bytes
     RayPool.group_size = GroupSize(documents=2, characters=200_000)
-    _start_cluster()
+    ray_pool._READ_TOGETHER = 2
+    read_bytes = files._read_bytes
+
+    def told(path: Path) -> bytes:
+        sender.send(("read", str(path)))
+        return read_bytes(path)
+
+    files._read_bytes = told
+    if address == "auto":
+        _start_cluster()
     with opened(place) as memory:
         try:
-            for outcome in memory.add_many(sources, ray="auto"):
+            for outcome in memory.add_many(sources, ray=address):
                 if isinstance(outcome, Receipt):
                     sender.send(("receipt", (outcome.key, outcome.action.value)))
                 else:
@@ -199,11 +228,11 @@ def _command(process: psutil.Process) -> str:
 
 
 @contextmanager
-def building(place: Place, sources: Sequence[Document | Path]) -> Iterator[Builder]:
-    """A child that begins to build; it and its cluster are gone afterwards."""
+def building(place: Place, sources: Sequence[Document | Path], address: str = "auto") -> Iterator[Builder]:
+    """A child that begins to build; it and what it started are gone afterwards."""
     made = context()
     listening, sender = made.Pipe(duplex=False)
-    child = made.Process(target=_add, args=(place, sources, ladybug_file.SPARE_BYTES, sender))
+    child = made.Process(target=_add, args=(place, sources, address, ladybug_file.SPARE_BYTES, sender))
     child.start()
     sender.close()
     builder = Builder(child, listening)
@@ -228,7 +257,7 @@ def built(place: Place, sources: Sequence[Document | Path]) -> Call:
 class Undisturbed:
     """The graph that one process builds of the documents, at a place that is empty before and afterwards."""
 
-    def __init__(self, place: Place, documents: Sequence[Document] = DOCUMENTS) -> None:
+    def __init__(self, place: Place, documents: Sequence[Document | Path] = DOCUMENTS) -> None:
         self._place = place
         with opened(place) as memory:
             outcomes = list(memory.add_many(documents))
@@ -239,6 +268,11 @@ class Undisturbed:
 
     def _graph(self, memory: Memory) -> Graph:
         return whole_graph(memory._store, self._place.address)
+
+    def is_there(self) -> bool:
+        """Whether that graph is at the place."""
+        with opened(self._place) as memory:
+            return self._graph(memory) == self.graph
 
     def empty(self) -> None:
         with opened(self._place) as memory:
@@ -261,8 +295,7 @@ class Undisturbed:
         lacking = first.actions.keys() - stored
         again = built(self._place, DOCUMENTS)
         changed = {key for key in stored if again.actions.get(key) != "unchanged"}
-        with opened(self._place) as memory:
-            is_same = self._graph(memory) == self.graph
+        is_same = self.is_there()
         print(
             f"{what}: {len(first.actions)} acknowledged, {len(first.failures)} failed, {len(stored)} stored; "
             f"again: {sum(action == 'added' for action in again.actions.values())} added",

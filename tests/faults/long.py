@@ -73,6 +73,7 @@ PARTS = (
     Part("leaders", SERVERS, lambda place, share: changed_leaders(place, many(200, share), seed=16)),
     Part("crowd", ENGINES, lambda place, share: _crowd(place, max(3.0, 300 * share))),
     Part("ray", ENGINES, lambda place, share: _on_ray("fault_ray", "kills", _written(place), str(share))),
+    Part("ray-nodes", ENGINES, lambda place, share: _on_ray("fault_ray_nodes", _written(place), str(share))),
     Part("ray-disk", ENGINES[:1], lambda place, share: _on_ray("fault_ray", "disk", _written(place), str(share))),
 )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
 
 import fault_ray
+import fault_ray_nodes
 import pytest
 import ray
 from fault_tally import Tally
@@ -252,3 +253,9 @@ def test_call_goes_on_after_its_process_is_killed(tmp_path: Path) -> None:
 def test_what_loader_and_layer_refuse_is_named(tmp_path: Path) -> None:
     place = Place({"address": tmp_path / "notes.lbug"}, "faults", tmp_path / "cache")
     assert fault_ray.poisoned(place, tmp_path) == Tally(tried=1)
+
+
+@pytest.mark.timeout(900)  # of a core that is shared with much else: two nodes start one after the other
+def test_node_that_is_killed_costs_no_document(tmp_path: Path) -> None:
+    place = Place({"address": tmp_path / "notes.lbug"}, "faults", tmp_path / "cache")
+    assert fault_ray_nodes.deaths(place, 1, seed=1) == Tally(tried=1)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from memgraph_rag.models import hardware, int8_linear
-from memgraph_rag.models.int8_linear import Int8Linear, use_int8
+from memgraph_rag.models.int8_linear import Int8Linear, Int8Output, use_int8
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
@@ -161,18 +161,29 @@ def test_seconds_are_those_of_this_thread(monkeypatch: pytest.MonkeyPatch):
     assert int8_linear._seconds(layer(8, 8), 4, torch.float32) == 1
 
 
-def test_small_layers_and_the_excluded_one_stay():
-    network = nn.Sequential(nn.Linear(100, 100), nn.Linear(100, 4), nn.Linear(100, 50), nn.ReLU())
-    use_int8(network, but=network[2])
-    assert [type(module) for module in network] == [Int8Linear, nn.Linear, nn.Linear, nn.ReLU]
+def test_small_layers_stay_and_the_output_layer_is_another():
+    network = nn.Sequential(nn.Linear(100, 100), nn.Linear(100, 4), nn.Linear(100, 5000), nn.ReLU())
+    use_int8(network, output=network[2])
+    assert [type(module) for module in network] == [Int8Linear, nn.Linear, Int8Output, nn.ReLU]
 
 
-def test_what_stays_is_no_view_of_the_checkpoint():
-    """A view of one tensor of a mapped file keeps the whole file in memory."""
-    network = nn.Sequential(nn.Linear(40, 40), nn.LayerNorm(40))
-    before = network[1].weight.data_ptr()
-    use_int8(network)
-    assert network[1].weight.data_ptr() != before
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_likeliest_logits_are_those_of_the_weights(dtype: torch.dtype, has_bias: bool):
+    linear = layer(32, 300, dtype=dtype)
+    linear.bias = linear.bias if has_bias else None
+    states = torch.randn(2, 20, 32, generator=torch.Generator().manual_seed(1)).to(dtype)
+    logits, expected = Int8Output(linear)(states), linear(states)
+    assert logits.shape == expected.shape
+    best = expected.topk(40, dim=-1).indices
+    near = {"rtol": 2e-2, "atol": 2e-2} if dtype == torch.bfloat16 else {"rtol": 1e-5, "atol": 1e-5}
+    torch.testing.assert_close(logits.gather(-1, best), expected.gather(-1, best), **near)
+    torch.testing.assert_close(logits, Int8Linear(linear)(states), rtol=0.05, atol=0.5)
+
+
+def test_few_logits_are_all_exact():
+    linear, states = layer(32, 7), torch.ones(3, 32)
+    torch.testing.assert_close(Int8Output(linear)(states), linear(states))
 
 
 def test_network_without_linear_layers_stays():

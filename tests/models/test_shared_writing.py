@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextvars import copy_context
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,6 @@ from twins import PROMPTS
 from memgraph_rag.models import shared_writing
 from memgraph_rag.models.cuda_graphs import GraphedDecoding
 from memgraph_rag.models.grammar import Grammars
-from memgraph_rag.models.interruption import interruption
 from memgraph_rag.models.kv_cache import RowCache
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.types import Generation, Prompt
@@ -193,25 +191,6 @@ def test_who_is_interrupted_in_a_pass_loses_nothing_of_the_others(llama, monkeyp
     for call, expected in zip(calls, alone, strict=True):
         if call.exception() is None:
             assert_same(call.result(), expected)
-    assert_idle(llama)
-
-
-def test_what_nobody_waits_for_ends_before_the_next_pass(llama, monkeypatch) -> None:
-    passes, is_over = count_passes(llama, monkeypatch), threading.Event()
-
-    def write() -> None:
-        interruption.set(is_over)
-        llama.generate(**CALLS[0])
-
-    def end(*_: object) -> None:
-        if len(passes) == 4:
-            is_over.set()
-
-    feed_back = llama.feed_back
-    monkeypatch.setattr(llama, "feed_back", lambda *given: (feed_back(*given), end())[0])
-    with pytest.raises(CancelledError):
-        copy_context().run(write)
-    assert len(passes) == 4
     assert_idle(llama)
 
 

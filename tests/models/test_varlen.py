@@ -6,7 +6,6 @@ The double does what the documentation of ``torch.nn.attention.varlen.varlen_att
 from __future__ import annotations
 
 import copy
-from concurrent.futures import Future
 from types import SimpleNamespace
 
 import numpy as np
@@ -81,7 +80,6 @@ def double(
 def test_a_pass_over_packed_rows_is_the_plain_products(case, monkeypatch):
     monkeypatch.setattr(attention, "varlen_kernel", lambda *_: double)
     monkeypatch.setattr(attention, "_FEW_QUERIES", 0)
-    monkeypatch.setattr(attention, "_fused", None)
     output, meter = attended(case)
     expected, expected_meter = plainly_attended(case)
     torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-4)
@@ -144,12 +142,9 @@ def test_passes_on_a_gpu_that_is_not_there_mix_no_devices(fast, monkeypatch):
         model.device = gpu
         model._passes = SharedPasses(model._read_together)
         with gpu:
-            model._loaded = Future()
-            model._loaded.set_result(
-                AutoModelForCausalLM.from_config(
-                    config, dtype=torch.bfloat16, attn_implementation=attention.IMPLEMENTATION
-                ).eval()
-            )
+            model._network = AutoModelForCausalLM.from_config(
+                config, dtype=torch.bfloat16, attn_implementation=attention.IMPLEMENTATION
+            ).eval()
         spans = Spans([[(0, 2), (2, 30)]], length=30, device=gpu)
         past, others, rows = RowCache(), RowCache(), RowCache(rows=0)
         for tokens in (200, 120, 7, 1):  # alone, behind a cache, a node, a token

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from own_graph import Database
 from own_store import OwnStore
 
 from memgraph_rag.operations import all_overviews, archive_overviews
+from memgraph_rag.operations.archive import Archive, export_documents
 from memgraph_rag.operations.archive_overviews import encode_all
 from memgraph_rag.operations.memory_layers import documents_without, layers_there
+from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.testing.store_suite.overviews import edges, overview
 from memgraph_rag.types import OverviewRows
@@ -35,7 +39,7 @@ def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_lowest_come_first_with_what_they_rest_on(store: OwnStore) -> None:
-    encoded = list(encode_all(store, None))
+    encoded = list(encode_all(store, None, as_of=store.version()))
 
     assert [(row["level"], row["key"]) for row in encoded] == [(1, "1"), (1, "2"), (2, "0")]
     assert [row["documents"] for row in encoded] == [["a", "b"], ["c", "d"], [*"abcde"]]
@@ -44,24 +48,49 @@ def test_the_lowest_come_first_with_what_they_rest_on(store: OwnStore) -> None:
 
 
 def test_read_one_at_a_time_they_are_the_same(store: OwnStore, request: pytest.FixtureRequest) -> None:
-    together = list(encode_all(store, None))
+    together = list(encode_all(store, None, as_of=store.version()))
     request.getfixturevalue("one_at_a_time")
-    assert list(encode_all(store, None)) == together
-    assert list(encode_all(store, store.document_ids()[:0])) == []
+    assert list(encode_all(store, None, as_of=store.version())) == together
+    assert list(encode_all(store, store.document_ids()[:0], as_of=store.version())) == []
 
 
 def test_no_layer_is_read_as_a_whole(store: OwnStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "overviews", None)
-    assert len(list(encode_all(store, None))) == 3
+    assert len(list(encode_all(store, None, as_of=store.version()))) == 3
     assert documents_without(store) == {"library": 0}
     assert layers_there(store) == ["library"]
 
 
 @pytest.mark.usefixtures("one_at_a_time")
 def test_what_goes_meanwhile_is_left_out(store: OwnStore) -> None:
-    encoded = encode_all(store, None)
+    encoded = encode_all(store, None, as_of=store.version())
     assert next(encoded)["key"] == "1"
 
     store.forget(make_graph("n", "e").document.id)
 
     assert [row["key"] for row in encoded] == ["2"], "what lay over the forgotten document is gone"
+
+
+def test_documents_written_meanwhile_have_no_overview_in_it(
+    store: OwnStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A document is added, and another replaced, behind the last document of the archive; a library goes over both."""
+    list_overviews = store.overview_ids
+
+    def after_others_deepened() -> list[str]:
+        for key in ("a", "new"):
+            graph = make_graph("n", key, levels=(3, 1))
+            store.write(graph)
+            over = overview("n", f"of {key}", [graph])
+            store.write_overviews(OverviewRows((over,), edges(over, *graph.points[:3])), as_of=store.version())
+        return list_overviews()
+
+    monkeypatch.setattr(store, "overview_ids", after_others_deepened)
+    path = tmp_path / "notes.jsonl"
+
+    assert export_documents(store, path, FakeEmbedder(DIMENSION, name=EMBEDDER)) == 5
+    archive = Archive(path)
+    assert archive.verify(embedder=EMBEDDER, dimension=DIMENSION, check=lambda _: None) == 5
+    (left,) = archive.read_overviews(namespace="n")
+    assert left.overviews[0].key == "2", "what rests on neither"
+    assert {item.key for item in store.overviews("library")} == {"2", "of a", "of new"}

@@ -76,6 +76,23 @@ def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> 
     assert [store.counts_of([document_id]) for document_id in counts] == [{name: counts[name]} for name in counts]
 
 
+def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    ids = [receipt.document_id for receipt in store.write_many(of_all_kinds(store))]
+    stranger = make_graph(other.namespace, "stranger").document.id
+    other.write(make_graph(other.namespace, "stranger"))
+
+    for together, one_by_one in (
+        (store.segments_in, store.segments_of),
+        (store.sections_in, store.sections),
+        (store.mentions_in, store.mentions),
+    ):
+        parts = {document_id: one_by_one(document_id) for document_id in ids}
+        assert any(parts.values())
+        assert together([stranger, *ids[::-1], "nobody"]) == {stranger: [], **parts, "nobody": []}
+        assert together([]) == {}
+
+
 def test_documents_are_listed_page_by_page_in_the_order_of_their_keys(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     keys = ["!", "A", "Z", "a", "a b", "a/b", "aa", "ab", "é", "\ufb00", "\U0001f600", "$key' OR true"]

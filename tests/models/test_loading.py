@@ -1,0 +1,60 @@
+"""When weights are loaded, and what of a checkpoint stays in memory."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+import torch
+from architectures import write_checkpoint
+
+from memgraph_rag.errors import ModelError, QuestionError
+from memgraph_rag.models import hardware
+from memgraph_rag.models.language_model import TransformersModel
+
+QUESTION, NODE = "Who ran over the hill?", "A fox ran over the hill."
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> TransformersModel:
+    return TransformersModel(write_checkpoint("qwen2", tmp_path), dtype="int8", device="cpu")
+
+
+def test_weights_load_once(model: TransformersModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads, load = [], model._load
+    monkeypatch.setattr(model, "_load", lambda: (loads.append(1), load())[-1])
+    for _ in range(2):
+        with model.open_session(QUESTION) as session:
+            assert 0 <= session.probability_of_yes() <= 1
+    assert loads == [1]
+
+
+def test_damaged_weights_are_told_by_the_first_pass(model: TransformersModel, tmp_path: Path) -> None:
+    for file in tmp_path.glob("*.safetensors"):
+        file.write_bytes(b"damaged")
+    with (
+        model.open_session(QUESTION) as session,
+        pytest.raises(ModelError, match=r"Expected model weights in .*\. Unpack or fetch the model again"),
+    ):
+        session.append([NODE])
+
+
+def test_a_question_too_long_loads_nothing(model: TransformersModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[int] = []
+    monkeypatch.setattr(model, "_load", lambda: loads.append(1))
+    with pytest.raises(QuestionError):
+        model.open_session("why " * 9_000)
+    assert loads == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="a system that does not list what is mapped")
+def test_what_integers_were_made_of_is_mapped_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One view of the checkpoint is left, through which nothing was read before."""
+    monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.float32)  # the checkpoint's own
+    network = TransformersModel(write_checkpoint("qwen2", tmp_path), dtype="int8", device="cpu").network
+    gc.collect()
+    views = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
+    assert len(views) == 1
+    start, end = (int(place, 16) for place in views[0].split()[0].split("-"))
+    assert start <= network.get_input_embeddings().weight.data_ptr() < end
