@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -24,7 +25,7 @@ from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface
 
 from memgraph_rag.errors import ModelError, SpanError
-from memgraph_rag.models.blocked_attention import Members, blocked_attention
+from memgraph_rag.models.blocked_attention import Members, blocked_attention, softmax
 from memgraph_rag.models.span_mass import span_mass
 from memgraph_rag.models.varlen import Kernel, packed_attention, varlen_kernel
 
@@ -86,7 +87,6 @@ class Spans:
         self.tokens.fill_(1)[:rows, :count] = others.tokens
         self._indicators.zero_()[:rows, :length, :count] = others._indicators
 
-    @property
     def members(self) -> Members:
         """Which keys belong to which span, from the first that does to the last."""
         places = (self.owner >= 0).any(dim=0).nonzero()
@@ -113,6 +113,11 @@ class AttentionMeter:
         self._sum: Tensor | None = None
         self._of_heads: list[Tensor] = []
         self._layers = 0
+
+    @cached_property
+    def members(self) -> Members:
+        """Which keys belong to which span, the same in all layers."""
+        return self.spans.members()
 
     def pool(self, probabilities: Tensor) -> Tensor:
         """(B, H, Tq, S) mass on the spans from (B, H, Tq, Tk) float32 probabilities; H is 1 unless heads are kept."""
@@ -302,18 +307,18 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _S
     """(B, H, Tq, D) output of one cache's new tokens."""
     queries, visibility, meter = query.shape[2], look.visibility, look.meter
     if scoring.softcap is None and visibility.is_causal and queries > 1:
-        real = slice(visibility.reach(queries))
+        reach = visibility.reach(queries)
+        real_keys, real_values = key[:, :, :reach], value[:, :, :reach]
         if queries > _FEW_QUERIES and (kernel := varlen_kernel(query, value)) is not None:
-            return _packed(query, key[:, :, real], value[:, :, real], scoring, meter, kernel)
+            return _packed(query, real_keys, real_values, scoring, meter, kernel)
         if query.device.type == "cpu":
-            return _in_blocks(query, key[:, :, real], value[:, :, real], scoring, meter)
+            return _in_blocks(query, real_keys, real_values, scoring, meter)
         if queries > _FEW_QUERIES and meter is None and scoring.sinks is None:
             is_square = visibility.is_square(queries, scoring.window)
-            mask = None if is_square else visibility.mask(queries, real.stop, scoring.window, query.device)
+            mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
             return scaled_dot_product_attention(
-                query, key[:, :, real], value[:, :, real],
-                attn_mask=None if mask is None else mask[:, None], is_causal=is_square, scale=scoring.scale,
-                enable_gqa=True,
+                query, real_keys, real_values, attn_mask=None if mask is None else mask[:, None], is_causal=is_square,
+                scale=scoring.scale, enable_gqa=True,
             )  # fmt: skip
     mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
     return _plain(query, key, value, mask, scoring, meter)
@@ -321,7 +326,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _S
 
 def _in_blocks(query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None) -> Tensor:
     """(B, H, Tq, D) output of causal attention on a CPU."""
-    members = None if meter is None else meter.spans.members
+    members = None if meter is None else meter.members
     output, mass = blocked_attention(
         query, key, value, scale=scoring.scale, window=scoring.window, sinks=scoring.sinks, members=members
     )
@@ -367,11 +372,7 @@ def _plain(
             scores = scores.div_(scoring.softcap).tanh_().mul_(scoring.softcap)
         if mask is not None:
             scores = scores.masked_fill_(~mask[:, None, some], float("-inf"))
-        if scoring.sinks is not None:
-            sink = scoring.sinks.float()[:, None, None].expand(rows, -1, scores.shape[2], 1)
-            probabilities = torch.softmax(torch.cat([scores, sink], dim=-1), dim=-1)[..., :-1]
-        else:
-            probabilities = torch.softmax(scores, dim=-1)
+        probabilities = softmax(scores, scoring.sinks)
         if meter is not None:
             masses.append(meter.pool(probabilities))
         output = probabilities.to(value.dtype).reshape(rows, shared, -1, keys) @ value

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Members", "blocked_attention"]
+__all__ = ["Members", "blocked_attention", "softmax"]
 
 _BLOCK = 64  # queries: with 32 products are slower, with 128 more scores are computed in vain
 
@@ -62,6 +62,7 @@ def blocked_attention(
     query = (query.float() * scale).to(query.dtype).view(rows, shared, -1, queries, width)
     transposed = key.transpose(2, 3)
     output = query.new_empty(*query.shape[:-1], value.shape[-1])
+    members = None if members is None else Members(members.first, members.of_spans.to(query.dtype))
     masses = []
     for start in range(0, queries, _BLOCK):
         some = slice(start, min(start + _BLOCK, queries))
@@ -71,7 +72,7 @@ def blocked_attention(
         first = 0 if window is None else max(0, own + 1 - window)
         scores = (query[:, :, :, some].flatten(2, 3) @ transposed[..., first:last]).view(rows, heads, -1, last - first)
         _hide(scores, own - first, window)
-        probabilities = _softmax(scores, sinks)
+        probabilities = softmax(scores, sinks)
         grouped = probabilities.view(rows, shared, -1, last - first)
         output[:, :, :, some] = (grouped @ value[:, :, first:last]).unflatten(2, (-1, some.stop - start))
         if members is not None:
@@ -89,7 +90,8 @@ def _hide(scores: Tensor, before: int, window: int | None) -> None:
         scores[..., :left].masked_fill_(torch.arange(left) <= place - window, float("-inf"))
 
 
-def _softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
+def softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
+    """(B, H, Tq, Tk) probabilities of the keys, beside a score of each head's own where there are (H,) sinks."""
     if sinks is None:
         return torch.softmax(scores, dim=-1)
     sink = sinks[:, None, None].to(scores.dtype).expand(len(scores), -1, scores.shape[2], 1)
@@ -102,4 +104,4 @@ def _mass(probabilities: Tensor, first: int, members: Members) -> Tensor:
     end = min(first + probabilities.shape[-1], members.first + members.of_spans.shape[1])
     of_spans = members.of_spans[:, start - members.first : max(start, end) - members.first]
     owned = probabilities[..., start - first : max(start, end) - first]
-    return (owned.flatten(1, 2) @ of_spans.to(owned.dtype)).unflatten(1, owned.shape[1:3]).float()
+    return (owned.flatten(1, 2) @ of_spans).unflatten(1, owned.shape[1:3]).float()

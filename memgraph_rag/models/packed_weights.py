@@ -12,26 +12,31 @@ import ctypes
 import torch
 from torch import Tensor
 
-__all__ = ["Packer"]
+__all__ = ["Packer", "pack"]
 
 _BLOCK = 64  # outputs, and inputs, of a block
 _TOGETHER = 4  # inputs of one output, summed by one instruction
 
 
+def pack(integers: Tensor) -> Tensor:
+    """What ``onednn.qlinear_pointwise`` takes for (outputs, inputs) int8, made by oneDNN itself."""
+    return torch.ops.onednn.qlinear_prepack(integers, None)
+
+
 class Packer:
-    """Packs layers for ``onednn.qlinear_pointwise``, the first of each shape by oneDNN itself."""
+    """``pack`` for many layers, of which it makes the first of each shape, and writes what follows like it."""
 
     def __init__(self) -> None:
         self._first: dict[torch.Size, Tensor | None] = {}
 
     def __call__(self, integers: Tensor) -> Tensor:
-        """The packed form of (outputs, inputs) int8."""
+        """As ``pack``."""
         first = self._first.get(integers.shape)
         if first is not None:
             packed = first.clone()
             _write(integers, packed)
             return packed
-        packed = torch.ops.onednn.qlinear_prepack(integers, None)
+        packed = pack(integers)
         if integers.shape not in self._first:
             self._first[integers.shape] = packed if _is_written_alike(integers, packed) else None
         return packed

@@ -54,7 +54,7 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
     dtype = find_dtype(number_format, device)
     bits = _fewer_bits(number_format, device, dtype)
     network = _read(folder, dtype, attention, **bits)
-    if bits:  # then it is on its device
+    if getattr(network, "is_quantized", False):  # by bitsandbytes, now or in the checkpoint
         return network
     if number_format == INT8:
         use_int8(network, output=network.get_output_embeddings())

@@ -56,7 +56,9 @@ def test_output_and_mass_are_those_of_the_whole_matrix(
     ends = sorted({min(cut, queries + held) for cut in cuts})
     spans = [[*zip(ends[row:-1], ends[row + 1 :], strict=True)] for row in range(rows)]
     of_spans = Spans(spans, length=queries + held, device=torch.device("cpu"), room=1)
-    output, mass = blocked_attention(query, key, value, scale=0.5, window=window, sinks=sinks, members=of_spans.members)
+    output, mass = blocked_attention(
+        query, key, value, scale=0.5, window=window, sinks=sinks, members=of_spans.members()
+    )
     expected, near = softmax_matrix(query, key, window, sinks), {"rtol": 1e-4, "atol": 1e-5}
     torch.testing.assert_close(output.double(), expected @ value.double().repeat_interleave(GROUPS, dim=1), **near)
     assert mass is not None

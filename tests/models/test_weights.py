@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,17 @@ def test_int4_keeps_all_linear_layers_but_the_last_in_4_bits(tiny: Path) -> None
     assert type(model.network.get_output_embeddings()) is nn.Linear
     assert (model.number_format, model.dtype) == ("int4", model.network.dtype)
     assert model.parameters == TransformersModel(tiny, device="cpu").parameters
+
+
+@pytest.mark.parametrize("dtype", ["auto", "int8"])
+def test_a_checkpoint_in_4_bits_stays_as_it_is(
+    dtype: str, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "is_faster", lambda *_: True)
+    TransformersModel(tiny, dtype="int4", device="cpu").network.save_pretrained(tmp_path)
+    for file in tiny.glob("*token*"):
+        shutil.copy(file, tmp_path)
+    assert kinds(TransformersModel(tmp_path, dtype=dtype, device="cpu")) == {Linear4bit, nn.Linear}
 
 
 @pytest.mark.usefixtures("as_on_a_gpu")
