@@ -1,7 +1,6 @@
 """A prompt on its way through the model, among the others of its batch.
 
-It knows tokens and no weights. Invariant: what it guesses stood behind the same two tokens before, in its prompt or in
-what it has written, and obeys its form.
+It knows tokens and no weights. Invariant: what it guesses obeys its form.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from memgraph_rag.models.grammar import Form
+from memgraph_rag.models.prompt_lookup import PromptLookup
 from memgraph_rag.types import Prompt
 
 __all__ = ["BatchRow"]
@@ -40,11 +40,10 @@ class BatchRow:
     finish: str = ""
     seconds: float = 0.0  # its share of the time of the passes it took part in
     fed_to: int = 0
-    _followed: dict[tuple[int, ...], int] = field(default_factory=dict)  # two tokens, and where a third last came next
+    _lookup: PromptLookup = field(init=False)
 
     def __post_init__(self) -> None:
-        for place in range(2, len(self.ids)):
-            self._followed[self.ids[place - 2], self.ids[place - 1]] = place
+        self._lookup = PromptLookup(self.ids)
 
     @property
     def up_to_task(self) -> list[int]:
@@ -63,7 +62,7 @@ class BatchRow:
 
     def write(self, token: int) -> None:
         """Add a token to what is written."""
-        self._followed[self._last_two()] = len(self.ids) + len(self.written)
+        self._lookup.extend([token])
         self.written.append(token)
         if self.form is not None:
             self.form.take(token)
@@ -74,16 +73,5 @@ class BatchRow:
 
     def guess(self, most: int) -> list[int]:
         """At most so many tokens that may well come next."""
-        guess = self._repeated(most)
+        guess = self._lookup.guess(most)
         return guess if self.form is None else self.form.guess(guess, most)
-
-    def _repeated(self, most: int) -> list[int]:
-        """What came after the last two tokens when they stood together before: points repeat what their inputs say."""
-        place = self._followed.get(self._last_two()) if most else None
-        if place is None:
-            return []
-        beyond = max(0, place - len(self.ids))
-        return [*self.ids[place : place + most], *self.written[beyond : beyond + most]][:most]
-
-    def _last_two(self) -> tuple[int, ...]:
-        return (*self.ids[-2:], *self.written[-2:])[-2:]

@@ -25,6 +25,7 @@ from typing_extensions import Self
 from memgraph_rag.models import prompts
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.prompt_lookup import MOST_GUESSED, PromptLookup
 from memgraph_rag.models.sampling import Draw
 from memgraph_rag.models.shared_batches import Pass
 from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
@@ -76,6 +77,8 @@ class KVSession:
         self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage()
         self._ids, self._question = self._tokens.question(question)
+        self._lookup = PromptLookup(self._ids)
+        """All that was read and said, also what was taken back: a phrase repeats words of the sentence before it."""
         first, last = self._question
         check_question(last - first, len(self._ids) + self._room, model.window)
         self._stages: list[tuple[int, float | None]] = [(len(self._ids), None)]
@@ -179,6 +182,7 @@ class KVSession:
                 reading.spans.append((len(packed) + first, len(packed) + last))
                 reading.depths.append(before + (first + last) / 2 - self._question[1])
             packed += [*ids, *probe]
+            self._lookup.extend(ids)
             group_of += [number] * (len(ids) + len(probe))
             is_node += [True] * len(ids) + [False] * len(probe)
             ends.append(before + len(ids))
@@ -269,20 +273,33 @@ class KVSession:
         return turn
 
     def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
-        """What the model says behind a turn, in pieces; the cache is then as it was."""
+        """What the model says behind a turn, in pieces; the cache is then as it was.
+
+        A pass of one token costs what reading the weights costs, so that it takes guesses along; they are kept as far
+        as the model says the same.
+        """
         length = self._cache.get_seq_length()
         max_tokens = min(max_tokens, self._model.window - length - len(turn))
+        self._lookup.extend(turn)
         written: list[int] = []
+        guess: list[int] = []
         shown = ""
         try:
-            logits = self._forward(turn)[0]
-            while len(written) < max_tokens and (token := draw(logits)) not in self._tokens.ends:
+            logits = self._forward(turn)
+            while len(written) < max_tokens and (token := draw(logits[0])) not in self._tokens.ends:
                 written.append(token)
+                self._lookup.extend([token])
+                self.usage += Usage(0, 1)
                 text = self._tokens.decode(written)
                 if not text.endswith("\ufffd"):
                     yield text[len(shown) :]
                     shown = text
-                logits = self._forward([token], written=1)[0]
+                if guess[:1] == [token]:
+                    guess, logits = guess[1:], logits[1:]
+                elif left := max_tokens - len(written):
+                    self._cache.take_back(len(guess))
+                    guess = self._lookup.guess(min(MOST_GUESSED, left - 1)) if self._model.takes_guesses else []
+                    logits = self._forward([token, *guess], logits_of=range(1 + len(guess)), reads=False)
         finally:
             self._cache.take_back(self._cache.get_seq_length() - length)
 
@@ -293,12 +310,12 @@ class KVSession:
         *,
         among: Tensor | None = None,
         logits_of: Sequence[int] = (-1,),
-        written: int = 0,
+        reads: bool = True,
     ) -> Tensor:
-        """(n, V) logits after n of these tokens, the last by default; counts what it cost."""
+        """(n, V) logits after n of these tokens, the last by default; counts what it cost, and them if it ``reads``."""
         started = time.perf_counter()
         logits = self._model.read(Pass(ids, self._cache, meter, among, logits_of))
-        self.usage += Usage(len(ids) - written, written, 1, time.perf_counter() - started)
+        self.usage += Usage(len(ids) if reads else 0, 0, 1, time.perf_counter() - started)
         return logits
 
     def __enter__(self) -> Self:

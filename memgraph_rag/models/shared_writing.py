@@ -26,6 +26,7 @@ from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.grammar import asks_to_stop
 from memgraph_rag.models.hardware import free_bytes, memory_errors
 from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.prompt_lookup import MOST_GUESSED
 from memgraph_rag.models.sampling import greedy
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ __all__ = ["SharedWriting"]
 _MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
 _MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
 _FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
-_MOST_GUESSED = 6
 _PATIENCE_S = 0.5  # that a pass waits for a call's thread, which needs a hundredth of it on a machine that is not busy
 
 
@@ -237,7 +237,7 @@ class SharedWriting:
         ready = [call for call in tuple(self._calls) if call.is_ready]
         rows = {row for call in ready for row in call.rows}
         longest = max(len(row.ids) + len(row.written) for row in rows)
-        more = max(0, min(_MOST_GUESSED, _FEW_TOKENS // len(self._active) - 1, self._model.window - longest))
+        more = max(0, min(MOST_GUESSED, _FEW_TOKENS // len(self._active) - 1, self._model.window - longest))
         more = more if self._model.takes_guesses else 0
         guesses = {row: row.guess(more) for row in rows}
         more = max(map(len, guesses.values()))

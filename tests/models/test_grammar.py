@@ -77,7 +77,7 @@ def test_most_replies_come_to_their_end(fast):
 
 @pytest.mark.parametrize("guess", ["none", "wrong", "right", "none that may come"])
 def test_guesses_change_nothing(fast, guess, monkeypatch):
-    monkeypatch.setattr(shared_writing, "_MOST_GUESSED", 0)
+    monkeypatch.setattr(shared_writing, "MOST_GUESSED", 0)
     expected = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
     monkeypatch.undo()
     known = {generation.text: fast.tokens.encode(generation.text).ids for generation in expected}
@@ -91,7 +91,7 @@ def test_guesses_change_nothing(fast, guess, monkeypatch):
             return fast.tokens.encode(rest).ids[:most]
         return {"none": [], "wrong": next(iter(known.values()))[:most], "none that may come": [0] * most}[guess]
 
-    monkeypatch.setattr(BatchRow, "_repeated", guessed)
+    monkeypatch.setattr(BatchRow, "guess", lambda row, most: row.form.guess(guessed(row, most), most))
     for generation, other in zip(fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA), expected, strict=True):
         assert (generation.text, generation.finish) == (other.text, other.finish)
         np.testing.assert_allclose(generation.attention, other.attention, rtol=1e-4, atol=1e-7)

@@ -8,6 +8,7 @@ import torch
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models import prompts
+from memgraph_rag.models import session as session_module
 
 QUESTION = "What did Peter eat in Mr. McGregor's garden?"
 NODES = [
@@ -125,6 +126,25 @@ def test_the_answer_is_what_plain_greedy_decoding_gives(small, eager, plain, pla
     written = plain_greedy(eager, ids, 12, tokens.ends)
     assert answer == tokens.decode(written)
     assert "radishes" in answer
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 5.0])
+def test_what_is_guessed_saves_passes_and_changes_nothing(small, temperature, monkeypatch):
+    texts, costs, rest = [], [], []
+    for most in (0, session_module.MOST_GUESSED):
+        monkeypatch.setattr(session_module, "MOST_GUESSED", most)
+        with small.open_session(QUESTION) as session:
+            session.append(NODES)
+            request = "Copy the three lines above, word for word."
+            texts.append(session.reply(request, max_tokens=40, temperature=temperature))
+            costs.append(session.usage)
+            rest.append((session.tokens_left, session.probability_of_yes()))
+    alone, guessed = costs
+    assert texts[0] == texts[1]
+    assert rest[0] == pytest.approx(rest[1], rel=1e-5)
+    assert (alone.generated_tokens, alone.prompt_tokens) == (guessed.generated_tokens, guessed.prompt_tokens)
+    if temperature < 1:  # else it says what stands nowhere
+        assert guessed.model_calls < 0.5 * alone.model_calls
 
 
 def test_the_window_is_kept(small_weights):

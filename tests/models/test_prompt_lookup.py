@@ -1,0 +1,18 @@
+"""Guesses of the next tokens."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.models.prompt_lookup import PromptLookup
+
+FEW = st.lists(st.integers(0, 3), max_size=12)
+
+
+@given(FEW, FEW, st.integers(0, 5))
+def test_a_guess_is_what_came_after_the_last_two_tokens_before(read, written, most):
+    lookup, ids = PromptLookup(read), [*read, *written]
+    lookup.extend(written)
+    places = [place for place in range(2, len(ids)) if ids[place - 2 : place] == ids[-2:]]
+    assert lookup.guess(most) == (ids[places[-1] : places[-1] + most] if places else [])
