@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from memgraph_rag.errors import ModelError
+from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class SentenceEmbedder:
                 self._network = self._load()
             return self._network
 
+    @without_garbage_collection()
     def _load(self) -> _Network:
         from memgraph_rag.models.hardware import find_device
         from memgraph_rag.models.sentence_bert import SentenceBert, is_plain_bert

@@ -26,6 +26,7 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.address import is_address, parse_address
+from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.settings import Settings
 
@@ -214,6 +215,7 @@ class FoundModels:
 
         return PenAndEye(pen, eye)
 
+    @without_garbage_collection()
     def _open_weights(self, name: str, folder: str) -> AttentiveModel:
         settings = self._settings
         from memgraph_rag.models.catalogue import find_calibration
