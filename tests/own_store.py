@@ -83,46 +83,64 @@ class OwnStore(OwnPools):
             return self.write(graph).action
 
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
-        write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
-        given = layer_rows.layers_in(graph)
-        if not given <= {*layers} & {*graph.document.layers}:
-            raise StoreError(f"Expected rows of the layers {layers}, got rows of {given}. Name all that are given.")
+        return self.extend_many([graph], layers=layers)[0]
+
+    def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
+        for graph in graphs:
+            write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
+            given = layer_rows.layers_in(graph)
+            if not given <= {*layers} & {*graph.document.layers}:
+                raise StoreError(f"Expected rows of the layers {layers}, got rows of {given}. Name all that are given.")
+        write_checks.check_distinct(graphs)
+        if not graphs:
+            return []
         with self._database.lock:
-            state, held = self._state, self._held(graph)
-            if [segment.id for segment in graph.segments] != [segment.id for segment in held.segments]:
-                raise StoreError("Expected the segments that are stored, got others. Take those of segments_of().")
-            pointed = {*layers} & {"points", "clusters"}
-            changed = {graph.document.id} if pointed else set[str]()
-            questions, stale = self._stale(state, changed, Action.DEEPENED, layers=pointed)
-            model = graph.document.model or held.document.model
-            recognizer = graph.document.recognizer or held.document.recognizer
-            record = replace(held.document, layers=graph.document.layers, model=model, recognizer=recognizer)
-            left = replace(held, document=record)
-            if len(graph.segment_embeddings):
-                left = replace(left, segment_embeddings=graph.segment_embeddings)
-            if pointed:
-                left = with_points(left, graph, pointed)
-            if "outline" in layers:
-                left = replace(left, sections=graph.sections)
-            if "entities" in layers:
-                left = replace(left, mentions=of_kind(left, OPEN_KIND), titles=graph.titles)
-            if "relations" in layers:
-                left = with_relations(left, [])
-                left = replace(left, mentions=tuple(set(left.mentions) - {*of_kind(left, OPEN_KIND)}))
-            named = replace(left, mentions=(*left.mentions, *graph.mentions))
-            left = with_relations(named, [(left, False), (graph, True)])
-            others = tuple(item for item in left.annotations if item.layer not in layers)
-            left = replace(left, annotations=(*others, *graph.annotations))
-            self._replace(without_overviews(replace(state, questions=questions), {record.id}), left)
-            counts = self._counts(record.id)
-            return Receipt(record.id, record.key, Action.DEEPENED, counts, stale_questions=stale[record.id])
+            state, stale = self._state, Counter[str]()
+            for graph in graphs:
+                state, of_document = self._extended(state, graph, layers)
+                stale += of_document
+            self._put(state)
+            return [
+                Receipt(item.id, item.key, Action.DEEPENED, self._counts(item.id), stale_questions=stale[item.id])
+                for item in (graph.document for graph in graphs)
+            ]
+
+    def _extended(self, state: State, graph: DocumentGraph, layers: Collection[str]) -> tuple[State, Counter[str]]:
+        """The state with these layers of a document; how many questions that made stale, by document."""
+        held = self._held(graph)
+        if [segment.id for segment in graph.segments] != [segment.id for segment in held.segments]:
+            raise StoreError("Expected the segments that are stored, got others. Take those of segments_of().")
+        pointed = {*layers} & {"points", "clusters"}
+        changed = {graph.document.id} if pointed else set[str]()
+        questions, stale = self._stale(state, changed, Action.DEEPENED, layers=pointed)
+        model = graph.document.model or held.document.model
+        recognizer = graph.document.recognizer or held.document.recognizer
+        record = replace(held.document, layers=graph.document.layers, model=model, recognizer=recognizer)
+        left = replace(held, document=record)
+        if len(graph.segment_embeddings):
+            left = replace(left, segment_embeddings=graph.segment_embeddings)
+        if pointed:
+            left = with_points(left, graph, pointed)
+        if "outline" in layers:
+            left = replace(left, sections=graph.sections)
+        if "entities" in layers:
+            left = replace(left, mentions=of_kind(left, OPEN_KIND), titles=graph.titles)
+        if "relations" in layers:
+            left = with_relations(left, [])
+            left = replace(left, mentions=tuple(set(left.mentions) - {*of_kind(left, OPEN_KIND)}))
+        named = replace(left, mentions=(*left.mentions, *graph.mentions))
+        left = with_relations(named, [(left, False), (graph, True)])
+        others = tuple(item for item in left.annotations if item.layer not in layers)
+        left = replace(left, annotations=(*others, *graph.annotations))
+        return with_graph(without_overviews(replace(state, questions=questions), {record.id}), left), stale
 
     def learn(self, graph: DocumentGraph) -> None:
         write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
         with self._database.lock:
             held = self._held(graph)
             mentions = tuple(dict.fromkeys((*held.mentions, *graph.mentions)))
-            self._replace(self._state, with_relations(replace(held, mentions=mentions), [(held, False), (graph, True)]))
+            new = with_relations(replace(held, mentions=mentions), [(held, False), (graph, True)])
+            self._put(with_graph(self._state, new))
 
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
         for record in records:
@@ -158,10 +176,6 @@ class OwnStore(OwnPools):
         if held is None or held.document.sha256 != graph.document.sha256:
             raise DocumentNotFound("Expected a document that is stored with this content, got none. Deepen it again.")
         return held
-
-    def _replace(self, state: State, graph: DocumentGraph) -> None:
-        versions = {**state.versions, graph.document.id: state.version + 1}
-        self._put(replace(state, graphs={**state.graphs, graph.document.id: in_order(graph)}, versions=versions))
 
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
         check_overviews(rows, namespace=self._namespace)
@@ -278,6 +292,12 @@ class OwnStore(OwnPools):
 
     def purge(self) -> None:
         """Nothing is left of what was forgotten."""
+
+
+def with_graph(state: State, graph: DocumentGraph) -> State:
+    """The state with this document, as of its next version."""
+    versions = {**state.versions, graph.document.id: state.version + 1}
+    return replace(state, graphs={**state.graphs, graph.document.id: in_order(graph)}, versions=versions)
 
 
 def in_order(graph: DocumentGraph) -> DocumentGraph:

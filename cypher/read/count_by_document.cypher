@@ -1,5 +1,4 @@
-// How much the graph holds of each of these documents, by label and by relationship type. For several: on Ladybug it
-// reads the ids of all documents, where count_document finds one by its key.
+// How much the graph holds of each of these documents, by label and by relationship type.
 // params: namespace, document_ids
 // returns: document_id, name, count
 // needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, Section.namespace and document_id, RELATES_TO.namespace and document_id

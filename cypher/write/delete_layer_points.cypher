@@ -1,7 +1,7 @@
-// Remove the information points of some layers of a document, with their edges.
-// params: namespace, document_id, layers
+// Remove the information points of some layers of these documents, with their edges.
+// params: namespace, document_ids, layers
 // returns: -
 // needs: InformationPoint.namespace and document_id
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id = $document_id AND p.layer IN $layers
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids AND p.layer IN $layers
 DETACH DELETE p

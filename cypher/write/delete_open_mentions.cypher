@@ -1,7 +1,7 @@
-// Remove the mentions of a document that its relations layer found.
-// params: namespace, document_id, kind
+// Remove the mentions of these documents that their relations layer found.
+// params: namespace, document_ids, kind
 // returns: -
 // needs: Document.id
-MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(:Entity)
-WHERE d.namespace = $namespace AND m.kind = $kind
+MATCH (d:Document)-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(:Entity)
+WHERE d.namespace = $namespace AND d.id IN $document_ids AND m.kind = $kind
 DELETE m

@@ -1,7 +1,7 @@
-// Remove the information points of a document, with their edges.
-// params: namespace, document_id
+// Remove the information points of these documents, with their edges.
+// params: namespace, document_ids
 // returns: -
 // needs: InformationPoint.namespace and document_id
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id = $document_id
+WHERE p.namespace = $namespace AND p.document_id IN $document_ids
 DETACH DELETE p

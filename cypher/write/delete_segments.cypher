@@ -1,7 +1,7 @@
-// Remove the segments of a document, with their edges.
-// params: namespace, document_id
+// Remove the segments of these documents, with their edges.
+// params: namespace, document_ids
 // returns: -
 // needs: Document.id
-MATCH (d:Document {id: $document_id})-[:HAS_SEGMENT]->(s:Segment)
-WHERE d.namespace = $namespace
+MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
 DETACH DELETE s

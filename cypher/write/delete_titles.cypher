@@ -1,7 +1,7 @@
-// Remove the edges from a document to what its title names.
-// params: namespace, document_id
+// Remove the edges from these documents to what their titles name.
+// params: namespace, document_ids
 // returns: -
 // needs: Document.id
-MATCH (d:Document {id: $document_id})-[t:TITLED]->(:Entity)
-WHERE d.namespace = $namespace
+MATCH (d:Document)-[t:TITLED]->(:Entity)
+WHERE d.namespace = $namespace AND d.id IN $document_ids
 DELETE t

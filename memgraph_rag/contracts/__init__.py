@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from memgraph_rag.contracts.document_lists import DocumentLists
 from memgraph_rag.contracts.graph import (
-    EchoLog,
     FingerprintIndex,
     GraphReader,
     GraphStore,
     GraphView,
-    GraphWriter,
     MemoryGraph,
     MendedStore,
     NodeReader,
@@ -21,6 +19,7 @@ from memgraph_rag.contracts.graph import (
     ReembeddedStore,
     SearchedGraph,
 )
+from memgraph_rag.contracts.graph_writes import EchoLog, GraphWriter
 from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (

@@ -1,14 +1,15 @@
 """The costly layers of what was remembered, built behind the calls that store it.
 
-It knows memories by their public methods, and no protocol. Invariants: one document is built at a time, because a
-machine has one language model; a document that cannot be built stops no other one; ``close`` waits for no model.
+It knows memories by their public methods, and no protocol. Invariants: one group of documents is built at a time, as a
+machine has one language model; a document that cannot be built stops no other one; what waits is told as of each
+outcome; ``close`` waits for no model.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,14 +21,17 @@ from filelock import FileLock, Timeout
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
 
 if TYPE_CHECKING:
-    from memgraph_rag import Memory
+    from memgraph_rag import Memory, Receipt
 
 __all__ = ["Backlog", "Deepener"]
 
 logger = logging.getLogger(__name__)
 
+_MOST_DOCUMENTS = 8  # of a group: with more a pass of the model is no cheaper (docs/decisions/mcp.md)
+_MOST_SEGMENTS = 32  # of a group, but for its first document: so that a note waits for no book that came with it
 _PATIENCE_S = 5.0  # of ``close``, for a prompt that a model is reading
 _LOOK_S = 0.5  # for which another process's lock is waited for before it is looked whether the server ends
+_PAUSE_S = 0.2  # between two turns: another process that waits looks twenty times a second whether the lock is free
 _MOST_FAILURES = 20  # that are kept for ``status``
 
 
@@ -41,7 +45,7 @@ class Backlog:
 
     Attributes:
         layers: those that follow.
-        waiting: how many documents wait, the one in work among them.
+        waiting: how many documents wait, those in work among them.
         doing: what is being done now, in words; empty where nothing is, or where it is another namespace's turn.
         built: how many documents were built since the server began.
         failures: keys or ids of documents, with why they could not be built.
@@ -54,8 +58,20 @@ class Backlog:
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """A document whose layers are to be built; outcomes name it by its id or by its key."""
+
+    memory: Memory
+    document_id: str
+    key: str
+    segments: int
+
+
 class Deepener:
     """A thread that builds layers for documents, in the order in which they were remembered.
+
+    Documents of one memory that wait are built together, some at a time: their prompts share passes of the model.
 
     Args:
         layers: by name; without any, nothing is done.
@@ -66,49 +82,59 @@ class Deepener:
         self._layers = tuple(layers)
         self._lock = lock
         self._changed = Condition()
-        self._waiting: deque[tuple[Memory, str]] = deque()
-        self._current: tuple[str, str] | None = None
+        self._waiting: deque[_Task] = deque()
+        self._group: list[_Task] = []  # in work, without those that have their outcome
+        self._memory: Memory | None = None  # in work
         self._doing = ""
-        self._built: dict[str, int] = {}
+        self._built: Counter[str] = Counter()
         self._failures: dict[str, dict[str, str]] = {}
         self._thread: Thread | None = None
         self._is_closing = False
 
-    def follow(self, memory: Memory, document_ids: Sequence[str]) -> tuple[str, ...]:
-        """Build the layers of these documents when it is their turn; the names of the layers."""
-        if not self._layers or not document_ids:
-            return self._layers
-        with self._changed:
-            known = {document_id for _, document_id in self._waiting}
-            self._waiting.extend((memory, document_id) for document_id in document_ids if document_id not in known)
-            if self._thread is None and not self._is_closing:
-                self._thread = Thread(target=self._work, name="memgraph_rag deepener", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
+    def follow(self, memory: Memory, receipt: Receipt) -> tuple[str, ...]:
+        """Build the layers of a document that was stored when it is its turn; the names of the layers."""
+        self._add([_Task(memory, receipt.document_id, receipt.key, receipt.counts.get("Segment", 0))])
         return self._layers
 
     def resume(self, memory: Memory) -> None:
         """Take up what an earlier process of this memory left unbuilt."""
         if self._layers:
             wanted = set(self._layers)
-            self.follow(memory, [record.id for record in memory.documents() if not wanted <= set(record.layers)])
+            left = [record for record in memory.documents() if not wanted <= set(record.layers)]
+            self._add([_Task(memory, record.id, record.key, record.segments) for record in left])
+
+    def _add(self, tasks: Sequence[_Task]) -> None:
+        if not self._layers or not tasks:
+            return
+        with self._changed:
+            known = {task.document_id for task in self._waiting}
+            self._waiting.extend(task for task in tasks if task.document_id not in known)
+            if self._thread is None and not self._is_closing:
+                self._thread = Thread(target=self._work, name="memgraph_rag deepener", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
 
     def backlog(self, namespace: str) -> Backlog:
         """What is still to be built in this namespace."""
         with self._changed:
-            is_ours = self._current is not None and self._current[0] == namespace
+            is_ours = self._memory is not None and self._memory.namespace == namespace
             return Backlog(
                 layers=self._layers,
-                waiting=sum(memory.namespace == namespace for memory, _ in self._waiting) + is_ours,
+                waiting=sum(task.memory.namespace == namespace for task in (*self._group, *self._waiting)),
                 doing=self._doing if is_ours else "",
-                built=self._built.get(namespace, 0),
+                built=self._built[namespace],
                 failures=dict(self._failures.get(namespace, {})),
             )
+
+    def uses(self, memory: Memory) -> bool:
+        """Whether documents of this memory wait, or are in work."""
+        with self._changed:
+            return memory is self._memory or any(task.memory is memory for task in self._waiting)
 
     def wait(self, timeout_s: float) -> bool:
         """Whether all is built; waits so long for it."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and self._current is None, timeout_s)
+            return self._changed.wait_for(lambda: not self._waiting and self._memory is None, timeout_s)
 
     def progress(self, what: str, done: int, total: int) -> None:
         """For ``Memory(progress=…)``: what is being done, and where a closing server interrupts it."""
@@ -130,41 +156,44 @@ class Deepener:
         return not self._thread.is_alive()
 
     def _work(self) -> None:
-        while (task := self._next()) is not None:
-            memory, document_id = task
+        while self._has_work():
             try:
                 with self._turn():
-                    failure = self._build(memory, document_id)
+                    self._build(self._next_group())
             except _Stopped:
                 return
             finally:
                 with self._changed:
-                    self._current, self._doing = None, ""
+                    self._memory, self._group, self._doing = None, [], ""
                     self._changed.notify_all()
-            with self._changed:
-                if failure:
-                    failures = self._failures.setdefault(memory.namespace, {})
-                    failures[document_id] = failure
-                    while len(failures) > _MOST_FAILURES:
-                        failures.pop(next(iter(failures)))
-                else:
-                    self._built[memory.namespace] = self._built.get(memory.namespace, 0) + 1
 
-    def _next(self) -> tuple[Memory, str] | None:
+    def _has_work(self) -> bool:
+        """Whether something waits, once it does; False where the server ends."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._waiting) or self._is_closing)
-            if self._is_closing:
-                return None
-            memory, document_id = self._waiting.popleft()
-            self._current = (memory.namespace, document_id)
-            return memory, document_id
+            return not self._is_closing
+
+    def _next_group(self) -> list[_Task]:
+        """Documents of the memory that has waited longest, in their order; none where the server ends."""
+        with self._changed:
+            if self._waiting:
+                self._memory = self._waiting[0].memory
+                self._group = _bounded(task for task in self._waiting if task.memory is self._memory)
+                for task in self._group:
+                    self._waiting.remove(task)
+            return list(self._group)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """No other process of the server builds meanwhile; what one has built, the next finds built."""
+        """No other process of the server builds meanwhile; what one has built, the next finds built.
+
+        A turn is a group, and who has had one lets others that wait come first: they need not wait for all that it has.
+        """
         if self._lock is None:
             yield
             return
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closing, _PAUSE_S)
         lock = FileLock(self._lock)
         while not lock.is_locked:
             if self._is_closing:
@@ -176,18 +205,65 @@ class Deepener:
         finally:
             lock.release()
 
-    def _build(self, memory: Memory, document_id: str) -> str:
-        """Why the document could not be built; empty where it was, or where it is gone."""
+    def _build(self, tasks: Sequence[_Task]) -> None:
+        """Build documents together; where that fails as a whole, each that has no outcome yet alone."""
+        try:
+            self._deepen(tasks)
+        except Exception as error:  # of a layer or a model, too; the thread goes on with the next document
+            if len(tasks) > 1:
+                for task in [task for task in tasks if task in self._group]:
+                    self._build([task])
+                return
+            if not isinstance(error, MemgraphRagError):
+                logger.exception("A document could not be deepened.")
+            self._settle(tasks, error)
+
+    def _deepen(self, tasks: Sequence[_Task]) -> None:
         from memgraph_rag import Failure
 
-        try:
-            outcomes = list(memory.deepen([document_id], layers=self._layers))
-        except DocumentNotFound:
-            return ""
-        except MemgraphRagError as error:
-            outcomes = [Failure(document_id, error)]
-        except Exception as error:  # of a layer or a model; the thread goes on with the next document
-            logger.exception("A document could not be deepened.")
-            outcomes = [Failure(document_id, error)]
-        errors = [outcome.error for outcome in outcomes if isinstance(outcome, Failure)]
-        return f"{type(errors[0]).__name__}: {errors[0]}" if errors else ""
+        for task in tasks:
+            try:
+                task.memory.documents([task.document_id])
+            except DocumentNotFound as error:  # forgotten while it waited: without it the others are built together
+                self._settle([task], error)
+        there = [task for task in tasks if task in self._group]
+        if not there:
+            return
+        memory, by_name = there[0].memory, {name: task for task in there for name in (task.document_id, task.key)}
+        for outcome in memory.deepen([task.document_id for task in there], layers=self._layers):
+            error = outcome.error if isinstance(outcome, Failure) else None
+            name = outcome.source if isinstance(outcome, Failure) else outcome.document_id
+            if task := by_name.get(name):
+                self._settle([task], error)
+            elif error is not None:  # of a layer of the whole memory
+                self._tell(memory.namespace, name, error)
+        self._settle(there)  # of that for which there was nothing to build no outcome comes
+
+    def _settle(self, tasks: Sequence[_Task], error: Exception | None = None) -> None:
+        """Count documents that are built, or could not be for this reason; one that is gone is neither."""
+        with self._changed:
+            for task in [task for task in tasks if task in self._group]:
+                self._group.remove(task)
+                if error is None:
+                    self._built[task.memory.namespace] += 1
+                elif not isinstance(error, DocumentNotFound):
+                    self._tell(task.memory.namespace, task.document_id, error)
+
+    def _tell(self, namespace: str, name: str, error: Exception) -> None:
+        with self._changed:
+            failures = self._failures.setdefault(namespace, {})
+            failures[name] = f"{type(error).__name__}: {error}"
+            while len(failures) > _MOST_FAILURES:
+                failures.pop(next(iter(failures)))
+
+
+def _bounded(tasks: Iterable[_Task]) -> list[_Task]:
+    """The first of these that are a group, at least one."""
+    group: list[_Task] = []
+    segments = 0
+    for task in tasks:
+        segments += task.segments
+        if group and (segments > _MOST_SEGMENTS or len(group) == _MOST_DOCUMENTS):
+            break
+        group.append(task)
+    return group

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from memgraph_rag import Memory
+    from memgraph_rag import Memory, Receipt
 
 __all__ = ["IDLE_S", "Memories", "OpenNamespace"]
 
@@ -125,9 +125,9 @@ class Memories:
         """The namespaces that are open, sorted."""
         return tuple(sorted(self._open))
 
-    def follow(self, memory: Memory, document_id: str) -> tuple[str, ...]:
-        """Let the costly layers of a document be built; their names."""
-        return self._deepener.follow(memory, [document_id])
+    def follow(self, memory: Memory, receipt: Receipt) -> tuple[str, ...]:
+        """Let the costly layers of a document that was stored be built; their names."""
+        return self._deepener.follow(memory, receipt)
 
     def backlog(self, namespace: str) -> Backlog:
         """What is still to be built in a namespace."""
@@ -176,7 +176,7 @@ class Memories:
         """Take a memory out that nothing has used since a moment; None where something has."""
         with self._changed:
             is_idle = namespace in self._open and not self._uses[namespace] and self._used_at[namespace] < before
-            if not is_idle or self._deepener.backlog(namespace).waiting:
+            if not is_idle or self._deepener.uses(self._open[namespace]):
                 return None
             del self._uses[namespace], self._used_at[namespace]
             return self._open.pop(namespace)

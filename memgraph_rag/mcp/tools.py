@@ -75,7 +75,7 @@ def remember(
     memory = services.memory
     described = _of_scope(metadata, user=user, session=session)
     receipt = memory.add(source, key=key or None, title=title or None, metadata=described)
-    following = services.memories.follow(memory, receipt.document_id)
+    following = services.memories.follow(memory, receipt)
     return Remembered.of(receipt, to_follow=following)
 
 

@@ -1,4 +1,4 @@
-"""Built documents into the store, some dozens of new ones in one transaction.
+"""Built documents into the store, some dozens in one transaction: new ones, or ones that get the same layers.
 
 It knows no model. Invariants: each document is stored whole or not at all; one that the store refuses stops no other.
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 from memgraph_rag.contracts import GraphWriter
 from memgraph_rag.errors import MemgraphRagError, StoreUnavailable
 from memgraph_rag.operations.graph_building import BuiltDocument
-from memgraph_rag.types import DocumentGraph, Failure, Receipt
+from memgraph_rag.types import Failure, Receipt
 
 __all__ = ["write_documents"]
 
@@ -20,14 +20,14 @@ _WRITTEN_TOGETHER = 64
 
 def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> Iterator[Receipt | Failure]:
     """Store documents; what became of each, in order."""
-    receipts, unreachable = _write_new(store, [built.graph for built in documents if built.pending.is_new])
+    receipts, unreachable = _write_together(store, documents)
     for built in documents:
         pending, document_id = built.pending, built.graph.document.id
         if document_id in unreachable:
             yield Failure(pending.record.key, unreachable[document_id])
             continue
         try:
-            receipt = receipts.get(document_id) or _write_single(store, built)
+            receipt = receipts.get(document_id) or _write(store, [built])[0]
         except MemgraphRagError as error:
             yield Failure(pending.record.key, error)
         else:
@@ -40,10 +40,10 @@ def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> I
             )
 
 
-def _write_new(
-    store: GraphWriter, graphs: Sequence[DocumentGraph]
+def _write_together(
+    store: GraphWriter, documents: Sequence[BuiltDocument]
 ) -> tuple[dict[str, Receipt], dict[str, StoreUnavailable]]:
-    """Store new documents, several in one transaction: that takes a store a fraction of the time.
+    """Store documents, several in one transaction: that takes a store a fraction of the time.
 
     Returns:
         By document id, the receipts of those that are stored, and the errors of those for which no store answered. The
@@ -51,20 +51,34 @@ def _write_new(
     """
     receipts: dict[str, Receipt] = {}
     unreachable: dict[str, StoreUnavailable] = {}
-    for start in range(0, len(graphs), _WRITTEN_TOGETHER):
-        batch = graphs[start : start + _WRITTEN_TOGETHER]
-        if len(batch) < 2:
-            continue
+    for batch in _batches(documents):
         try:
-            receipts |= {receipt.document_id: receipt for receipt in store.write_many(batch)}
+            receipts |= {receipt.document_id: receipt for receipt in _write(store, batch)}
         except StoreUnavailable as error:  # it was tried for long enough: not once more for each
-            unreachable |= dict.fromkeys((graph.document.id for graph in batch), error)
+            unreachable |= dict.fromkeys((built.graph.document.id for built in batch), error)
         except MemgraphRagError:
             continue
     return receipts, unreachable
 
 
-def _write_single(store: GraphWriter, built: BuiltDocument) -> Receipt:
-    if built.pending.is_new:
-        return store.write(built.graph)
-    return store.extend(built.graph, layers=[layer.name for layer in built.pending.missing_layers])
+def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocument]]:
+    """Documents that one transaction may store: new ones, or ones that get the same layers; at least two."""
+    alike: dict[tuple[str, ...] | None, list[BuiltDocument]] = {}
+    for built in documents:
+        alike.setdefault(_layers_added(built), []).append(built)
+    for group in alike.values():
+        for start in range(0, len(group), _WRITTEN_TOGETHER):
+            batch = group[start : start + _WRITTEN_TOGETHER]
+            if len(batch) > 1:
+                yield batch
+
+
+def _write(store: GraphWriter, documents: Sequence[BuiltDocument]) -> list[Receipt]:
+    """Store documents that are all new, or all get the same layers."""
+    graphs, layers = [built.graph for built in documents], _layers_added(documents[0])
+    return store.write_many(graphs) if layers is None else store.extend_many(graphs, layers=layers)
+
+
+def _layers_added(built: BuiltDocument) -> tuple[str, ...] | None:
+    """The names of the layers that a stored document gets; None for a new one."""
+    return None if built.pending.is_new else tuple(layer.name for layer in built.pending.missing_layers)

@@ -98,9 +98,10 @@ class MaintainedMemory(OpenMemory):
     ) -> Iterator[Receipt | Failure]:
         """Build the layers that documents still lack, telling of each in order; then the layers of the whole memory.
 
-        Documents are built in groups, whose prompts the model reads together, and each of a group is then written for
-        itself. When this is interrupted, what is written stays, and of the rest what the model had finished is not
-        asked of it again by the next call. A document that lacks nothing is ``Action.UNCHANGED``.
+        Documents are built in groups, whose prompts the model reads together; then some dozens at a time are stored in
+        one transaction, and each alone where that is refused. When this is interrupted, what is stored stays, and of
+        the rest what the model had finished is not asked of it again by the next call. A document that lacks nothing is
+        ``Action.UNCHANGED``.
 
         Args:
             documents: keys, ids or paths of files; all by default.

@@ -472,8 +472,6 @@ def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
 
 def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
     """What the graph holds of each of these documents, by label and by relationship type; a count of 0 is left out."""
-    if len(document_ids) == 1:  # Ladybug reads the ids of all documents for a list
-        return {name: rows.counts_of_document(run("read/count_document", document_id=name)) for name in document_ids}
     listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
     by_document = rows.by_document(listed, document_ids)
     return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

@@ -100,17 +100,12 @@ class WrittenGraph(StoredGraph):
         write_checks.check_distinct(graphs)
         if not graphs:
             return []
-        actions = self._transaction(
+        outcomes = self._transaction(
             "write",
             lambda run, create: replace(run, create, self._find_near, graphs),
             row_bytes=sum(map(size, graphs)),
         )
-        documents = [graph.document for graph in graphs]
-        counts_by_id = counts_of(self._run, [document.id for document in documents])
-        return [
-            Receipt(document.id, document.key, action, counts_by_id[document.id], stale_questions=stale)
-            for document, (action, stale) in zip(documents, actions, strict=True)
-        ]
+        return self._receipts(graphs, outcomes)
 
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
         """Store a document in place of one content of it, or what follows its first segments, in one transaction."""
@@ -125,15 +120,30 @@ class WrittenGraph(StoredGraph):
 
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
         """Store these layers of a document that is there, in one transaction."""
-        write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
+        return self.extend_many([graph], layers=layers)[0]
+
+    def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
+        """Store these layers of documents that are there, all in one transaction."""
+        for graph in graphs:
+            write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
+        write_checks.check_distinct(graphs)
+        if not graphs:
+            return []
         stale = self._transaction(
             "extend",
-            lambda run, create: extend(run, create, self._find_near, graph, layers=layers, namespace=self._namespace),
-            row_bytes=size(graph),
+            lambda run, create: extend(run, create, self._find_near, graphs, layers=layers, namespace=self._namespace),
+            row_bytes=sum(map(size, graphs)),
         )
-        document = graph.document
-        counts = self.counts_of([document.id])[document.id]
-        return Receipt(document.id, document.key, Action.DEEPENED, counts, stale_questions=stale)
+        return self._receipts(graphs, [(Action.DEEPENED, stale[graph.document.id]) for graph in graphs])
+
+    def _receipts(self, graphs: Sequence[DocumentGraph], outcomes: Sequence[tuple[Action, int]]) -> list[Receipt]:
+        """What is stored of documents after a write; of each what was done, and how many questions became stale."""
+        documents = [graph.document for graph in graphs]
+        counts_by_id = self.counts_of([document.id for document in documents])
+        return [
+            Receipt(document.id, document.key, action, counts_by_id[document.id], stale_questions=stale)
+            for document, (action, stale) in zip(documents, outcomes, strict=True)
+        ]
 
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
         """Give documents other metadata where their content is still what it was; the ids of those, sorted."""
@@ -220,8 +230,8 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
     remove_overviews_on(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
-    for document_id in stored:
-        _remove_document(write, document_id)
+    if stored:
+        _remove_documents(write, list(stored))
     create("write/create_documents", rows.document_columns(graphs))
     create("write/create_segments", rows.segment_columns(graphs))
     create("write/link_segments", rows.next_columns(graphs))
@@ -247,58 +257,71 @@ def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
     return Action.REPLACED
 
 
-def _remove_document(write: DocumentWrite, document_id: str) -> None:
-    """Remove what is a document's own."""
+def _remove_documents(write: DocumentWrite, document_ids: Sequence[str]) -> None:
+    """Remove what is these documents' own."""
     for kind in reversed(KINDS):
-        kind.remove(write, document_id)
-    for name in ("write/delete_segments", "write/delete_document"):
-        write.run(name, document_id=document_id)
+        kind.remove(write, document_ids)
+    for name in ("write/delete_segments", "write/delete_documents"):
+        write.run(name, document_ids=document_ids)
 
 
 def extend(
-    run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, layers: Collection[str], namespace: str
-) -> int:
-    """Store layers beside what is stored of their document, each in place of itself; how many questions became stale.
+    run: Run,
+    create: Create,
+    find_near: FindNear,
+    graphs: Sequence[DocumentGraph],
+    *,
+    layers: Collection[str],
+    namespace: str,
+) -> Counter[str]:
+    """Store layers beside what is stored of their documents, each in place of itself.
 
-    A layer that the document then does not have is taken away. What the other layers made stays, as does their model;
+    A layer that a document then does not have is taken away. What the other layers made stays, as does their model;
     but relations go of which an end was mentioned by the mentions that were replaced only. Where segments have
     embeddings, these take the place of the stored ones.
 
+    Returns:
+        By document id, how many questions became stale.
+
     Raises:
         DocumentNotFound: there is no document of that id with that content.
-        StoreError: the segments are not those that are stored, or do not mention the ends of relations; or the graph
-            has rows of other layers, or of a layer that its document does not have.
+        StoreError: the segments are not those that are stored, or do not mention the ends of relations; or a graph has
+            rows of other layers, or of a layer that its document does not have.
     """
-    document = graph.document
-    if not layers_in(graph) <= {*layers} & {*document.layers}:
-        raise StoreError(
-            f"Expected rows of the layers {sorted(layers)} for document {document.key!r}, got rows of "
-            f"{sorted(layers_in(graph))} for a document with {sorted(document.layers)}. Name all that are given.",
-            document_id=document.id,
-        )
-    stored = _begin_extending(run, graph, namespace)
+    for graph in graphs:
+        if not layers_in(graph) <= {*layers} & {*graph.document.layers}:
+            raise StoreError(
+                f"Expected rows of the layers {sorted(layers)} for document {graph.document.key!r}, got rows of "
+                f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all that are "
+                "given.",
+                document_id=graph.document.id,
+            )
+    stored = _begin_extending(run, graphs, namespace)
     kinds = kinds_of(layers)
     stale: Counter[str] = Counter()
     if POINTS in kinds:  # the only rows of a layer that are read for questions
-        stale = kept_questions.mark_stale(
-            run, create, {document.id: document.key}, Action.DEEPENED, layers=kinds[POINTS]
-        )
-    remove_overviews_on(run, create, [document.id])
+        keys = {graph.document.id: graph.document.key for graph in graphs}
+        stale = kept_questions.mark_stale(run, create, keys, Action.DEEPENED, layers=kinds[POINTS])
+    remove_overviews_on(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
     for kind, names in reversed(kinds.items()):
-        kind.remove_layers(write, graph, names)
+        kind.remove_layers(write, list(stored), names)
     for kind in KINDS:
         if kind is RELATIONS and (NAMES in kinds or RELATIONS in kinds):
-            RELATIONS.remove_unnamed(write, graph)  # of relations that stay an end may not be mentioned any more
-        kind.create(write, [graph])
+            RELATIONS.remove_unnamed(write, graphs)  # of relations that stay an end may not be mentioned any more
+        kind.create(write, graphs)
     write.finish()
-    if len(graph.segment_embeddings):
-        ids = [segment.id for segment in graph.segments]
-        create("write/embed_segments", relation_rows.embedded_columns(ids, list(graph.segment_embeddings)))
-    model, recognizer = document.model or stored["model"], document.recognizer or stored["recognizer"]
-    fields = {"layers": list(document.layers), "model": model, "recognizer": recognizer}
-    run("write/update_document", document_id=document.id, **fields)
-    return stale[document.id]
+    embedded = [graph for graph in graphs if len(graph.segment_embeddings)]
+    if embedded:
+        ids = [segment.id for graph in embedded for segment in graph.segments]
+        vectors = [vector for graph in embedded for vector in graph.segment_embeddings]
+        create("write/embed_segments", relation_rows.embedded_columns(ids, vectors))
+    built = {
+        document.id: (document.layers, document.model or row["model"], document.recognizer or row["recognizer"])
+        for document, row in ((graph.document, stored[graph.document.id]) for graph in graphs)
+    }
+    create("write/update_documents", rows.built_columns(built))
+    return stale
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
@@ -309,36 +332,41 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
         StoreError: a segment is not among those that are stored, or one does not mention the ends of its relations.
     """
     document_id = graph.document.id
-    stored = _begin_extending(run, graph, namespace, of_some=True)
+    stored = _begin_extending(run, [graph], namespace, of_some=True)[document_id]
     stored_mentions = set(mentions_in(run, [document_id])[document_id])
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
     known = {relation.id for relation in relations_in(run, [document_id])[document_id]}
     new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
     write = DocumentWrite(run, create, find_near)
     NAMES.create(write, [new])
-    relation_writes.check_named(new, named_in(run, document_id))
+    relation_writes.check_named(new, named_in(run, [document_id]))
     RELATIONS.create(write, [new])
-    fields = {name: stored[name] for name in ("layers", "model", "recognizer")}
-    run("write/update_document", document_id=document_id, **fields)
+    built = (stored["layers"], stored["model"], stored["recognizer"])
+    create("write/update_documents", rows.built_columns({document_id: built}))
 
 
-def _begin_extending(run: Run, graph: DocumentGraph, namespace: str, *, of_some: bool = False) -> Mapping[str, Any]:
-    """The stored row of the document that a graph is laid over; the graph has all its segments, or ``of_some``."""
-    stored = run("read/find_documents", document_ids=[graph.document.id])
-    if not stored or stored[0]["sha256"] != graph.document.sha256:
-        raise DocumentNotFound(
-            f"Expected document {graph.document.key!r} in namespace {namespace!r} with the content that the layers "
-            "were built from, got none: it was replaced or forgotten meanwhile. Call deepen() again.",
-            document_id=graph.document.id,
-            namespace=namespace,
-        )
-    _check_segments(run, graph, of_some=of_some)
-    return stored[0]
+def _begin_extending(
+    run: Run, graphs: Sequence[DocumentGraph], namespace: str, *, of_some: bool = False
+) -> Mapping[str, Mapping[str, Any]]:
+    """The stored rows of the documents that graphs are laid over, by id; a graph has all segments, or ``of_some``."""
+    document_ids = [graph.document.id for graph in graphs]
+    stored = {row["id"]: row for row in run("read/find_documents", document_ids=document_ids)}
+    for document in (graph.document for graph in graphs):
+        if document.id not in stored or stored[document.id]["sha256"] != document.sha256:
+            raise DocumentNotFound(
+                f"Expected document {document.key!r} in namespace {namespace!r} with the content that the layers were "
+                "built from, got none: it was replaced or forgotten meanwhile. Call deepen() again.",
+                document_id=document.id,
+                namespace=namespace,
+            )
+    segment_ids = rows.by_document(run("read/list_segment_ids", document_ids=document_ids), document_ids)
+    for graph in graphs:
+        _check_segments(graph, [row["id"] for row in segment_ids[graph.document.id]], of_some=of_some)
+    return stored
 
 
-def _check_segments(run: Run, graph: DocumentGraph, *, of_some: bool) -> None:
+def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: bool) -> None:
     """Refuse layers of other segments: their edges would lead nowhere, and their entities stay for good."""
-    stored = [row["id"] for row in run("read/list_segment_ids", document_id=graph.document.id)]
     given_ids = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
     if not (set(given_ids) <= set(stored) if of_some else given_ids == stored):
         raise StoreError(
@@ -365,7 +393,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
     questions = kept_questions.forget_readers(run, document_id)
     remove_overviews_on(run, create, [document_id])
     write = DocumentWrite(run, create, find_near)
-    _remove_document(write, document_id)
+    _remove_documents(write, [document_id])
     for kind in KINDS:
         kind.create(write, [])
     write.finish()

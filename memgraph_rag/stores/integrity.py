@@ -260,12 +260,9 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
 
 def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
     lost = set(flaws.lost_relations)
-    ids_by_document: dict[str, set[str]] = {}
-    for row in survey.relations:
-        if row["id"] in lost:
-            ids_by_document.setdefault(row["document_id"], set()).add(row["id"])
-    for document_id, ids in sorted(ids_by_document.items()):
-        run("write/delete_relations", document_id=document_id, relation_ids=sorted(ids))
+    document_ids = sorted({row["document_id"] for row in survey.relations if row["id"] in lost})
+    if document_ids:
+        run("write/delete_relations", document_ids=document_ids, relation_ids=sorted(lost))
 
 
 def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]) -> None:
@@ -275,17 +272,11 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
     model = stored["model"] if {*layers} - {NAMES.layer} else ""  # a model may have built any other
     if POINTS in kinds_of(names):
         kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED, layers=names)
-        run("write/delete_layer_points", document_id=document["id"], layers=list(names))
+        run("write/delete_layer_points", document_ids=[document["id"]], layers=list(names))
     if SECTIONS.layer in names:
-        run("write/delete_sections", document_id=document["id"])
-    run("write/delete_layer_annotations", document_id=document["id"], layers=list(names))
-    run(
-        "write/update_document",
-        document_id=document["id"],
-        layers=layers,
-        model=model,
-        recognizer=stored["recognizer"],
-    )
+        run("write/delete_sections", document_ids=[document["id"]])
+    run("write/delete_layer_annotations", document_ids=[document["id"]], layers=list(names))
+    create("write/update_documents", rows.built_columns({document["id"]: (layers, model, stored["recognizer"])}))
 
 
 def _known(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:

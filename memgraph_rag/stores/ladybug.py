@@ -343,6 +343,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     def _runner(self, execute: Execute) -> graph_reads.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
             statement = queries.statement(name, DIALECT)
+            if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.keyed(name)):
+                statement, parameters = keyed, parameters | {"document_ids": parameters["document_ids"][0]}
             return execute(statement.text, statement.bind(self._bound, parameters))
 
         return run

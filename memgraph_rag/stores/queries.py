@@ -16,7 +16,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["DIALECTS", "Dialect", "Statement", "folder", "loading", "migrations", "parse", "shared", "statement"]
+__all__ = [
+    "DIALECTS",
+    "Dialect",
+    "Statement",
+    "folder",
+    "keyed",
+    "loading",
+    "migrations",
+    "parse",
+    "shared",
+    "statement",
+]
 
 Dialect = Literal["ladybug", "neo4j_5", "neo4j_2026"]
 
@@ -32,6 +43,8 @@ MADE = re.compile(r"CREATE (?:CONSTRAINT|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 INDEXED = re.compile(r"\b[a-z]\.(\w+)")
 
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
+
+_LISTED = "d.id IN $document_ids"
 
 _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
@@ -95,6 +108,18 @@ def loading(name: str) -> Statement:
     """
     own = statement(name, "ladybug")
     return replace(own, text=_COLUMN.sub("", own.text.replace(_UNWIND, "LOAD FROM $rows")))
+
+
+@cache
+def keyed(name: str) -> Statement | None:
+    """Ladybug's text for one document, its id in place of the list: by a key the engine reads no other document's id.
+
+    None where the statement looks for no documents by their ids.
+    """
+    own = statement(name, "ladybug")
+    if _LISTED not in own.text:
+        return None
+    return replace(own, text=own.text.replace("IN $document_ids", "= $document_ids"))
 
 
 @cache

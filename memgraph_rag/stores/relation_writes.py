@@ -8,6 +8,7 @@ names is reached by the cosine. Both depend on nothing else in the graph, so nei
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
@@ -28,12 +29,12 @@ LOWEST_COSINE = LEAST_COSINE - 0.001
 """From where on pairs are candidates: somewhat lower, for an engine may round a cosine in one place otherwise."""
 
 
-def take_away(run: Run, document_id: str, relations: Sequence[Relation] | None = None) -> set[str]:
-    """Remove relations of a document, by default all; the entities that they joined, for ``settle``."""
+def take_away(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
+    """Remove relations of documents, by default all; the entities that they joined, for ``settle``."""
     if relations is None:
-        relations = relations_in(run, [document_id])[document_id]
+        relations = list(chain.from_iterable(relations_in(run, document_ids).values()))
     if relations:
-        run("write/delete_relations", document_id=document_id, relation_ids=[relation.id for relation in relations])
+        run("write/delete_relations", document_ids=document_ids, relation_ids=[relation.id for relation in relations])
     return set(ends_of(relations))
 
 

@@ -169,6 +169,16 @@ def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]
     }
 
 
+def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Columns:
+    """The layers, the model and the recognizer of documents, by their ids."""
+    return {
+        "id": list(built),
+        "layers": [list(layers) for layers, _, _ in built.values()],
+        "model": [model for _, model, _ in built.values()],
+        "recognizer": [recognizer for _, _, recognizer in built.values()],
+    }
+
+
 def encode_scalars(values: Mapping[str, MetadataValue]) -> str:
     """Metadata or properties as a JSON object."""
     return json.dumps(dict(values), ensure_ascii=False, sort_keys=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -279,6 +280,7 @@ class Undisturbed:
             for record in memory.documents():
                 memory.forget(record.key)
             assert self._graph(memory) == ([], [])
+        shutil.rmtree(self._place.cache / "nodes", ignore_errors=True)  # else those of the last build are counted, too
 
     def examine(self, what: str, first: Call, tally: Tally, *, allowed: tuple[str, ...] = ()) -> None:
         """What a disturbed call left; then the same call again, and what that leaves.

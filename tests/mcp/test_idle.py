@@ -64,7 +64,7 @@ def test_namespace_with_documents_to_build_stays_open(open_memories: Callable[..
             return build(*arguments, **options)
 
         memory.deepen = build_late  # type: ignore[method-assign]
-        memories.follow(memory, memory.add(FOX).document_id)
+        memories.follow(memory, memory.add(FOX))
     time.sleep(LONG_S)
     assert memories.opened() == ("ann",)
     may_build.set()

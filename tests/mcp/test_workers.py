@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections import Counter
@@ -25,8 +24,6 @@ from mcp_agents import ERAS, Agent, in_loop
 from memories import FOX, RIVER
 from neo4j import GraphDatabase
 
-from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.mcp.background import Deepener
 from memgraph_rag.mcp.tokens import TokenFolder
 
 pytestmark = pytest.mark.timeout(900)
@@ -267,36 +264,3 @@ def test_what_a_server_accepted_is_stored_by_the_next_one(start, tmp_path: Path,
         states = [soon(lambda job=job: ended(http, job), job) for job in jobs]
         assert [state["state"] for state in states] == ["stored"] * 20
         assert answered(http.post("/v1/list_documents", json={"limit": 500}))["total"] == 20
-
-
-# ── what follows in the background ───────────────────────────────────────────────────────────────────────────
-
-
-class Slow:
-    """A memory of which the layers take a moment."""
-
-    namespace = "ann"
-    at_once, most_at_once, built = 0, 0, 0
-
-    def __init__(self, goes_on: threading.Event) -> None:
-        self._goes_on = goes_on
-
-    def deepen(self, *_: object, **__: object) -> list[MemgraphRagError]:
-        Slow.at_once += 1
-        Slow.most_at_once = max(Slow.most_at_once, Slow.at_once)
-        assert self._goes_on.wait(SOON_S)
-        Slow.at_once -= 1
-        Slow.built += 1
-        return []
-
-
-def test_one_worker_at_a_time_builds_layers(tmp_path: Path) -> None:
-    goes_on = threading.Event()
-    builders = [Deepener(("points",), lock=tmp_path / "lock") for _ in range(2)]
-    for builder in builders:
-        builder.follow(Slow(goes_on), ["one", "two"])  # type: ignore[arg-type]
-    time.sleep(0.3)
-    goes_on.set()
-    assert all(builder.wait(SOON_S) for builder in builders)
-    assert (Slow.built, Slow.most_at_once) == (4, 1)
-    assert all(builder.close() for builder in builders)

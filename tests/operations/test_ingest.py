@@ -83,12 +83,12 @@ class Keeping:
 
     def __init__(self, store, monkeypatch) -> None:
         self.graphs: list[DocumentGraph] = []
-        for name in ("write", "extend"):
+        for name in ("write_many", "extend_many"):
             monkeypatch.setattr(store, name, partial(self._keep, getattr(store, name)))
 
-    def _keep(self, write, graph: DocumentGraph, **options) -> Receipt:
-        self.graphs.append(graph)
-        return write(graph, **options)
+    def _keep(self, write, graphs: list[DocumentGraph], **options) -> list[Receipt]:
+        self.graphs += graphs
+        return write(graphs, **options)
 
 
 def assert_vectors(graph: DocumentGraph, names: dict[str, str]) -> None:

@@ -81,11 +81,7 @@ def test_several_threads_use_one_store(store: GraphStore, caplog: pytest.LogCapt
 
 
 def test_a_document_that_comes_while_it_is_counted_is_not_there_yet() -> None:
-    counted = [
-        {"name": "Document", "count": 0},
-        {"name": "Segment", "count": 0},
-        {"name": "InformationPoint", "count": 4},
-    ]
+    counted = [{"document_id": "a document", "name": "InformationPoint", "count": 4}]
     assert counts_of(lambda *_, **__: counted, ["a document"]) == {"a document": {}}
 
 

@@ -341,14 +341,15 @@ def test_relations_are_looked_through_once() -> None:
     flaws = integrity._flaws(survey)
     assert named(flaws) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
 
-    deleted: dict[str, list[str]] = {}
+    deleted: list[dict[str, Any]] = []
 
     def run(_: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        deleted[parameters["document_id"]] = parameters["relation_ids"]
+        deleted.append(parameters)
         return []
 
     integrity._delete_relations(run, survey, flaws)
-    assert deleted == {"first": ["lost-1"], "second": ["lost-2"], "gone": ["lost-3"]}
+    lost = {"document_ids": ["first", "gone", "second"], "relation_ids": ["lost-1", "lost-2", "lost-3"]}
+    assert deleted == [lost]
 
 
 def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None:

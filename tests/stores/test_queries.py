@@ -179,6 +179,16 @@ def test_a_table_is_loaded_by_the_text_that_unwinds_a_list() -> None:
     assert queries.loading("write/create_segments") == queries.statement("write/create_segments", "ladybug")
 
 
+def test_one_document_is_found_by_its_key() -> None:
+    statement = queries.keyed("read/count_by_document")
+
+    assert statement is not None
+    assert "WHERE d.namespace = $namespace AND d.id = $document_ids\n" in statement.text
+    assert "p.document_id = $document_ids" in statement.text
+    assert "IN $document_ids" not in statement.text
+    assert queries.keyed("read/find_documents") is None
+
+
 def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
     make_store().close()
     if engine == "ladybug":
@@ -191,6 +201,12 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
                 assert isinstance(result, ladybug.QueryResult)
                 assert result.get_num_tuples()
                 result.close()
+            for statement in filter(None, map(queries.keyed, names_used("ladybug"))):
+                given = parameters(statement, "ladybug") | {"document_ids": "d"}
+                result = connection.execute(f"EXPLAIN {statement.text}", given)
+                assert isinstance(result, ladybug.QueryResult)
+                with result:
+                    assert "PRIMARY_KEY" in str(result.get_all())
         return
     dialect = dialect_of(engine)
     with GraphDatabase.driver(place["address"], auth=(place["user"], place["password"])) as driver:

@@ -1,11 +1,11 @@
-// Remove of what a document states these relations, with their embeddings.
-// params: namespace, document_id, relation_ids
+// Remove of what these documents state these relations, with their embeddings.
+// params: namespace, document_ids, relation_ids
 // returns: -
 // needs: RELATES_TO.namespace and document_id, RelationEmbedding.namespace and document_id
 MATCH (v:RelationEmbedding)
-WHERE v.namespace = $namespace AND v.document_id = $document_id AND v.id IN $relation_ids
+WHERE v.namespace = $namespace AND v.document_id IN $document_ids AND v.id IN $relation_ids
 DETACH DELETE v
 WITH count(v) AS removed
 MATCH (:Entity)-[r:RELATES_TO]->(:Entity)
-WHERE r.namespace = $namespace AND r.document_id = $document_id AND r.id IN $relation_ids
+WHERE r.namespace = $namespace AND r.document_id IN $document_ids AND r.id IN $relation_ids
 DELETE r

@@ -88,12 +88,12 @@ class AnnotationRows(RowKind):
         write.create("write/link_annotations", columns)
 
     @override
-    def remove(self, write: DocumentWrite, document_id: str) -> None:
-        write.run("write/delete_annotations", document_id=document_id)
+    def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
+        write.run("write/delete_annotations", document_ids=document_ids)
 
     @override
-    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        write.run("write/delete_layer_annotations", document_id=graph.document.id, layers=sorted(layers))
+    def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
+        write.run("write/delete_layer_annotations", document_ids=document_ids, layers=sorted(layers))
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -105,12 +105,12 @@ class RowKind(ABC):
         """Store the rows of this kind for documents that have none yet; their segments are stored already."""
 
     @abstractmethod
-    def remove(self, write: DocumentWrite, document_id: str) -> None:
-        """Remove all rows of a document, which goes as a whole with its segments."""
+    def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
+        """Remove all rows of documents, which go as a whole with their segments."""
 
     @abstractmethod
-    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        """Remove the rows of these layers of a document that stays; ``graph`` has what comes in their place."""
+    def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
+        """Remove the rows of these layers of documents that stay."""
 
     @abstractmethod
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -97,17 +97,16 @@ class NameRows(RowKind):
         write.create("write/link_titles", rows.title_columns(graphs))
 
     @override
-    def remove(self, write: DocumentWrite, document_id: str) -> None:
-        """Count how the document wrote its entities; the edges themselves go with its segments and its node."""
-        surface_rows = write.run("read/count_surfaces", document_id=document_id)
+    def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
+        """Count how the documents wrote their entities; the edges themselves go with segments and documents' nodes."""
+        surface_rows = write.run("read/count_surfaces", document_ids=document_ids)
         rows.add_writings(write.removed_writings, rows.decode_writings(surface_rows))
 
     @override
-    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        document_id = graph.document.id
-        if remove_mentions(write, document_id, lambda kind: kind != OPEN_KIND):
-            write.run("write/delete_mentions", document_id=document_id, kind=OPEN_KIND)
-            write.run("write/delete_titles", document_id=document_id)
+    def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
+        if remove_mentions(write, document_ids, lambda kind: kind != OPEN_KIND):
+            write.run("write/delete_mentions", document_ids=document_ids, kind=OPEN_KIND)
+            write.run("write/delete_titles", document_ids=document_ids)
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -138,9 +137,9 @@ class NameRows(RowKind):
         }
 
 
-def remove_mentions(write: DocumentWrite, document_id: str, is_wanted: Callable[[str], bool]) -> bool:
-    """Count how a document writes the entities that it names as something of these kinds; whether it names any."""
-    surface_rows = write.run("read/count_surfaces", document_id=document_id)
+def remove_mentions(write: DocumentWrite, document_ids: Sequence[str], is_wanted: Callable[[str], bool]) -> bool:
+    """Count how documents write the entities that they name as something of these kinds; whether they name any."""
+    surface_rows = write.run("read/count_surfaces", document_ids=document_ids)
     writings = rows.decode_writings(row for row in surface_rows if is_wanted(row["kind"]))
     rows.add_writings(write.removed_writings, writings)
     return bool(writings)

@@ -110,12 +110,12 @@ class PointRows(RowKind):
         create("write/link_points_to_points", rows.link_columns(to_points))
 
     @override
-    def remove(self, write: DocumentWrite, document_id: str) -> None:
-        write.run("write/delete_points", document_id=document_id)
+    def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
+        write.run("write/delete_points", document_ids=document_ids)
 
     @override
-    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        write.run("write/delete_layer_points", document_id=graph.document.id, layers=sorted(layers))
+    def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
+        write.run("write/delete_layer_points", document_ids=document_ids, layers=sorted(layers))
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 from typing_extensions import TypedDict, override
@@ -87,32 +88,32 @@ class RelationRows(RowKind):
         write.parted = set()
 
     @override
-    def remove(self, write: DocumentWrite, document_id: str) -> None:
-        write.parted |= relation_writes.take_away(write.run, document_id)
+    def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
+        write.parted |= relation_writes.take_away(write.run, document_ids)
 
     @override
-    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        document_id = graph.document.id
-        self.remove(write, document_id)
-        if remove_mentions(write, document_id, lambda kind: kind == OPEN_KIND):
-            write.run("write/delete_open_mentions", document_id=document_id, kind=OPEN_KIND)
+    def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
+        self.remove(write, document_ids)
+        if remove_mentions(write, document_ids, lambda kind: kind == OPEN_KIND):
+            write.run("write/delete_open_mentions", document_ids=document_ids, kind=OPEN_KIND)
 
-    def remove_unnamed(self, write: DocumentWrite, graph: DocumentGraph) -> None:
+    def remove_unnamed(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
         """Remove stored relations of which an end is not mentioned any more; refuse new ones of which one is not.
 
         Raises:
             StoreError: the segment of a new relation does not mention both ends.
         """
-        document_id = graph.document.id
-        named = named_in(write.run, document_id)
-        relation_writes.check_named(graph, named)
-        stored = relations_in(write.run, [document_id])[document_id]
+        document_ids = [graph.document.id for graph in graphs]
+        named = named_in(write.run, document_ids)
+        for graph in graphs:
+            relation_writes.check_named(graph, named)
         unnamed = [
             relation
-            for relation in stored
+            for of_document in relations_in(write.run, document_ids).values()
+            for relation in of_document
             if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
         ]
-        write.parted |= relation_writes.take_away(write.run, document_id, unnamed)
+        write.parted |= relation_writes.take_away(write.run, document_ids, unnamed)
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -160,9 +161,9 @@ class RelationRows(RowKind):
         }
 
 
-def named_in(run: Run, document_id: str) -> set[tuple[str, str]]:
-    """(segment id, entity id) of all mentions of a document."""
-    mentions = mentions_in(run, [document_id])[document_id]
+def named_in(run: Run, document_ids: Sequence[str]) -> set[tuple[str, str]]:
+    """(segment id, entity id) of all mentions of these documents."""
+    mentions = chain.from_iterable(mentions_in(run, document_ids).values())
     return {(mention.segment_id, mention.entity_id) for mention in mentions}
 
 

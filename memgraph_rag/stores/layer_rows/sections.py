@@ -76,12 +76,12 @@ class SectionRows(RowKind):
         write.create("write/link_sections_to_segments", _edge_columns(of_segments))
 
     @override
-    def remove(self, write: DocumentWrite, document_id: str) -> None:
-        write.run("write/delete_sections", document_id=document_id)
+    def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
+        write.run("write/delete_sections", document_ids=document_ids)
 
     @override
-    def remove_layers(self, write: DocumentWrite, graph: DocumentGraph, layers: Collection[str]) -> None:
-        self.remove(write, graph.document.id)
+    def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
+        self.remove(write, document_ids)
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:

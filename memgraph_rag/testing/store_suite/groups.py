@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore, make_graph
+from memgraph_rag.errors import DocumentNotFound, StoreError
+from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore, make_graph, make_question, random_units
 from memgraph_rag.testing.store_suite.annotations import annotated, placed
 from memgraph_rag.testing.store_suite.clusters import clustered
 from memgraph_rag.testing.store_suite.outlines import outlined
 from memgraph_rag.testing.store_suite.relations import related
 from memgraph_rag.testing.store_suite.writes import snapshot
-from memgraph_rag.types import DocumentGraph
+from memgraph_rag.types import OPEN_KIND, DocumentGraph
 
 MATRICES = ("segment_embeddings", "point_embeddings", "end_embeddings")
 ROWS = ("document", "segments", "points", "titles", "annotations", "sections")
@@ -91,6 +95,82 @@ def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeSt
         assert any(parts.values())
         assert together([stranger, *ids[::-1], "nobody"]) == {stranger: [], **parts, "nobody": []}
         assert together([]) == {}
+
+
+def bare(graph: DocumentGraph) -> DocumentGraph:
+    """The document without layers."""
+    document = replace(graph.document, layers=(), model="", recognizer="")
+    return DocumentGraph(document, graph.segments, graph.segment_embeddings)
+
+
+def layered(graph: DocumentGraph) -> DocumentGraph:
+    """The document, which says that it has the layers of which it has rows."""
+    layers = {item.layer for item in (*graph.points, *graph.annotations)}
+    layers |= {"relations" if mention.kind == OPEN_KIND else "entities" for mention in graph.mentions}
+    further = {"entities": graph.titles, "relations": graph.relations, "outline": graph.sections}
+    layers |= {layer for layer, rows in further.items() if rows}
+    return replace(graph, document=replace(graph.document, layers=tuple(sorted(layers))))
+
+
+def test_layers_stored_together_are_the_graph_of_one_by_one(make_store: MakeStore) -> None:
+    store, other = make_store(), make_store()
+    graphs = [layered(graph) for graph in of_all_kinds(store)]
+    layers = {layer for graph in graphs for layer in graph.document.layers}
+    assert layers >= {"points", "clusters", "entities", "relations", "outline", "thing"}
+    other.write_many([bare(graph) for graph in of_all_kinds(other)])
+    strangers = snapshot(other)
+    before = [*map(bare, graphs[:3]), *graphs[3:]]  # some have the layers already
+    store.write_many(before)
+    receipts = [store.extend(graph, layers=layers) for graph in graphs]
+    one_by_one = snapshot(store)
+    store.write_many(before)
+    version = store.version()
+
+    assert store.extend_many(graphs, layers=layers) == receipts
+
+    assert store.version() == version + 1
+    assert snapshot(store) == one_by_one
+    for read, graph in zip(store.graphs_of([graph.document.id for graph in graphs]), graphs, strict=True):
+        assert_equal(read, graph)
+    assert [record.key for record in store.written_documents(since=version)] == sorted(
+        graph.document.key for graph in graphs
+    )
+    assert snapshot(other) == strangers
+    without = [bare(graph) for graph in graphs]
+    assert [receipt.key for receipt in store.extend_many(without, layers=layers)] == [item.key for item in receipts]
+    assert store.statistics()["Entity"] == store.statistics()["Annotation"] == store.statistics()["Section"] == 0
+    assert store.extend_many([], layers=layers) == []
+
+
+def test_layers_stored_together_tell_each_document_its_questions(store: GraphStore) -> None:
+    tall = [make_graph(store.namespace, key, levels=(2,), named=False) for key in ("first", "second", "third")]
+    store.write_many(tall)
+    for text, read in (("One?", tall[:1]), ("Both?", tall[:2]), ("Of segments?", ())):
+        nodes = [node for graph in read for node in graph.points]
+        store.keep(make_question(store.namespace, [*tall[2].segments, *nodes], text))
+    again = [replace(graph, point_embeddings=random_units(2, seed=9)) for graph in tall]
+
+    receipts = store.extend_many(again, layers=["points"])
+
+    assert [receipt.stale_questions for receipt in receipts] == [2, 1, 0]
+
+
+def test_layers_are_stored_together_or_not_at_all(store: GraphStore) -> None:
+    graphs = [make_graph(store.namespace, key) for key in ("first", "second", "third")]
+    store.write_many([bare(graph) for graph in graphs[:2]])
+    before, version = snapshot(store), store.version()
+    changed = replace(graphs[1], document=replace(graphs[1].document, sha256="1" * 64))
+    cut = replace(graphs[1], segments=graphs[1].segments[:1], mentions=(), segment_embeddings=random_units(1))
+
+    for last, error in (
+        (graphs[2], DocumentNotFound),
+        (changed, DocumentNotFound),
+        (cut, StoreError),
+        (graphs[0], StoreError),
+    ):
+        with pytest.raises(error):
+            store.extend_many([graphs[0], last], layers=["entities"])
+    assert (snapshot(store), store.version()) == (before, version)
 
 
 def test_documents_are_listed_page_by_page_in_the_order_of_their_keys(make_store: MakeStore) -> None:

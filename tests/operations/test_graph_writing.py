@@ -1,0 +1,105 @@
+"""Built documents into the store: many in one transaction, and none that suffers by another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memories import FOX, RIVER, OpenMemory
+
+from memgraph_rag import Document, Failure, LayerRows, Memory, Receipt
+from memgraph_rag.errors import DocumentNotFound, StoreError, StoreUnavailable
+from memgraph_rag.types import Action, Annotation
+
+NOTES = [Document(f"{text} Note {number}.", f"note {number:03}") for number, text in enumerate([FOX, RIVER] * 4)]
+KEYS = [note.key for note in NOTES]
+
+
+class Echoing:
+    """A layer that says of each document what its first words are, and lets something happen meanwhile."""
+
+    name, needs_language, needs_recognizer = "echoing", False, False
+    requires: Sequence[str] = ()
+
+    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self._meanwhile = meanwhile
+
+    def build(self, documents: Sequence[Any], **_: Any) -> list[LayerRows]:
+        self._meanwhile()
+        firsts = [document.segments[0] for document in documents]
+        return [LayerRows(annotations=(Annotation(first.text[:20], (first.id,)),)) for first in firsts]
+
+
+def actions(outcomes: Sequence[Receipt | Failure]) -> dict[str, object]:
+    """By key what was done to a document, or the kind of its error."""
+    return {
+        (item.source if isinstance(item, Failure) else item.key): (
+            type(item.error) if isinstance(item, Failure) else item.action
+        )
+        for item in outcomes
+    }
+
+
+def test_documents_are_deepened_in_one_transaction(open_memory: OpenMemory) -> None:
+    with open_memory(layers=()) as memory:
+        assert len(list(memory.add_many(NOTES))) == len(NOTES)
+        before = memory._store.version()
+        outcomes = list(memory.deepen(layers=["entities", Echoing()]))
+        assert actions(outcomes) == dict.fromkeys(KEYS, Action.DEEPENED)
+        assert memory._store.version() == before + 1
+        for outcome in outcomes:
+            assert isinstance(outcome, Receipt)
+            assert outcome.counts == memory._store.counts_of([outcome.document_id])[outcome.document_id]
+            assert (outcome.counts["Annotation"], outcome.counts["MENTIONS"] > 0) == (1, True)
+
+
+def test_documents_that_lack_other_layers_are_stored_apart(open_memory: OpenMemory) -> None:
+    with open_memory(layers=()) as memory:
+        list(memory.add_many(NOTES))
+        list(memory.deepen(KEYS[:3], layers=["entities"]))
+        before = memory._store.version()
+        outcomes = list(memory.deepen(layers=["entities", Echoing()]))
+        assert list(actions(outcomes)) == KEYS
+        assert memory._store.version() == before + 2
+        assert [record.layers for record in memory.documents()] == [("echoing", "entities")] * len(NOTES)
+
+
+def test_document_that_goes_or_changes_meanwhile_fails_alone(open_memory: OpenMemory) -> None:
+    with open_memory(layers=()) as memory:
+        list(memory.add_many(NOTES))
+
+        def meanwhile() -> None:
+            if "note 003" in {record.key for record in memory.documents()}:
+                memory.forget("note 003")
+                memory.add(Document("Another text.", "note 005"))
+
+        outcomes = list(memory.deepen(layers=[Echoing(meanwhile)]))
+        expected = dict.fromkeys(KEYS, Action.DEEPENED) | dict.fromkeys(("note 003", "note 005"), DocumentNotFound)
+        assert actions(outcomes) == expected
+        layers = {record.key: record.layers for record in memory.documents()}
+        assert layers == {key: ("echoing",) for key in KEYS if key != "note 003"} | {"note 005": ()}
+
+
+@pytest.mark.parametrize("error", [StoreError, StoreUnavailable])
+def test_what_the_store_refuses_is_tried_alone_unless_it_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[StoreError]
+) -> None:
+    with Memory(tmp_path / "notes.lbug", layers=()) as memory:
+        list(memory.add_many(NOTES))
+        extend_many, tried = memory._store.extend_many, []
+
+        def refusing(graphs: Sequence[Any], **options: Any) -> list[Receipt]:
+            tried.append([graph.document.key for graph in graphs])
+            if "note 004" in tried[-1]:
+                raise error("Expected another, got this.")
+            return extend_many(graphs, **options)
+
+        monkeypatch.setattr(memory._store, "extend_many", refusing)
+        outcomes = list(memory.deepen(layers=[Echoing()]))
+    if error is StoreUnavailable:
+        assert (tried, actions(outcomes)) == ([KEYS], dict.fromkeys(KEYS, StoreUnavailable))
+    else:
+        assert tried == [KEYS, *([key] for key in KEYS)]
+        assert actions(outcomes) == dict.fromkeys(KEYS, Action.DEEPENED) | {"note 004": StoreError}
