@@ -49,9 +49,7 @@ class OwnStore(OwnPools):
 
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         state = self._state
-        for graph in graphs:
-            write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace)
-        write_checks.check_distinct(graphs)
+        write_checks.check_group(graphs, self._opened_as["dimension"], namespace=self._namespace)
         if not graphs:
             return []
         with self._database.lock:
@@ -86,12 +84,11 @@ class OwnStore(OwnPools):
         return self.extend_many([graph], layers=layers)[0]
 
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
+        write_checks.check_group(graphs, self._opened_as["dimension"], namespace=self._namespace, extending=True)
         for graph in graphs:
-            write_checks.check(graph, self._opened_as["dimension"], namespace=self._namespace, extending=True)
             given = layer_rows.layers_in(graph)
             if not given <= {*layers} & {*graph.document.layers}:
                 raise StoreError(f"Expected rows of the layers {layers}, got rows of {given}. Name all that are given.")
-        write_checks.check_distinct(graphs)
         if not graphs:
             return []
         with self._database.lock:

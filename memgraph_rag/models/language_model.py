@@ -46,6 +46,7 @@ from memgraph_rag.types import Generation, Prompt, Usage
 __all__ = ["TransformersModel"]
 
 _ROUNDED = 16  # tokens: a CPU's products are compiled for each length and kept, 200 MB after 128 prompts of all lengths
+_MOST_GUESSED = 6  # tokens of a row and a pass: the more there are, the more are fed in vain
 
 
 class TransformersModel:
@@ -312,9 +313,9 @@ class TransformersModel:
         return min(-new % _ROUNDED, self.window - total)
 
     @property
-    def takes_guesses(self) -> bool:
-        """Whether a pass may feed several tokens a row; a captured step has one shape."""
-        return self._decoding is None
+    def most_guessed(self) -> int:
+        """How many guesses of its next tokens a pass may feed a row; none where a captured step has one shape."""
+        return _MOST_GUESSED if self._decoding is None else 0
 
     def common_beginning(self, rows: Sequence[BatchRow]) -> RowCache:
         """A cache that holds what all prompts begin with: the template and the instruction."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["MOST_GUESSED", "PromptLookup"]
-
-MOST_GUESSED = 6  # tokens of a row and a pass: the more there are, the more are fed in vain
+__all__ = ["PromptLookup"]
 
 
 class PromptLookup:

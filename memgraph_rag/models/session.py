@@ -25,7 +25,7 @@ from typing_extensions import Self
 from memgraph_rag.models import prompts
 from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.prompt_lookup import MOST_GUESSED, PromptLookup
+from memgraph_rag.models.prompt_lookup import PromptLookup
 from memgraph_rag.models.sampling import Draw
 from memgraph_rag.models.shared_batches import Pass
 from memgraph_rag.models.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
@@ -298,7 +298,7 @@ class KVSession:
                     guess, logits = guess[1:], logits[1:]
                 elif left := max_tokens - len(written):
                     self._cache.take_back(len(guess))
-                    guess = self._lookup.guess(min(MOST_GUESSED, left - 1)) if self._model.takes_guesses else []
+                    guess = self._lookup.guess(min(self._model.most_guessed, left - 1))
                     logits = self._forward([token, *guess], logits_of=range(1 + len(guess)), reads=False)
         finally:
             self._cache.take_back(self._cache.get_seq_length() - length)

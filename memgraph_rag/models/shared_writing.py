@@ -26,7 +26,6 @@ from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.grammar import asks_to_stop
 from memgraph_rag.models.hardware import free_bytes, memory_errors
 from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.prompt_lookup import MOST_GUESSED
 from memgraph_rag.models.sampling import greedy
 
 if TYPE_CHECKING:
@@ -237,8 +236,7 @@ class SharedWriting:
         ready = [call for call in tuple(self._calls) if call.is_ready]
         rows = {row for call in ready for row in call.rows}
         longest = max(len(row.ids) + len(row.written) for row in rows)
-        more = max(0, min(MOST_GUESSED, _FEW_TOKENS // len(self._active) - 1, self._model.window - longest))
-        more = more if self._model.takes_guesses else 0
+        more = max(0, min(self._model.most_guessed, _FEW_TOKENS // len(self._active) - 1, self._model.window - longest))
         guesses = {row: row.guess(more) for row in rows}
         more = max(map(len, guesses.values()))
         fed = {row: [row.written[-1], *guess, *[0] * (more - len(guess))] for row, guess in guesses.items()}

@@ -95,9 +95,7 @@ class WrittenGraph(StoredGraph):
 
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         """Store documents, each in place of what was stored under its id, all in one transaction."""
-        for graph in graphs:
-            write_checks.check(graph, self._dimension, namespace=self._namespace)
-        write_checks.check_distinct(graphs)
+        write_checks.check_group(graphs, self._dimension, namespace=self._namespace)
         if not graphs:
             return []
         outcomes = self._transaction(
@@ -124,9 +122,7 @@ class WrittenGraph(StoredGraph):
 
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
         """Store these layers of documents that are there, all in one transaction."""
-        for graph in graphs:
-            write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
-        write_checks.check_distinct(graphs)
+        write_checks.check_group(graphs, self._dimension, namespace=self._namespace, extending=True)
         if not graphs:
             return []
         stale = self._transaction(

@@ -17,7 +17,7 @@ from memgraph_rag.stores.rows import are_distinct, encode_scalars
 from memgraph_rag.stores.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Question
 
-__all__ = ["check", "check_distinct", "check_metadata", "check_question"]
+__all__ = ["check", "check_group", "check_metadata", "check_question"]
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
@@ -72,12 +72,14 @@ def _check_echoes(graph: DocumentGraph) -> None:
         )
 
 
-def check_distinct(graphs: Sequence[DocumentGraph]) -> None:
-    """Refuse a group in which a document comes twice.
+def check_group(graphs: Sequence[DocumentGraph], dimension: int, *, namespace: str, extending: bool = False) -> None:
+    """Refuse a group of which one graph could only be stored in part, or in which a document comes twice.
 
     Raises:
-        StoreError: a document comes twice.
+        StoreError, DocumentError: as ``check``; a document comes twice.
     """
+    for graph in graphs:
+        check(graph, dimension, namespace=namespace, extending=extending)
     twice = [key for key, number in Counter(graph.document.key for graph in graphs).items() if number > 1]
     if twice:
         raise StoreError(

@@ -11,7 +11,7 @@ from architectures import write_checkpoint
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models import shared_writing
+from memgraph_rag.models import language_model
 from memgraph_rag.models.batch_row import BatchRow
 from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.tokens import Tokens
@@ -77,7 +77,7 @@ def test_most_replies_come_to_their_end(fast):
 
 @pytest.mark.parametrize("guess", ["none", "wrong", "right", "none that may come"])
 def test_guesses_change_nothing(fast, guess, monkeypatch):
-    monkeypatch.setattr(shared_writing, "MOST_GUESSED", 0)
+    monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
     expected = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
     monkeypatch.undo()
     known = {generation.text: fast.tokens.encode(generation.text).ids for generation in expected}

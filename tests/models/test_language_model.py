@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.models import shared_writing
+from memgraph_rag.models import language_model
 from memgraph_rag.types import Prompt
 
 PROMPTS = [
@@ -123,7 +123,7 @@ def test_what_is_guessed_right_saves_passes_and_changes_nothing(small, monkeypat
     passes = _count_forwards(small, monkeypatch)
     assert small.generate([prompt], max_tokens=40)[0].text == guessed.text
     with_guesses = passes()
-    monkeypatch.setattr(shared_writing, "MOST_GUESSED", 0)
+    monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
     (alone,) = small.generate([prompt], max_tokens=40)
     assert alone.text == guessed.text
     np.testing.assert_allclose(alone.attention, guessed.attention, rtol=1e-3, atol=1e-7)

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
-from memgraph_rag.models import prompts
-from memgraph_rag.models import session as session_module
+from memgraph_rag.models import language_model, prompts
 
 QUESTION = "What did Peter eat in Mr. McGregor's garden?"
 NODES = [
@@ -131,8 +130,8 @@ def test_the_answer_is_what_plain_greedy_decoding_gives(small, eager, plain, pla
 @pytest.mark.parametrize("temperature", [0.0, 0.7, 5.0])
 def test_what_is_guessed_saves_passes_and_changes_nothing(small, temperature, monkeypatch):
     texts, costs, rest = [], [], []
-    for most in (0, session_module.MOST_GUESSED):
-        monkeypatch.setattr(session_module, "MOST_GUESSED", most)
+    for most in (0, language_model._MOST_GUESSED):
+        monkeypatch.setattr(language_model, "_MOST_GUESSED", most)
         with small.open_session(QUESTION) as session:
             session.append(NODES)
             request = "Copy the three lines above, word for word."
