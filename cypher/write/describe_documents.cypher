@@ -1,11 +1,13 @@
 // Give documents other metadata where their content is still what it was; the ids of those.
-// params: namespace, rows
+// params: namespace, namespace_id, rows
 // returns: id
-// needs: Document.id
+// needs: Namespace.id, Document.id
 UNWIND $rows AS row
+MATCH (n:Namespace {id: $namespace_id})
 MATCH (d:Document {id: row.id})
 WHERE d.namespace = $namespace AND d.sha256 = row.before
 SET
   d.metadata = row.metadata,
-  d.sha256 = row.sha256
+  d.sha256 = row.sha256,
+  d.version = n.version
 RETURN d.id AS id

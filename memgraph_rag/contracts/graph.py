@@ -170,7 +170,10 @@ class SearchedGraph(NodeReader, PooledGraph, IndexKeeper, Protocol):
         ...
 
     def version(self) -> int:
-        """How many writes the namespace has seen; it grows with each, by whatever process. 0 before the first."""
+        """How many writes the namespace has seen, by whatever process; 0 before the first.
+
+        It grows with each call of ``GraphWriter`` that changes anything, metadata included.
+        """
         ...
 
     def document_ids(self) -> list[str]:

@@ -25,7 +25,7 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in ("writes", "searches", "entities", "relations", "annotations", "clusters", "questions", "echoes",
-                       "revisions", "fingerprints", "groups", "outlines", "overviews", "pools")
+                       "revisions", "fingerprints", "groups", "outlines", "overviews", "pools", "versions")
     )
 )  # fmt: skip
 
@@ -46,6 +46,7 @@ from memgraph_rag.testing.store_suite.relations import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.revisions import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.searches import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.searches import library  # noqa: E402
+from memgraph_rag.testing.store_suite.versions import *  # noqa: E402, F403
 from memgraph_rag.testing.store_suite.writes import *  # noqa: E402, F403
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
