@@ -7,6 +7,7 @@ says of itself what its mentions and titles say, and is there as long as one of 
 
 from __future__ import annotations
 
+import secrets
 import time
 from abc import abstractmethod
 from collections import Counter
@@ -44,7 +45,7 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["WrittenGraph", "extend", "learn", "remember", "remove", "replace", "revise", "size"]
+__all__ = ["WrittenGraph", "begin", "extend", "learn", "remember", "remove", "replace", "revise", "size"]
 
 T = TypeVar("T")
 
@@ -60,6 +61,14 @@ them back at once: who waits for the node holds that one, so a second change in 
 
 HELD = "write/hold_namespace"
 """The same, and counts nothing."""
+
+
+def begin(run: Run, first: str = COUNTED) -> None:
+    """Run the first statement of a transaction; a counted write gets a random mark, which no other write ever has."""
+    if first == COUNTED:
+        run(first, mark=secrets.token_hex(16))
+    elif first:
+        run(first)
 
 
 class WrittenGraph(StoredGraph):

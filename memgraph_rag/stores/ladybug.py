@@ -228,7 +228,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     @override
     def kept_index(self) -> Path | None:
         """The file that was made of just what the namespace holds now; None where there is none."""
-        return None if self._file.place == IN_MEMORY else self._file.kept.find(self._state_digest())
+        digest = None if self._file.place == IN_MEMORY else self._state_digest()
+        return digest and self._file.kept.find(digest)
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
@@ -241,11 +242,15 @@ class LadybugStore(graph_writes.WrittenGraph):
 
         self._file.kept.keep(write, nbytes=nbytes, digest=digest)
 
-    def _state_digest(self) -> str:
-        """What tells the namespace as it is now from itself at other times, and in another file of the same name."""
-        with self._file.lock:
-            documents = self._run("read/describe_documents")[0]
-            state = [self._namespace, self.version(), self._dimension, documents]
+    def _state_digest(self) -> str | None:
+        """Tell the namespace as it is now from every other state of it, here or in a copy of the file.
+
+        The mark of the last write decides. None where an older version of this library made that write.
+        """
+        mark = next((row["mark"] for row in self._run("read/find_namespace_mark")), "")
+        if not mark:
+            return None
+        state = [self._namespace, mark, self._dimension]
         return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
@@ -366,8 +371,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                 run = self._runner(execute)
                 if first == graph_writes.COUNTED and self._file.place != IN_MEMORY:
                     self._file.kept.remove()
-                if first:
-                    run(first)
+                graph_writes.begin(run, first)
                 return work(run, self._creator(execute))
 
             return self._file.transaction(begun, row_bytes=row_bytes)

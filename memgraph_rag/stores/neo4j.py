@@ -283,7 +283,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
     ) -> None:
         for store, version, vectors in prepared:
             run, create = store._runner(execute), store._creator(execute)
-            run("write/advance_namespace")
+            graph_writes.begin(run)
             if run("read/find_namespace_version")[0]["version"] != version + 1:
                 raise Overtaken
             embedding_updates.embed(run, create, store._find_among, vectors)
@@ -376,8 +376,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
         def checked(execute: Execute) -> T:
             run = self._runner(execute)
+            graph_writes.begin(run, first)
             if first:
-                run(first)
                 if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
                     # A namespace that is just begun: who embeds all anew does not see it yet, so would not wait for it.
                     run("write/hold_schema", schema_id=schema.SCHEMA_ID)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,27 @@ def test_another_file_of_the_same_name_is_not_taken_for_it(tales: Path) -> None:
         for path, content in kept:
             path.write_bytes(content)
         assert {hit.document_key for hit in memory.search("Whom did Otto see?", k=30)} == set(map(str, range(version)))
+
+
+def test_index_of_another_state_of_the_file_is_not_read(tales: Path, tmp_path: Path) -> None:
+    """A copy went on elsewhere and comes back, with as many writes and documents as the file that it replaces."""
+    elsewhere = tmp_path / "elsewhere.lbug"
+    with opened(tales) as memory:
+        memory.session(user="ann").add([{"role": "ann", "content": "Good morning.", "time": "2026-01-01"}])
+    shutil.copy(tales, elsewhere)
+    for path, words in ((elsewhere, "The funeral is on Monday."), (tales, "The wedding is on Sunday.")):
+        with opened(path) as memory:
+            memory.session(user="ann").add([{"role": "ann", "content": words, "time": "2026-01-02"}])
+            memory.search("Whom did Otto see?")
+    (kept,) = kept_beside(tales)
+    shutil.copy(elsewhere, tales)
+
+    with opened(tales) as memory:
+        hits = memory.search("the wedding", user="ann", k=30)
+
+    assert kept in kept_beside(tales)
+    assert any("funeral" in hit.text for hit in hits)
+    assert not any("keywords" in hit.why for hit in hits), "the word is stored in the other state only"
 
 
 @pytest.mark.parametrize("damage", ["cut", "byte", "empty", "header", "form"])

@@ -111,13 +111,14 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
 
 
-ADDED_SINCE = (28, 29, 30, 32, 33, 34)
-"""The steps of Ladybug's schema without which nothing can be written: hashes of texts, annotations, layers, sections.
+ADDED_SINCE = (28, 29, 30, 32, 33, 34, 46)
+"""The steps of Ladybug's schema without which nothing can be written: hashes, annotations, layers, sections, marks.
 """
 
 REMOVALS = (
     *("DROP TABLE CONTAINS", "DROP TABLE Section", "DROP TABLE ANNOTATES", "DROP TABLE Annotation"),
     *("ALTER TABLE Document DROP text_sha256", "ALTER TABLE InformationPoint DROP layer"),
+    "ALTER TABLE Namespace DROP mark",
 )
 
 

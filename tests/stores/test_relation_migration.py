@@ -28,6 +28,7 @@ BACK = (
     "MATCH (:Entity)-[r:RELATES_TO]->(:Entity), (v:RelationEmbedding) WHERE v.id = r.id SET r.embedding = v.embedding",
     "DROP TABLE RELATED_BY",
     "DROP TABLE RelationEmbedding",
+    "ALTER TABLE Namespace DROP mark",
     f"MATCH (s:Schema) SET s.version = {BEFORE}",
 )
 
