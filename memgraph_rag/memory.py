@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, overload
 
+from typing_extensions import Unpack
+
 from memgraph_rag.contracts import (
     AttentiveModel,
     Embedder,
@@ -34,7 +36,7 @@ from memgraph_rag.operations.memory_layers import MEMORY_LAYERS, choose_memory_l
 from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
-from memgraph_rag.operations.session_pages import Scope
+from memgraph_rag.operations.session_pages import Conversation
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.strategy_choice import strategy_for
 from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
@@ -44,7 +46,19 @@ from memgraph_rag.strategies import find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
-from memgraph_rag.types import Answer, AnswerStyle, DocumentRecord, Evidence, MetadataValue, Node, Question, Step, Tool
+from memgraph_rag.types import (
+    Answer,
+    AnswerStyle,
+    DocumentRecord,
+    Evidence,
+    MetadataValue,
+    Node,
+    Question,
+    Scope,
+    ScopeFields,
+    Step,
+    Tool,
+)  # fmt: skip
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 from memgraph_rag.types.runs import RunParameters, RunPreset
@@ -127,12 +141,14 @@ class Memory(MaintainedMemory):
 
         The same content again changes nothing (``Action.UNCHANGED``); other metadata are stored, and all that was
         built stays (``Action.DESCRIBED``); another text or title under the same key takes its place
-        (``Action.REPLACED``). All or nothing: an error or a crash leaves the store as it was.
+        (``Action.REPLACED``). A stored document keeps its owner, the "user" and "session" of its metadata: a call that
+        names others is refused. All or nothing: an error or a crash leaves the store as it was.
 
         Args:
             source: a str is always text; a Path is a file (text, Markdown, HTML, PDF); a Document; chat messages.
             key: the user's name for it; by default the one under which this file is stored, however its path is
-                written, else the path as given; for text and chat a hash.
+                written, else the path as given; for text and chat a hash of the words and the owner, so that two users
+                who say the same have a document each. The keys of a session's pages (``session``) are its own.
             title: by default the one stored with the same text, else the file's own.
             metadata: kept with the document; by default those stored under the key stay. Another "time" or "date" (see
                 ``search``) or "echo" replaces the document. ``{"echo": True}`` says that all of it is something that
@@ -143,7 +159,8 @@ class Memory(MaintainedMemory):
         ``Receipt.same_as``. A str that is also the name of a file gets a ``MemgraphRagWarning``.
 
         Raises:
-            DocumentError: it cannot be read as text, or another file is stored under this key.
+            DocumentError: it cannot be read as text; or another file, or a document of another owner, is stored under
+                this key.
             StoreError: the database failed, or was opened for reading only.
         """
         with telemetry.span("add") as event_fields:
@@ -211,7 +228,7 @@ class Memory(MaintainedMemory):
             SettingsError: one of them is no text that can be stored.
         """
         return Session(
-            Scope(self.namespace, user, session),
+            Conversation(self.namespace, user, session),
             self._store,
             self._models,
             search=self.search,
@@ -231,14 +248,11 @@ class Memory(MaintainedMemory):
         *,
         strategy: str | Strategy | None = None,
         style: AnswerStyle = "sentence",
-        documents: Sequence[str | Path] | None = None,
-        user: str | None = None,
-        session: str | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
-        at: str | date | None = None,
         keep_trace: bool = False,
+        **scope: Unpack[ScopeFields],
     ) -> Answer:
         """Read the memory for a question and answer it, citing exact spans.
 
@@ -246,25 +260,23 @@ class Memory(MaintainedMemory):
             strategy: another than this memory's own.
             style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which saves a turn of
                 the model; "detailed" for a paragraph, with a mark ``[n]`` of its citation behind each sentence.
-            documents: keys, ids or paths of files of the documents to read; all by default.
-            user: only what this user said, or was added with it as metadata; so with ``session``.
             max_seconds: reading ends with the step that reaches it; so with ``max_tokens`` read and ``max_nodes``.
-            at: as of that moment, or the end of that day (see ``search``): nothing that was said later is read.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
                 Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
                 goes with the first such document that is forgotten.
+            scope: what is read, as for ``search``; nothing from outside of it, in whatever way the strategy reads.
 
         Raises:
             QuestionError: the question is empty or too long.
             DocumentNotFound: a document is not in this memory, or, with ``keep_trace``, was replaced or forgotten
                 while it was read.
             StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
-            SettingsError: a budget, style or time that is none; or ``keep_trace`` with ``at``.
+            SettingsError: a budget, style or time that is none; or ``keep_trace`` with a time.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
-            question, strategy=strategy, style=style, documents=documents, user=user, session=session,
-            max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes, at=at, keep_trace=keep_trace,
+            question, strategy=strategy, style=style, max_seconds=max_seconds, max_tokens=max_tokens,
+            max_nodes=max_nodes, keep_trace=keep_trace, **scope,
         )  # fmt: skip
         assert isinstance(answer, Answer)
         return answer
@@ -275,14 +287,11 @@ class Memory(MaintainedMemory):
         *,
         strategy: str | Strategy | None = None,
         style: AnswerStyle = "sentence",
-        documents: Sequence[str | Path] | None = None,
-        user: str | None = None,
-        session: str | None = None,
         max_seconds: float | None = None,
         max_tokens: int | None = None,
         max_nodes: int | None = None,
-        at: str | date | None = None,
         keep_trace: bool = False,
+        **scope: Unpack[ScopeFields],
     ) -> Iterator[Step | str | Answer]:
         """The same as it happens: steps, then pieces of the answer's text, then the ``Answer``.
 
@@ -292,15 +301,16 @@ class Memory(MaintainedMemory):
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         chosen = chosen or strategy_for(question, self._store, self.embedder)
+        held = Scope(**scope)
         if keep_trace:
-            kept_questions.require_keepable(chosen, at=at)
-        ids = self._scoped_ids(documents, user=user, session=session)
+            kept_questions.require_keepable(chosen, held)
+        extent = self._extent(held)
         budget = validation.checked_budget(
             self.settings, max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes
         )
-        style, end = validation.checked_style(style), validation.checked_end(None, at)
-        as_of = None if end is None else self._search.as_of(end)
-        items = self._reading.run(question, chosen, budget, ids, style, as_of=as_of)
+        style = validation.checked_style(style)
+        as_of = self._search.as_of(extent.since, extent.until) if extent.since or extent.until else None
+        items = self._reading.run(question, chosen, budget, extent.documents, style, as_of=as_of)
         return telemetry.over(
             "ask",
             kept_questions.keep_answers(items, self._store, self.namespace) if keep_trace else items,
@@ -313,15 +323,9 @@ class Memory(MaintainedMemory):
         *,
         k: int = 10,
         mode: SearchMode = "graph",
-        documents: Sequence[str | Path] | None = None,
-        where: Mapping[str, MetadataValue] | None = None,
-        user: str | None = None,
-        session: str | None = None,
-        since: str | date | None = None,
-        until: str | date | None = None,
-        at: str | date | None = None,
         min_relevance: float | None = None,
         runs: RunParameters | RunPreset | None = None,
+        **scope: Unpack[ScopeFields],
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
 
@@ -333,17 +337,11 @@ class Memory(MaintainedMemory):
                 vectors), "keywords", "vector", or "segments": at most k runs of neighbouring segments
                 (``Evidence.run``) out of a graph search, and none where nothing is near enough; "hipporag" or
                 "hipporag2", the published searches (docs/asking.md).
-            documents: keys, ids or paths of files of the documents to search; all by default.
-            where: only documents whose metadata hold all of these.
-            user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
-            since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for
-                other documents with the time or date in their metadata, else with the time of adding. Without a zone it
-                is UTC.
-            until: only what is older.
-            at: what held then: only what was said until this moment, or until the end of this day.
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
                 1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
             runs: in mode "segments" how runs are chosen: "balanced", "precision", "find_all", or ``RunParameters``.
+            scope: what is searched, by the fields of ``Scope``: ``documents``, ``user``, ``session``, ``where``,
+                ``since``, ``until``, ``at``; all by default.
 
         Raises:
             QuestionError: the query is empty.
@@ -356,29 +354,23 @@ class Memory(MaintainedMemory):
         validation.check_count("k", k)
         validation.check_relevance(min_relevance, mode=mode, embedder=self.embedder)
         with telemetry.span("search", k=k) as event_fields:
+            extent = self._extent(Scope(**scope))
             evidence = self._search.find(
-                query,
-                k=k,
-                mode=mode,
-                documents=self._scoped_ids(documents, where, user=user, session=session),
-                since=validation.checked_time("since", since),
-                until=validation.checked_end(until, at),
-                runs=runs,
+                query, k=k, mode=mode, documents=extent.documents, since=extent.since, until=extent.until, runs=runs
             )
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode, "found": len(evidence)}
         return with_days(evidence)
 
-    def wishes(self, query: str, *, user: str | None = None, at: str | date | None = None) -> list[Evidence]:
-        """What this user asked for that bears on a query: instructions and preferences, at most three, newest first.
+    def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
+        """What users asked for that bears on a query: instructions and preferences, at most three, newest first.
 
         Those that a newer one supersedes are left out; ``why`` says which of the two it is. They are read by the layer
         ``facts``; ``Session.recall`` gives them too. Arguments and errors as for ``search``.
         """
         query = validation.checked_question(query)
-        ids, until = self._scoped_ids(None, user=user, session=None), validation.checked_end(None, at)
-        return self._wishes.bearing_on(query, documents=None if ids is None else set(ids), until=until)
+        return self._wishes.bearing_on(query, self._extent(Scope(**scope)))
 
     # In a thread each, for programs with an event loop: arguments, errors and results are those of the methods.
     aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)
@@ -391,16 +383,22 @@ class Memory(MaintainedMemory):
 
         Args:
             names: which of them; ``("search", "ask")`` for a model that is to change nothing.
-            user: whose they are: they find, replace and forget this user's alone. So with ``session``.
+            user: whose they are: they find, store, replace and forget this user's alone. So with ``session``.
 
         Raises:
             SettingsError: no tool of that name; a user or session that is no name.
         """
-        held: dict[str, Any] = {"user": user, "session": session}
+        scope = Scope(user=user, session=session)
+        held: ScopeFields = {"user": user, "session": session}
+
+        def forget(document: str) -> Receipt:
+            scopes.require_within(document, scope, self._store, self._scopes)
+            return self.forget(document)
+
         return make_tools(
-            names, search=partial(self.search, **held), wishes=partial(self.wishes, user=user),
-            ask=partial(self.ask, **held), add=partial(self.add, metadata=scopes.names_of(**held) or None),
-            forget=self.forget, is_outside=partial(scopes.is_outside, self._store, self._scopes, **held),
+            names, search=partial(self.search, **held), wishes=partial(self.wishes, **held),
+            ask=partial(self.ask, **held), forget=forget,
+            add=partial(self.add, metadata=scopes.owner_in(scope) or None),
         )  # fmt: skip
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
@@ -491,7 +489,6 @@ class Memory(MaintainedMemory):
             SettingsError: not just one of a document and a user is named.
         """
         self._require_writable()
-        scopes.check_named(document, user=user, session=session)
         with telemetry.span("forget") as event_fields:
             receipts = scopes.forget(self._store, self._scopes, document, user=user, session=session)
             self._journal.clear()

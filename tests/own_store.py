@@ -55,6 +55,9 @@ class OwnStore(OwnPools):
         with self._database.lock:
             state = self._state
             stored = {graph.document.id for graph in graphs} & state.graphs.keys()
+            for graph in graphs:
+                if graph.document.id in stored:
+                    write_checks.check_owner(state.graphs[graph.document.id].document, graph.document.metadata)
             questions, stale = self._stale(state, stored, Action.REPLACED)
             state = without_overviews(replace(state, questions=questions), stored)
             new = {graph.document.id: in_order(graph) for graph in graphs}

@@ -202,7 +202,7 @@ def test_tools_of_a_user_neither_find_nor_change_what_is_not_theirs() -> None:
         memory.add("I live in Oslo. Always answer in metric units.", key="home", metadata={"user": "tom"})
         search, _, add, forget = memory.tools(user="ann", session="spring")
         assert json.loads(search.run({"query": "Where do I live?"})) == []
-        assert "free or your own" in json.loads(add.run({"text": "I live in Paris.", "key": "home"}))["error"]
+        assert "another key" in json.loads(add.run({"text": "I live in Paris.", "key": "home"}))["error"]
         assert "of this user, got 'home'" in json.loads(forget.run({"document": "home"}))["error"]
         own = json.loads(add.run({"text": "I live in Paris.", "key": "mine"}))["document"]
         again = json.loads(add.run({"text": "I live in Rome.", "key": "mine"}))

@@ -25,6 +25,9 @@ class GraphWriter(Protocol):
         """Store a document, in place of what was stored under its id; kept questions that rest on that are stale then.
 
         Of each the receipt counts, as of each write, how many it made stale (``Question.changes``).
+
+        Raises:
+            DocumentError: another owner's document is stored under its id (``stores.write_checks.check_owner``).
         """
         ...
 

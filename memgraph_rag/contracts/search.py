@@ -44,7 +44,12 @@ class Search(Protocol):
         ...
 
     def nearest_relations(
-        self, query: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+        self,
+        query: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Relation]:
         """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
 
@@ -57,7 +62,12 @@ class Search(Protocol):
         ...
 
     def said_by_another(
-        self, question: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 

@@ -146,24 +146,16 @@ def recall(
 ) -> Recalled:
     """Search, and cut what was found to the budget."""
     memory = _services(call).memory
-    evidence = memory.search(
-        query,
-        k=k,
-        mode=mode,
-        documents=documents,
-        user=user or None,
-        session=session or None,
-        where=where,
-        since=since or None,
-        until=until or None,
-        at=at or None,
-        min_relevance=min_relevance,
-    )
+    scope: dict[str, Any] = {
+        "documents": documents, "user": user or None, "session": session or None, "where": where,
+        "since": since or None, "until": until or None, "at": at or None,
+    }  # fmt: skip
+    evidence = memory.search(query, k=k, mode=mode, min_relevance=min_relevance, **scope)
     totals = list(accumulate(item.tokens for item in evidence))
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
     kept = evidence[:fitting]
     records = _records(memory, {item.segment.document_id for item in kept})
-    wishes = memory.wishes(query, user=user or None, at=at or None)
+    wishes = memory.wishes(query, **scope)
     return Recalled(
         passages=[Passage.of(item, records.get(item.segment.document_id)) for item in kept],
         tokens=totals[fitting - 1] if kept else 0,

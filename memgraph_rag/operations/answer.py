@@ -38,6 +38,7 @@ from memgraph_rag.types import (
     AnswerStyle,
     AnswerWarning,
     Budget,
+    Extent,
     Node,
     Segment,
     Step,
@@ -170,7 +171,8 @@ class Reading:
             reranker=self._reranker,
         )
         if remarks := self._remarks:
-            return replace(context, remark=lambda nodes: remarks.of(nodes, source.documents, until=source.until))
+            extent = Extent(source.documents, source.since, source.until)
+            return replace(context, remark=lambda nodes: remarks.of(nodes, extent))
         return context
 
     def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:

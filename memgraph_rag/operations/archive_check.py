@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.operations.session_pages import is_page, is_page_key
 from memgraph_rag.stores.layer_rows import KINDS, RELATIONS, layers_in
 from memgraph_rag.text.loading import is_storable, load
 from memgraph_rag.types import Document, DocumentGraph, Turn
@@ -39,9 +40,15 @@ def check_as_added(graph: DocumentGraph) -> None:
 
 
 def _document(graph: DocumentGraph) -> Document:
-    """What the user gave, as far as that is stored; each segment as a turn, for its speaker and its time."""
+    """Return what the user gave, as far as that is stored; each segment as a turn, for its speaker and its time.
+
+    Sessions of older versions wrote milliseconds, which ``timestamps`` writes as microseconds.
+    """
     record = graph.document
-    turns = tuple(Turn(segment.start, segment.end, segment.speaker, segment.time) for segment in graph.segments)
+    turns = tuple(
+        Turn(segment.start, segment.end, segment.speaker, timestamps.read(segment.time) or segment.time)
+        for segment in graph.segments
+    )
     text = "".join(segment.text for segment in graph.segments)
     return Document(text, record.key, record.title, record.source, dict(record.metadata), turns)
 
@@ -58,6 +65,7 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     yield "a SHA-256", len(record.sha256) == 64 and set(record.sha256) <= set("0123456789abcdef")
     yield "short names of models, recognizers and layers", all(len(item) <= _NAME_CHARACTERS for item in names)
     yield "names of models, recognizers and layers that can be printed", all(item.isprintable() for item in names)
+    yield "the turns of a session under a session's key", not is_page_key(record.key) or is_page(record, graph.segments)
     yield "text without NUL", all(map(is_storable, texts))
     yield "the layer of which there are rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
     yield "each mention once", len(set(mentions)) == len(mentions)

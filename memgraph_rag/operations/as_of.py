@@ -1,7 +1,7 @@
-"""Graph and search as they were before a moment: what a question that is asked as of then reads through.
+"""Graph and search as far as they were said within a time: what a question that is held to it reads through.
 
-They know graph and search by their contracts. Invariant: no word that was said later comes through, in whatever way a
-strategy reads; so a strategy need not know that there is a moment.
+They know graph and search by their contracts. Invariant: no word that was said earlier or later comes through, in
+whatever way a strategy reads; so a strategy need not know that there is a time.
 """
 
 from __future__ import annotations
@@ -40,24 +40,26 @@ class Readable:
 
     Attributes:
         documents: ids; None is all.
-        until: only what was said before this moment; None is everything.
+        since, until: only what was said in ``[since, until)``; None is without limit.
     """
 
     graph: GraphReader
     search: Search
     documents: Sequence[str] | None
+    since: datetime | None = None
     until: datetime | None = None
 
 
 def readable(graph: GraphReader, search: Search, documents: Sequence[str] | None, as_of: AsOf | None) -> Readable:
-    """Graph and search themselves, or as of a moment."""
+    """Graph and search themselves, or of a time."""
     if as_of is None:
         return Readable(graph, search, documents)
-    return Readable(GraphAsOf(graph, as_of), SearchAsOf(search, as_of.until), documents, as_of.until)
+    held = SearchAsOf(search, as_of.since, as_of.until)
+    return Readable(GraphAsOf(graph, as_of), held, documents, as_of.since, as_of.until)
 
 
 class GraphAsOf:
-    """A ``GraphReader`` of what had been said by a moment.
+    """A ``GraphReader`` of what was said within a time.
 
     A segment counts by its own time, and so does a relation by its segment's. Points, sections, annotations and
     overviews count where all segments of their documents do. Documents that have no such segment are not there.
@@ -73,11 +75,11 @@ class GraphAsOf:
         return self._graph.namespace
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Documents that had been added, at least in part."""
+        """Documents that were said within the time, at least in part."""
         return [record for record in self._graph.documents(ids) if record.id in self._as_of.documents]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Nodes without words from later."""
+        """Nodes without words from another time."""
         return [node for node in self._graph.nodes(node_ids) if self._as_of.may_read(node)]
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
@@ -99,7 +101,7 @@ class GraphAsOf:
         return [segment for segment in self._graph.segments_of(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """The top of a layer; of a document that goes on later the segments that count."""
+        """The top of a layer; of a document that was said in part within the time the segments that count."""
         whole = [document_id for document_id in document_ids if document_id in self._as_of.whole]
         by_document: dict[str, list[Node]] = {}
         for node in self._graph.top_nodes(whole, layer=layer) if whole else ():
@@ -154,11 +156,11 @@ class GraphAsOf:
 
 
 class SearchAsOf:
-    """A ``Search`` among what was said before a moment."""
+    """A ``Search`` among what was said within a time."""
 
-    def __init__(self, search: Search, until: datetime) -> None:
+    def __init__(self, search: Search, since: datetime | None, until: datetime | None) -> None:
         self._search = search
-        self._until = until
+        self._since, self._until = since, until
 
     def find(
         self,
@@ -174,24 +176,45 @@ class SearchAsOf:
     ) -> list[Evidence]:
         """See ``Search``, as of all below."""
         return self._search.find(
-            query, k=k, mode=mode, documents=documents, since=since, until=self._end(until), runs=runs, cues=cues
+            query,
+            k=k,
+            mode=mode,
+            documents=documents,
+            since=self._begin(since),
+            until=self._end(until),
+            runs=runs,
+            cues=cues,
         )
 
     def nearest_relations(
-        self, query: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+        self,
+        query: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Relation]:
         """Relations that had been stated."""
-        return self._search.nearest_relations(query, documents=documents, until=self._end(until))
+        return self._search.nearest_relations(
+            query, documents=documents, since=self._begin(since), until=self._end(until)
+        )
 
     def named_in(self, question: str) -> list[str]:
         """What the question names, by its own words."""
         return self._search.named_in(question)
 
     def said_by_another(
-        self, question: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> tuple[str, str] | None:
         """Who had said instead what the question asks about."""
-        return self._search.said_by_another(question, documents=documents, until=self._end(until))
+        return self._search.said_by_another(
+            question, documents=documents, since=self._begin(since), until=self._end(until)
+        )
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Which of the question's names these texts hold."""
@@ -201,5 +224,8 @@ class SearchAsOf:
         """Names in these texts that are spelt nearly as these."""
         return self._search.names_meant(names, texts)
 
-    def _end(self, until: datetime | None) -> datetime:
-        return self._until if until is None else min(until, self._until)
+    def _begin(self, since: datetime | None) -> datetime | None:
+        return max(filter(None, (since, self._since)), default=None)
+
+    def _end(self, until: datetime | None) -> datetime | None:
+        return min(filter(None, (until, self._until)), default=None)

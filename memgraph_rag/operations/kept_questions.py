@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing, suppress
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 
 from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.operations.validation import may_name, readable
 from memgraph_rag.strategies import QUOTE_UNREAD
-from memgraph_rag.types import Answer, Question, Step, question_id
+from memgraph_rag.types import Answer, Question, Scope, Step, question_id
 
 __all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
 
@@ -22,19 +22,20 @@ def question_ids(question: str, namespace: str) -> list[str]:
     return [question_id(namespace, readable(question)), *([question] if may_name(question) else [])]
 
 
-def require_keepable(strategy: Strategy, *, at: str | date | None) -> None:
+def require_keepable(strategy: Strategy, scope: Scope) -> None:
     """Refuse to keep what cannot be kept truly.
 
     Raises:
         StrategyError: the strategy quotes what it did not read.
-        SettingsError: it is asked as of a moment: a question is kept once, and says nothing of a moment.
+        SettingsError: it is asked of a time: a question is kept once, and says nothing of a time.
     """
-    if at is not None:
-        raise SettingsError(
-            f"Expected keep_trace without at, got at={at!r}: of a kept question it would not be seen as of when it was "
-            "answered. Leave one out.",
-            setting="at",
-        )
+    for setting in ("at", "since", "until"):
+        if (time := getattr(scope, setting)) is not None:
+            raise SettingsError(
+                f"Expected keep_trace without {setting}, got {setting}={time!r}: a kept question does not say of which "
+                "time it was answered. Leave one out.",
+                setting=setting,
+            )
     if strategy.name in QUOTE_UNREAD:
         raise StrategyError(
             f"Expected a strategy that quotes only what it reads, to keep its trace, got {strategy.name!r}: what it "

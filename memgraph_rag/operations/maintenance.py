@@ -34,7 +34,7 @@ from memgraph_rag.operations.validation import (
     may_name,
     with_known_arguments,
 )
-from memgraph_rag.types import DocumentPage
+from memgraph_rag.types import DocumentPage, Scope
 from memgraph_rag.types.inspection import Damage
 from memgraph_rag.types.receipts import Failure, Receipt, Tidied
 
@@ -236,7 +236,7 @@ class MaintainedMemory(OpenMemory):
                 self._store,
                 Path(path),
                 self.embedder,
-                document_ids=self._scoped_ids(None, user=user, session=session),
+                document_ids=self._extent(Scope(user=user, session=session)).documents,
             )
         return event_fields["documents"]
 

@@ -5,7 +5,7 @@ It knows every room, and no algorithm. Invariant: no weights are loaded before t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -43,7 +43,7 @@ from memgraph_rag.operations.wishes import Wishes
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
-from memgraph_rag.types import MetadataValue, make_id
+from memgraph_rag.types import Extent, Scope, make_id
 
 __all__ = ["OpenMemory", "open_settled"]
 
@@ -205,16 +205,9 @@ class OpenMemory:
         records = find_documents(self._store, checked_names(documents))
         return list(dict.fromkeys(record.id for record in records))
 
-    def _scoped_ids(
-        self,
-        documents: Sequence[str | Path] | None,
-        where: Mapping[str, MetadataValue] | None = None,
-        *,
-        user: str | None,
-        session: str | None,
-    ) -> list[str] | None:
-        """The ids of these documents, of them only what has these metadata and is of this user and session."""
-        return scopes.ids_within(self._store, self._scopes, self._ids(documents), where, user=user, session=session)
+    def _extent(self, scope: Scope) -> Extent:
+        """What a scope comes to in this memory."""
+        return scopes.extent_of(scope, self._store, self._scopes)
 
     def close(self) -> None:
         """Let go of the store, if this memory opened it; a second call does nothing."""

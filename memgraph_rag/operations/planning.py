@@ -16,8 +16,19 @@ from memgraph_rag.lexical import timestamps
 from memgraph_rag.operations.segmenting import cut_segments
 from memgraph_rag.operations.sources import Item, Loaded, hash_with, is_elsewhere
 from memgraph_rag.stores.layer_rows import RELATIONS, SECTIONS
+from memgraph_rag.stores.write_checks import check_owner
 from memgraph_rag.text import echoes
-from memgraph_rag.types import Action, Document, DocumentRecord, Failure, Receipt, Section, Segment, make_id
+from memgraph_rag.types import (
+    Action,
+    Document,
+    DocumentRecord,
+    Failure,
+    Receipt,
+    Section,
+    Segment,
+    make_id,
+    owner_of,
+)
 
 __all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "takes_sections"]
 
@@ -101,7 +112,7 @@ class Planner:
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """What is to be done for each of these documents, in order. Metadata that changed are stored here."""
         stored = self._stored_records(group)
-        items = [self._with_stored_parts(item, stored) for item in group]
+        items = [self._without_strangers(self._with_stored_parts(item, stored), stored) for item in group]
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
         plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
@@ -112,8 +123,9 @@ class Planner:
         return make_id(self._store.namespace, "document", key)
 
     def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
-        """What is stored under the keys of the documents to be added, by document id."""
-        ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded)]
+        """What is stored under the keys of these documents and of others with the same text, by document id."""
+        keys = [key for item in group if isinstance(item, Loaded) for key in (item.key, *item.same_as)]
+        ids = [self._document_id(key) for key in dict.fromkeys(keys)]
         return {record.id: record for record in self._store.documents(ids)}
 
     def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
@@ -121,6 +133,13 @@ class Planner:
         if not isinstance(item, Loaded) or (record := stored.get(self._document_id(item.key))) is None:
             return item
         return replace(item, document=item.over(record))
+
+    def _without_strangers(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
+        """The document; of a user or a session it names no document with the same text that is not theirs."""
+        if not isinstance(item, Loaded) or (owner := owner_of(item.document.metadata)) == (None, None):
+            return item
+        own = {record.key for record in stored.values() if owner_of(record.metadata) == owner}
+        return replace(item, same_as=tuple(key for key in item.same_as if key in own))
 
     def _store_metadata(
         self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]
@@ -130,7 +149,9 @@ class Planner:
         new_records = {
             record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
             for item, record in pairs
-            if _differ_in_metadata_only(item.document, record) and not is_elsewhere(record, item.files)
+            if _differ_in_metadata_only(item.document, record)
+            and owner_of(record.metadata) == owner_of(item.document.metadata)
+            and not is_elsewhere(record, item.files)
         }
         if not new_records:
             return {}
@@ -148,6 +169,7 @@ class Planner:
             if record is not None and record.sha256 == item.document.sha256:
                 return replace(self._plan_stored(record), same_as=item.same_as)
             if record is not None:
+                check_owner(record, item.document.metadata)
                 _check_same_source(record, item)
             return replace(self._plan_new(item.document), same_as=item.same_as)
         except MemgraphRagError as error:

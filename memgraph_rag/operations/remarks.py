@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.search.facts import FactIndex, by_subject, standings, within
-from memgraph_rag.types import Evidence, Node, RelativeDays, Segment, Standing
+from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
 __all__ = ["Remarks", "days_in", "with_days"]
 
@@ -23,26 +22,17 @@ class Remarks:
     def __init__(self, facts: FactIndex) -> None:
         self._facts = facts
 
-    def of(
-        self, nodes: Sequence[Node], documents: Collection[str] | None, *, until: datetime | None = None
-    ) -> list[str]:
-        """A remark on each node, empty where there is nothing to say.
-
-        Args:
-            documents: ids of those whose statements count; None is all.
-            until: only what was said before counts.
-        """
+    def of(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
+        """A remark on each node, empty where there is nothing to say; statements within the extent count."""
         segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
-        stood = self._standings(set(segments), documents, until) if segments else {}
+        stood = self._standings(set(segments), extent) if segments else {}
         return [
             _remark(stood.get(node.id), days_in(segments[node.id])) if node.id in segments else "" for node in nodes
         ]
 
-    def _standings(
-        self, wanted: Collection[str], documents: Collection[str] | None, until: datetime | None
-    ) -> dict[str, Standing]:
+    def _standings(self, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
         """How these segments stand, where another statement is beside theirs."""
-        known = within(self._facts.refresh(), documents=documents, since=None, until=until)
+        known = within(self._facts.refresh(), extent)
         stood: dict[str, Standing] = {}
         for facts in by_subject(known).values():
             if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):

@@ -10,12 +10,9 @@ import threading
 from collections.abc import Mapping
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.types import MetadataValue
+from memgraph_rag.types import SESSION, USER, MetadataValue, owner_of
 
-__all__ = ["SESSION", "USER", "ScopeIndex"]
-
-USER, SESSION = "user", "session"
-"""What a document's metadata call the one whose it is, and the conversation that it belongs to."""
+__all__ = ["ScopeIndex"]
 
 
 class ScopeIndex:
@@ -43,7 +40,7 @@ class ScopeIndex:
         if version == self._version:
             return
         for record in self._store.written_documents(since=self._version):
-            self._scopes[record.id] = (record.metadata.get(USER), record.metadata.get(SESSION))
+            self._scopes[record.id] = owner_of(record.metadata)
         if len(self._scopes) != self._store.count_documents():
             stored = set(self._store.document_ids())
             self._scopes = {key: names for key, names in self._scopes.items() if key in stored}

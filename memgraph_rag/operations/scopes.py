@@ -1,91 +1,72 @@
-"""Which documents a call is held to: those with some metadata, of a user, of a session.
+"""What a scope comes to in a store: the documents and the time that a call is held to.
 
-A user and a session are what a document's metadata name as such. It changes nothing but by ``forget``. Invariant: a
-scope that nothing is in is no document, never all.
+Every reader takes the extent of one scope, so that none forgets a part of it. A user and a session are what the
+metadata of a document name as such. Invariant: an empty scope matches no document; it never means all documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, SettingsError
-from memgraph_rag.operations.document_lookup import find_documents
-from memgraph_rag.operations.scope_index import SESSION, USER, ScopeIndex
-from memgraph_rag.types import MetadataValue, Receipt
+from memgraph_rag.operations.document_lookup import checked_names, find_documents
+from memgraph_rag.operations.scope_index import ScopeIndex
+from memgraph_rag.operations.validation import checked_end, checked_time
+from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope
 
-__all__ = ["check_named", "forget", "ids_within", "is_outside", "names_of"]
+__all__ = ["extent_of", "forget", "owner_in", "require_within"]
 
 
-def ids_within(
-    store: GraphStore,
-    scopes: ScopeIndex,
-    ids: list[str] | None,
-    where: Mapping[str, MetadataValue] | None = None,
-    *,
-    user: str | None = None,
-    session: str | None = None,
-) -> list[str] | None:
-    """The ids of those of these documents (None is all) that are in a scope; None where it is held to nothing.
+def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
+    """Return the ids of the documents and the time that a scope is held to.
 
     Args:
         scopes: of the store's documents.
-        where: metadata that they hold, all of these.
 
     Raises:
-        SettingsError: ``where`` is no mapping, or names another user or session; or one of them is no name.
+        DocumentNotFound: a document is not in this namespace.
+        SettingsError: ``where`` is no mapping, or names another user or session; a user, a session or a time is none.
     """
+    since, until = checked_time("since", scope.since), checked_end(scope.until, scope.at)
+    return Extent(_ids(scope, store, scopes), since, until)
+
+
+def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | None:
+    """The ids of a scope's documents; None where it is held to nothing."""
+    where, owner = scope.where, owner_in(scope)
     if where is not None and not isinstance(where, Mapping):
         raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
-    names = names_of(user, session)
-    wanted = {**(where or {}), **names}
+    wanted = {**(where or {}), **owner}
     if where is not None and not where.items() <= wanted.items():
         raise SettingsError(f"Expected one user and session, got {where!r:.200} and {wanted!r:.200}. Name each once.")
-    if names:
-        within = scopes.documents(names)
-        ids = within if ids is None else [document_id for document_id in within if document_id in ids]
+    ids: list[str] | None = None
+    if scope.documents is not None:
+        ids = list(dict.fromkeys(record.id for record in find_documents(store, checked_names(scope.documents))))
+    if owner:
+        within = scopes.documents(owner)
+        ids = within if ids is None else sorted({*within} & {*ids})
     if where is None:
         return ids
     return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
 
 
-def names_of(user: str | None, session: str | None) -> dict[str, MetadataValue]:
-    """The metadata of a document of this user and session, as far as they are given.
+def owner_in(scope: Scope) -> dict[str, MetadataValue]:
+    """Return the metadata of a document of the scope's user and session, as far as it names them.
 
     Raises:
         SettingsError: one of them is no name.
     """
     names: dict[str, MetadataValue] = {}
-    for name, value in ((USER, user), (SESSION, session)):
+    for name, value in ((USER, scope.user), (SESSION, scope.session)):
         if value is None:
             continue
         if not isinstance(value, str) or not value.strip():
             raise SettingsError(f"Expected {name} as a name, got {value!r:.80}. Leave it out for all.", setting=name)
         names[name] = value
     return names
-
-
-def is_outside(store: GraphStore, scopes: ScopeIndex, document: str, *, user: str | None, session: str | None) -> bool:
-    """Whether there is such a document, and it is not in the scope; no document is outside of none."""
-    try:
-        (record,) = find_documents(store, [document])
-    except DocumentNotFound:
-        return False
-    return not ids_within(store, scopes, [record.id], user=user, session=session)
-
-
-def check_named(document: str | Path | None, *, user: str | None, session: str | None) -> None:
-    """Refuse to forget what is not named clearly.
-
-    Raises:
-        SettingsError: not just one of a document and a user is named.
-    """
-    if (document is None) == (user is None) or (document is not None and session is not None):
-        raise SettingsError(
-            "Expected a document, or user=… and perhaps session=…, to forget, got "
-            f"{'both' if document is not None else 'no user'}. Name one of them."
-        )
 
 
 def forget(
@@ -96,18 +77,38 @@ def forget(
     user: str | None = None,
     session: str | None = None,
 ) -> list[Receipt]:
-    """Remove a document, or all of a user or a session, until nothing of it is stored; the receipts.
+    """Remove a document, or all of a user or a session, until nothing of it is stored; return the receipts.
 
     Raises:
         DocumentNotFound: there is no such document.
+        SettingsError: not just one of a document and a user is named.
     """
+    if (document is None) == (user is None) or (document is not None and session is not None):
+        raise SettingsError(
+            "Expected a document, or user=… and perhaps session=…, to forget, got "
+            f"{'both' if document is not None else 'no user'}. Name one of them."
+        )
     if document is not None:
         return [store.forget(find_documents(store, [document])[0].id)]
     receipts: list[Receipt] = []
-    while ids := ids_within(store, scopes, None, user=user, session=session):  # again: somebody may add meanwhile
+    while ids := _ids(Scope(user=user, session=session), store, scopes):  # again: somebody may add meanwhile
         for document_id in ids:
             try:
                 receipts.append(store.forget(document_id))
             except DocumentNotFound:  # somebody else was faster
                 continue
     return receipts
+
+
+def require_within(document: str, scope: Scope, store: GraphStore, scopes: ScopeIndex) -> None:
+    """Refuse a document that a scope does not hold.
+
+    Raises:
+        DocumentNotFound: there is none of that name in the scope, whether or not there is one outside.
+    """
+    try:
+        held = _ids(replace(scope, documents=[document]), store, scopes)
+    except DocumentNotFound:
+        held = []
+    if not held:
+        raise DocumentNotFound(f"Expected a document of this user, got {document!r:.80}. Search for it.")

@@ -8,10 +8,10 @@ what is asked within a session's user never comes from another one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
-from itertools import count, takewhile
+from itertools import count, islice, takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -21,13 +21,14 @@ from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
 from memgraph_rag.operations.layer_building import build_layer
-from memgraph_rag.operations.scope_index import SESSION, USER
 from memgraph_rag.operations.segmenting import cut_segments
-from memgraph_rag.operations.session_pages import Page, PageTurn, Scope, page_of, read_turns
+from memgraph_rag.operations.session_pages import Conversation, Page, PageTurn, known_again, page_of, read_turns
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text import echoes
 from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import (
+    SESSION,
+    USER,
     Annotation,
     Answer,
     Document,
@@ -38,6 +39,7 @@ from memgraph_rag.types import (
     Matrix,
     Message,
     Receipt,
+    Scope,
     Segment,
 )
 
@@ -118,7 +120,7 @@ class Session:
 
     def __init__(
         self,
-        scope: Scope,
+        conversation: Conversation,
         store: GraphStore,
         models: Models,
         *,
@@ -130,14 +132,14 @@ class Session:
         count_tokens: TokenCounter,
         segment_tokens: int,
     ) -> None:
-        self.user, self.session = scope.user, scope.session
-        self._scope, self._store, self._models = scope, store, models
+        self.user, self.session = conversation.user, conversation.session
+        self._conversation, self._store, self._models = conversation, store, models
         self._search, self._wishes, self._ask, self._deepen = search, wishes, ask, deepen
         self._check = check
         self._count_tokens, self._segment_tokens = count_tokens, segment_tokens
         self._lock = threading.Lock()
-        self._places: dict[str, int] | None = None  # the page of each turn; None where it is not known
-        self._last = Page(scope, 0)
+        self._stored: dict[str, tuple[int, PageTurn]] | None = None  # each turn and its page; None where not known
+        self._last = Page(conversation, 0)
         self._written = _Written()
 
     def add(self, turns: Sequence[Message | Mapping[str, Any]]) -> Stored:
@@ -149,36 +151,40 @@ class Session:
 
         Args:
             turns: as for ``Memory.add``; a mapping may hold an ``id``, by which the turn is known again. Without, a
-                turn is known by its role, time and content.
+                turn is known by its role, time and content. A turn without ``id`` and time is known again only at the
+                beginning of a call that repeats the end of what is stored: a call that is made again, or a history
+                that overlaps. Elsewhere the same words are said once more.
 
         Raises:
             DocumentError: a turn is no message, or is empty; or another document has the key of a page.
             StoreError: the database failed; or the session was written by others faster than by this call.
         """
         self._check()
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        read = read_turns(self._scope, turns, now=now)
-        stored = Stored()
+        now = datetime.now(timezone.utc).isoformat()
+        read = read_turns(self._conversation, turns, now=now)
+        stored, done = Stored(), 0
         with self._lock, telemetry.span("session_add", turns=len(read)) as event_fields:
-            while read:
-                part, written = self._retried(read)
-                stored, read = stored + part, read[written:]
+            while done < len(read):
+                part, number = self._retried(read[done:], is_first=not done)
+                stored, done = stored + part, done + number
             event_fields |= {"added": stored.added, "edited": stored.edited, "unchanged": stored.unchanged}
         return stored
 
     def recall(self, query: str, *, k: int = 10, within: Within = "user", **options: Any) -> list[Evidence]:
         """The k segments that bear on a query most, of this user's, or of this session's alone.
 
-        Behind them stand the user's instructions and preferences that bear on it (``Memory.wishes``), whatever session
-        they were said in; what is among the k already is not repeated.
+        Behind them come the user's instructions and preferences that bear on it (``Memory.wishes``), of the same scope;
+        what is among the k already is not repeated.
 
         Args:
             within: "user" or "session".
             **options: further ones of ``Memory.search``, such as ``at``.
         """
-        evidence = self._search(query, k=k, **self._held(within), **options)
+        held = self._held(within)
+        evidence = self._search(query, k=k, **held, **options)
         there = {item.segment.id for item in evidence}
-        wishes = self._wishes(query, user=self.user, at=options.get("at"))
+        scope = {field.name: options[field.name] for field in fields(Scope) if field.name in options}
+        wishes = self._wishes(query, **held, **scope)
         return [*evidence, *(wish for wish in wishes if wish.segment.id not in there)]
 
     def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
@@ -191,7 +197,7 @@ class Session:
         records = [record for _, record in self._records()]
         outcomes = list(self._deepen([record.key for record in records])) if records else []
         with self._lock:
-            self._places = None
+            self._stored = None
         return outcomes
 
     def _held(self, within: Within) -> dict[str, str]:
@@ -201,29 +207,49 @@ class Session:
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _retried(self, turns: Sequence[PageTurn]) -> tuple[Stored, int]:
+    def _retried(self, turns: Sequence[PageTurn], *, is_first: bool) -> tuple[Stored, int]:
         """What became of the first of these turns, and how many these are; others may write meanwhile."""
         for attempt in range(_MOST_ATTEMPTS):
             try:
-                return self._add_first(turns)
+                return self._add_first(turns, is_first=is_first)
             except DocumentChanged:
-                self._places = None
+                self._stored = None
                 if attempt + 1 == _MOST_ATTEMPTS:
                     raise
         raise AssertionError("unreachable")
 
-    def _add_first(self, turns: Sequence[PageTurn]) -> tuple[Stored, int]:
-        """Store the first turns of one kind: a known one, or as many new ones as the last page takes."""
-        places = self._known()
+    def _add_first(self, turns: Sequence[PageTurn], *, is_first: bool) -> tuple[Stored, int]:
+        """Store the first turns of one kind: those known again, or as many new ones as the last page takes.
+
+        Args:
+            is_first: nothing of the call is stored yet.
+        """
+        stored = self._known()
+        if is_first and (known := self._known_again(turns, stored)):
+            return Stored(unchanged=known), known
         first = turns[0]
-        if first.id in places:
-            return self._add_known(first, places[first.id]), 1
-        page = self._last if self._last.is_open else Page(self._scope, self._last.number + 1)
-        new = page.fitting(takewhile(lambda turn: turn.id not in places, turns))
+        if first.id in stored:
+            return self._add_known(first, stored[first.id][0]), 1
+        page = self._last if self._last.is_open else Page(self._conversation, self._last.number + 1)
+        new = page.fitting(self._with_ids(turns, stored))
         written = self._write(page, (*page.turns, *new))
-        self._places = places | {turn.id: page.number for turn in new}
+        stored.update((turn.id, (page.number, turn)) for turn in new)
         self._last = written
         return self._done(written, len(page.segments), added=len(new)), len(new)
+
+    def _known_again(self, turns: Sequence[PageTurn], stored: dict[str, tuple[int, PageTurn]]) -> int:
+        """How many of the first turns repeat the end of the session, as it is stored now."""
+        last = [stored[turn_id][1] for turn_id in islice(reversed(stored), len(turns))]
+        known = known_again(turns, last[::-1])
+        if known:
+            self._require_stored(self._last)
+        return known
+
+    def _with_ids(self, turns: Sequence[PageTurn], stored: Mapping[str, tuple[int, PageTurn]]) -> Iterator[PageTurn]:
+        """The turns before the first that is stored; one without an id gets a free one."""
+        free = (turn_id for place in count(len(stored)) if (turn_id := self._conversation.turn_id(place)) not in stored)
+        for turn in takewhile(lambda turn: turn.id not in stored, turns):
+            yield turn if turn.id else replace(turn, id=next(free))
 
     def _add_known(self, turn: PageTurn, number: int) -> Stored:
         """A turn that has a place: nothing where it is stored just so, else it takes the place of what is there."""
@@ -232,23 +258,29 @@ class Session:
         if held is None:
             raise DocumentChanged("Expected a turn in the page that held it, got none. Read the session again.")
         if (held.text, held.speaker) == (turn.text, turn.speaker):
-            if number == self._last.number and self._store.documents([self._scope.page_id(number)]) != [page.record]:
-                raise DocumentChanged("Expected the page that was read, got another. Read the session again.")
+            if number == self._last.number:
+                self._require_stored(page)
             return Stored(unchanged=1)
         written = self._write(replace(page, segments=()), [turn if each.id == turn.id else each for each in page.turns])
         if number == self._last.number:
             self._last = written
+        self._known()[turn.id] = number, turn
         return self._done(written, 0, edited=1)
+
+    def _require_stored(self, page: Page) -> None:
+        """Refuse to go on from a page that others have written or forgotten meanwhile."""
+        if self._store.documents([self._conversation.page_id(page.number)]) != [page.record]:
+            raise DocumentChanged("Expected the page that was read, got another. Read the session again.")
 
     def _done(self, page: Page, kept: int, **counts: int) -> Stored:
         number = sum(segment.echo for segment in page.segments[kept:])
-        return Stored(**counts, echoes=number, documents=(self._scope.key(page.number),))
+        return Stored(**counts, echoes=number, documents=(self._conversation.key(page.number),))
 
     def _write(self, page: Page, turns: Sequence[PageTurn]) -> Page:
         """The page with these turns, stored; where it has segments, these are kept and the further turns appended."""
         kept = len(page.segments)
         document = page.with_turns(turns).document
-        document_id = self._scope.page_id(page.number)
+        document_id = self._conversation.page_id(page.number)
         segments = (*page.segments, *self._with_echoes(self._cut(document, document_id, page.segments)))
         before = self._written if self._written.is_of(page) else _Written()
         new = units(self._models.embedder.embed(in_context("", segments[len(before.facts) :])))
@@ -265,7 +297,7 @@ class Session:
         )
         self._store.revise(graph, before=page.sha256, kept=kept)
         self._written = _Written.of(record.sha256, segments, vectors, rows.annotations)
-        return Page(self._scope, page.number, tuple(turns), segments, record)
+        return Page(self._conversation, page.number, tuple(turns), segments, record)
 
     def _cut(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:
         """The segments of a page behind those that are kept: each turn is cut for itself, so these stay as they are."""
@@ -293,19 +325,19 @@ class Session:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _known(self) -> dict[str, int]:
-        """The page of each turn; the session's pages are read where that is not known."""
-        if self._places is None:
+    def _known(self) -> dict[str, tuple[int, PageTurn]]:
+        """Each stored turn with its page, in order; the session's pages are read where that is not known."""
+        if self._stored is None:
             pages = [self._page(number) for number, _ in self._records()]
-            self._places = {turn.id: page.number for page in pages for turn in page.turns}
-            self._last = pages[-1] if pages else Page(self._scope, 0)
-        return self._places
+            self._stored = {turn.id: (page.number, turn) for page in pages for turn in page.turns}
+            self._last = pages[-1] if pages else Page(self._conversation, 0)
+        return self._stored
 
     def _records(self) -> list[tuple[int, DocumentRecord]]:
         """The records of all pages by number; a page that was forgotten among them is left out."""
         records: list[tuple[int, DocumentRecord]] = []
         for start in count(0, _PROBED):
-            numbers = {self._scope.page_id(number): number for number in range(start, start + _PROBED)}
+            numbers = {self._conversation.page_id(number): number for number in range(start, start + _PROBED)}
             stored = [(numbers[record.id], record) for record in self._store.documents(list(numbers))]
             records += sorted(stored, key=lambda pair: pair[0])
             if not stored:
@@ -318,12 +350,12 @@ class Session:
         Raises:
             DocumentChanged: there is none, or it was changed while it was read.
         """
-        document_id = self._scope.page_id(number)
+        document_id = self._conversation.page_id(number)
         records = self._store.documents([document_id])
         segments = self._store.segments_of(document_id)
         if not records or records != self._store.documents([document_id]):
             raise DocumentChanged(f"Expected page {number} of a session, got none. Read the session again.")
-        return page_of(self._scope, number, records[0], segments)
+        return page_of(self._conversation, number, records[0], segments)
 
 
 def _record(

@@ -7,6 +7,7 @@ equal pages; a user and a session have keys of their own, whatever characters th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
@@ -16,12 +17,34 @@ from urllib.parse import quote
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.layers.facts import FACTS
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.operations.scope_index import SESSION, USER
 from memgraph_rag.text.chat import read_message
 from memgraph_rag.text.loading import is_storable, storable
-from memgraph_rag.types import Document, DocumentRecord, Message, MetadataValue, Segment, Turn, make_id
+from memgraph_rag.types import (
+    SESSION,
+    USER,
+    Document,
+    DocumentRecord,
+    Message,
+    MetadataValue,
+    Segment,
+    Turn,
+    make_id,
+    owner_of,
+)
 
-__all__ = ["MOST_TURNS", "TURNS", "Page", "PageTurn", "Scope", "is_growing", "page_of", "read_turns"]
+__all__ = [
+    "MOST_TURNS",
+    "TURNS",
+    "Conversation",
+    "Page",
+    "PageTurn",
+    "is_growing",
+    "is_page",
+    "is_page_key",
+    "known_again",
+    "page_of",
+    "read_turns",
+]
 
 TURNS = "turns"
 """In a page's metadata, beside its user and session: [id, characters] of each turn as JSON."""
@@ -33,11 +56,13 @@ _MOST_CHARACTERS = 32_000  # of a page that takes a further turn
 _MOST_NAME = 100_000  # characters of a user's or session's name
 _MOST_QUOTED = 200  # characters of a readable key
 _END = "\n\n"
+_LONG = "session#"  # before the hash that stands for long names
+_PAGE_KEY = re.compile(rf"(?:session/[^/]+/[^/]+|{_LONG}[0-9a-f]+)/[0-9]+")  # as Conversation.key writes them
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """A session of a user."""
+class Conversation:
+    """A session of a user in a namespace."""
 
     namespace: str
     user: str
@@ -57,13 +82,13 @@ class Scope:
     def key(self, number: int) -> str:
         """The key of a page; one that would be long is a hash.
 
-        >>> Scope("default", "ann/lee", "1").key(0)
+        >>> Conversation("default", "ann/lee", "1").key(0)
         'session/ann%2Flee/1/0'
         """
         readable = f"session/{quote(self.user, safe='')}/{quote(self.session, safe='')}/{number}"
         if len(readable) <= _MOST_QUOTED:
             return readable
-        return f"session#{make_id(self.namespace, 'session', self.user, self.session)}/{number}"
+        return f"{_LONG}{make_id(self.namespace, 'session', self.user, self.session)}/{number}"
 
     def page_id(self, number: int) -> str:
         """The id of a page's document."""
@@ -88,7 +113,7 @@ class PageTurn:
 class Page:
     """Some turns of a session, in the order in which they came; ``record`` is None until it is stored."""
 
-    scope: Scope
+    conversation: Conversation
     number: int
     turns: tuple[PageTurn, ...] = ()
     segments: tuple[Segment, ...] = ()
@@ -126,8 +151,8 @@ class Page:
         lengths = [len(turn.text) for turn in self.turns]
         starts = [*accumulate(lengths, initial=0)]
         metadata: dict[str, MetadataValue] = {
-            USER: self.scope.user,
-            SESSION: self.scope.session,
+            USER: self.conversation.user,
+            SESSION: self.conversation.session,
             TURNS: json.dumps([[turn.id, length] for turn, length in zip(self.turns, lengths, strict=True)]),
         }
         placed = tuple(
@@ -135,55 +160,83 @@ class Page:
             for turn, start, length in zip(self.turns, starts, lengths, strict=False)
         )
         text = "".join(turn.text for turn in self.turns)
-        return Document(text, self.scope.key(self.number), metadata=metadata, turns=placed)
+        return Document(text, self.conversation.key(self.number), metadata=metadata, turns=placed)
+
+
+def is_page_key(key: str) -> bool:
+    """Whether a key has the form of a session page's; only a session stores a document under such a key."""
+    return _PAGE_KEY.fullmatch(key) is not None
+
+
+def is_page(record: DocumentRecord, segments: Sequence[Segment]) -> bool:
+    """Whether a document under a session's key is the page of turns that a session stores there."""
+    user, session = map(str, owner_of(record.metadata))
+    head, _, number = record.key.rpartition("/")
+    try:
+        conversation = Conversation("", user, session)
+        _turns_of(conversation, record, segments)
+    except (SettingsError, KeyError, TypeError, ValueError):
+        return False
+    return head.startswith(_LONG) or conversation.key(int(number)) == record.key  # a hash is of another namespace
 
 
 def is_growing(record: DocumentRecord) -> bool:
     """Whether a document is a page that takes further turns, until a costly layer is built of it."""
-    if not {USER, SESSION, TURNS} <= record.metadata.keys():
+    if not is_page_key(record.key):
         return False
-    return _takes_turns(len(json.loads(str(record.metadata[TURNS]))), record.characters, record.layers)
+    try:
+        turns = len(json.loads(str(record.metadata[TURNS])))
+    except (KeyError, TypeError, ValueError):  # another document, which an older version stored under the page's key
+        return False
+    return _takes_turns(turns, record.characters, record.layers)
 
 
 def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
     return turns < MOST_TURNS and characters < _MOST_CHARACTERS and set(layers) <= {FACTS}
 
 
-def page_of(scope: Scope, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:
+def page_of(conversation: Conversation, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:
     """The page that is stored so.
 
     Raises:
         DocumentError: another document has the page's key.
     """
-    text = "".join(segment.text for segment in segments)
-    firsts = {segment.start: segment for segment in segments}
     try:
-        listed = [(str(turn_id), int(length)) for turn_id, length in json.loads(str(record.metadata[TURNS]))]
-        starts = [*accumulate((length for _, length in listed), initial=0)]
-        is_page = (record.metadata[USER], record.metadata[SESSION], starts[-1]) == (
-            scope.user,
-            scope.session,
-            len(text),
-        )
-        firsts = firsts if is_page else {}
-        turns = tuple(
-            PageTurn(turn_id, text[start : start + length], firsts[start].speaker, firsts[start].time)
-            for (turn_id, length), start in zip(listed, starts, strict=False)
-        )
+        turns = _turns_of(conversation, record, segments)
     except (KeyError, TypeError, ValueError) as exc:
         raise DocumentError(
             f"Expected a page of the session under the key {record.key!r}, got another document. Forget that one, or "
             "name the session otherwise.",
             key=record.key,
         ) from exc
-    return Page(scope, number, turns, tuple(segments), record)
+    return Page(conversation, number, turns, tuple(segments), record)
 
 
-def read_turns(scope: Scope, messages: Sequence[Message | Mapping[str, Any]], *, now: str) -> list[PageTurn]:
-    """The turns of these messages, each once, in order.
+def _turns_of(conversation: Conversation, record: DocumentRecord, segments: Sequence[Segment]) -> tuple[PageTurn, ...]:
+    """Return the turns of a stored page.
 
-    A turn is known again by the ``id`` that its mapping holds, else by its role, time and content; of several equal
-    ones without id and time the n-th of a call is known again as the n-th. A later one of the same id counts.
+    Raises:
+        KeyError, TypeError, ValueError: the document is no page of the conversation.
+    """
+    text = "".join(segment.text for segment in segments)
+    firsts = {segment.start: segment for segment in segments}
+    listed = [(str(turn_id), int(length)) for turn_id, length in json.loads(str(record.metadata[TURNS]))]
+    starts = [*accumulate((length for _, length in listed), initial=0)]
+    if (*owner_of(record.metadata), starts[-1]) != (conversation.user, conversation.session, len(text)):
+        raise ValueError(record.key)
+    return tuple(
+        PageTurn(turn_id, text[start : start + length], firsts[start].speaker, firsts[start].time)
+        for (turn_id, length), start in zip(listed, starts, strict=False)
+    )
+
+
+def read_turns(
+    conversation: Conversation, messages: Sequence[Message | Mapping[str, Any]], *, now: str
+) -> list[PageTurn]:
+    """Return the turns of these messages, in order; of several turns with one id the last.
+
+    The id of a turn is made of the ``id`` that its mapping holds, else of its role, time and content. A turn with
+    neither ``id`` nor time has an empty id: which turn it is follows from its place (``known_again``).
 
     Args:
         now: ISO 8601; when a turn was said whose message has no time that can be read.
@@ -195,21 +248,41 @@ def read_turns(scope: Scope, messages: Sequence[Message | Mapping[str, Any]], *,
         raise DocumentError(
             f"Expected a list of chat messages, got {type(messages).__name__}. Give one message in a list."
         )
-    turns: dict[str, PageTurn] = {}
-    seen: dict[tuple[str, str], int] = {}
+    turns: dict[str | int, PageTurn] = {}
     for index, message in enumerate(messages):
         role, content, moment = (storable(part) for part in read_message(index, message))
         given = message.get("id") if isinstance(message, Mapping) else None
+        turn_id = ""
         if given is not None:
-            turn_id = scope.turn_id("id", _checked_id(index, given))
-        else:
-            count = 0 if moment else seen.get((role, content), 0)
-            seen[role, content] = count + 1
-            turn_id = scope.turn_id("content", role, moment, content, count)
+            turn_id = conversation.turn_id("id", _checked_id(index, given))
+        elif moment:
+            turn_id = conversation.turn_id("content", role, moment, content, 0)
         head = f"{role} ({moment})" if moment else role
         text = f"{head}: {content}{_END}"
-        turns[turn_id] = PageTurn(turn_id, text, role, timestamps.understood(moment) or now)
+        turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.understood(moment) or now)
     return list(turns.values())
+
+
+def known_again(turns: Sequence[PageTurn], stored: Sequence[PageTurn]) -> int:
+    """Return how many of the first turns repeat the end of what is stored: a retried call, an overlapping history.
+
+    It is the largest number n for which the first n turns are the last n stored ones. A turn with an id is the stored
+    turn of this id; a turn without is any stored turn that says the same.
+
+    >>> a, b = (PageTurn("", text, "user", "") for text in "ab")
+    >>> known_again([b, a, b], [a, b, a, b]), known_again([a], [a, b])
+    (3, 0)
+    """
+    ids = {turn.id for turn in turns if turn.id}
+    forms = [*turns, None, *stored]  # None: no repetition reaches past the turns
+    said = [turn and (turn.id if turn.id in ids else "", turn.speaker, turn.text) for turn in forms]
+    borders = [0]  # of each beginning of what is said, the length of its longest proper end that it begins with, too
+    for form in said[1:]:
+        length = borders[-1]
+        while length and said[length] != form:
+            length = borders[length - 1]
+        borders.append(length + (said[length] == form))
+    return borders[-1]
 
 
 def _checked_id(index: int, value: object) -> str | int:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from memgraph_rag.contracts import FingerprintIndex
 from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.operations.session_pages import is_page_key
 from memgraph_rag.stores import open_place
 from memgraph_rag.text.chat import unread_times
 from memgraph_rag.text.files import read
@@ -100,6 +101,7 @@ def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failu
         if isinstance(source, Path):
             _refuse_open_store(source)
         document = load(source, key=request.key, title=request.title, metadata=request.metadata, read_file=read_file)
+        _refuse_page_key(document.key)
     except MemgraphRagError as error:
         return Failure(_describe(source), error)
     is_whole = isinstance(source, Document)
@@ -119,6 +121,16 @@ def _refuse_open_store(path: Path) -> None:
         raise DocumentError(
             f"Expected a file to add, got {path}, which belongs to the open store {place}. Name another file.",
             path=path,
+        )
+
+
+def _refuse_page_key(key: str) -> None:
+    """Refuse the keys of a session's pages: a document there would keep the session from storing a turn."""
+    if is_page_key(key):
+        raise DocumentError(
+            f"Expected a key of your own, got {key[:80]!r}, which is that of a session's page. Pass another by key=…, "
+            "or store turns by Memory.session.",
+            key=key,
         )
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionError, SettingsError
+from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.types import Answer, Evidence, Receipt, Tool
 
 __all__ = ["TOOLS", "ToolName", "make_tools"]
@@ -92,12 +92,8 @@ def make_tools(
     ask: Callable[..., Answer],
     add: Callable[..., Receipt],
     forget: Callable[[str], Receipt],
-    is_outside: Callable[[str], bool],
 ) -> list[Tool]:
-    """The tools of these names, in their order.
-
-    Args:
-        is_outside: whether a name is that of a document which they may neither replace nor forget.
+    """The tools of these names, in their order. The functions keep to one scope.
 
     Raises:
         SettingsError: no tool of that name.
@@ -105,21 +101,11 @@ def make_tools(
     if isinstance(names, str) or not set(names) <= set(TOOLS):
         raise SettingsError(f"Expected names as some of {', '.join(map(repr, TOOLS))} in a list, got {names!r}.")
 
-    def add_own(text: str, key: str | None) -> Receipt:
-        if key and is_outside(key):
-            raise DocumentError(f"Expected a key that is free or your own, got {key!r:.80}. Choose another.", key=key)
-        return add(text, key=key)
-
-    def forget_own(document: str) -> Receipt:
-        if is_outside(document):
-            raise DocumentNotFound(f"Expected a document of this user, got {document!r:.80}. Search for it.")
-        return forget(document)
-
     functions: dict[ToolName, Callable[..., Any]] = {
-        "search": lambda **given: _passages(search(**given), wishes(given["query"], at=given["at"])),
+        "search": lambda query, k, **scope: _passages(search(query, k=k, **scope), wishes(query, **scope)),
         "ask": lambda **given: _answer(ask(**given)),
-        "add": lambda **given: _receipt(add_own(**given)),
-        "forget": lambda **given: _receipt(forget_own(**given)),
+        "add": lambda text, key: _receipt(add(text, key=key)),
+        "forget": lambda document: _receipt(forget(document)),
     }
     return [_tool(name, functions[name]) for name in names]
 

@@ -7,10 +7,11 @@ what came; what is returned can be stored and asked for as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from functools import wraps
-from inspect import iscoroutinefunction, isfunction, signature
+from inspect import Parameter, iscoroutinefunction, isfunction, signature
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -19,7 +20,7 @@ from memgraph_rag.errors import QuestionError, SettingsError, UnknownArgument
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.settings import Settings
 from memgraph_rag.text.loading import is_storable, storable
-from memgraph_rag.types import AnswerStyle, Budget
+from memgraph_rag.types import AnswerStyle, Budget, Scope
 
 T = TypeVar("T")
 
@@ -215,7 +216,10 @@ def with_known_arguments(class_: type[T]) -> type[T]:
 
 
 def _with_known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    known = list(signature(method).parameters)[1:]
+    given = list(signature(method).parameters.values())[1:]
+    known = [item.name for item in given if item.kind is not Parameter.VAR_KEYWORD]
+    if len(known) < len(given):  # **scope
+        known += [item.name for item in fields(Scope)]
 
     def check(names: Iterable[str]) -> None:
         unknown = next((name for name in names if name not in known), None)

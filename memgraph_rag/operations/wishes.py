@@ -7,14 +7,13 @@ It knows the facts of a namespace and the store; which wish bears on what is tol
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, GraphReader
 from memgraph_rag.search.facts import Fact, FactIndex, within
-from memgraph_rag.types import Evidence, Matrix, Segment, Standing
+from memgraph_rag.types import Evidence, Extent, Matrix, Segment, Standing
 
 __all__ = ["MOST_WISHES", "WISHES", "Wishes"]
 
@@ -41,20 +40,14 @@ class Wishes:
         self._facts, self._graph, self._embedder = facts, graph, embedder
         self._vectors: dict[str, Matrix] = {}  # of wishes, by their words
 
-    def bearing_on(
-        self, query: str, *, documents: Collection[str] | None, until: datetime | None = None
-    ) -> list[Evidence]:
-        """The segments of the wishes that bear on a query, the newest first.
+    def bearing_on(self, query: str, extent: Extent) -> list[Evidence]:
+        """The segments of the wishes within an extent that bear on a query, the newest first.
 
         ``why`` and ``standing.attribute`` name the kind, ``standing.value`` is the wish in the user's words.
 
         An instruction without a condition ("when I ask about dates") bears on every query.
-
-        Args:
-            documents: ids of those whose wishes count; None is all.
-            until: only what was said before.
         """
-        known = within(self._facts.refresh(), documents=documents, since=None, until=until)
+        known = within(self._facts.refresh(), extent)
         wishes = [fact for fact in known if fact.kind in WISHES]
         wishes = sorted(wishes, key=lambda fact: (fact.at, fact.document_id, fact.index), reverse=True)[:_MOST_COMPARED]
         if not wishes:

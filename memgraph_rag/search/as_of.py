@@ -1,7 +1,7 @@
-"""What had been said by a moment, as ids: what a search or a reading as of that moment is held to.
+"""What was said within a time, as ids: what a search or a reading of that time is held to.
 
-It knows the index of a namespace, no store and no model. Invariant: a segment is among it just where ``find(until=…)``
-may give it; what was written after the index was read is not among it.
+It knows the index of a namespace, no store and no model. Invariant: a segment is among it just where ``find(since=…,
+until=…)`` may give it; what was written after the index was read is not among it.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ Within = Callable[[Sequence[str]], Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """A namespace as it was before a moment.
+    """A namespace as far as it was said within a time.
 
     Attributes:
-        until: the moment.
-        segments: ids of those that were said before it.
+        since, until: the time, ``[since, until)``; None is without limit.
+        segments: ids of those that were said then.
         documents: ids of those that have such segments.
         whole: of these, ids of those that have no other ones. What rests on a document, and not on single segments of
             it, is known only then: of a point's edges the lightest are dropped, so they do not tell all that it says.
     """
 
-    until: datetime
+    since: datetime | None
+    until: datetime | None
     segments: frozenset[str]
     documents: frozenset[str]
     whole: frozenset[str]
 
     def goes_on(self, document_id: str) -> bool:
-        """Whether some segments of a document were said before, and others not."""
+        """Whether some segments of a document were said within the time, and others not."""
         return document_id in self.documents and document_id not in self.whole
 
     def may_read(self, node: Node) -> bool:
-        """Whether nothing that the node says was said later."""
+        """Whether all that the node says was said within the time."""
         if isinstance(node, Segment):
             return node.id in self.segments
         if isinstance(node, InformationPoint):
@@ -54,10 +55,11 @@ class AsOf:
         return self.whole.issuperset(node.documents)
 
 
-def as_of(index: NamespaceIndex, until: datetime) -> AsOf:
-    """What the index holds that was said before a moment. The caller holds the index's lock, and has refreshed it."""
-    said = list(index.said_before(until))
+def as_of(index: NamespaceIndex, since: datetime | None, until: datetime | None) -> AsOf:
+    """What the index holds that was said within a time. The caller holds the index's lock, and has refreshed it."""
+    said = list(index.said_within(since, until))
     return AsOf(
+        since,
         until,
         segments=frozenset(segment_id for _, segment_ids, _ in said for segment_id in segment_ids),
         documents=frozenset(document_id for document_id, _, _ in said),

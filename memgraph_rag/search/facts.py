@@ -8,9 +8,8 @@ closes nothing; statements of different users or speakers never close one anothe
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 
@@ -18,7 +17,7 @@ from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.lexical.attributes import value_form
 from memgraph_rag.lexical.deeds import denies
 from memgraph_rag.lexical.timestamps import instant
-from memgraph_rag.types import Annotation, DocumentRecord
+from memgraph_rag.types import Annotation, DocumentRecord, Extent
 from memgraph_rag.types.facts import Rival, Standing
 
 __all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "user_of", "within"]
@@ -129,12 +128,11 @@ def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
     )
 
 
-def within(
-    facts: Iterable[Fact], *, documents: Collection[str] | None, since: datetime | None, until: datetime | None
-) -> list[Fact]:
-    """The facts of these documents (ids; None is all) that were said in ``[since, until)``."""
-    begin = since.timestamp() if since else float("-inf")
-    end = until.timestamp() if until else float("inf")
+def within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
+    """Return the facts that were said within the documents and the time of an extent."""
+    documents = None if extent.documents is None else set(extent.documents)
+    begin = extent.since.timestamp() if extent.since else float("-inf")
+    end = extent.until.timestamp() if extent.until else float("inf")
     return [fact for fact in facts if begin <= fact.at < end and (documents is None or fact.document_id in documents)]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_among, asked_attribute
@@ -19,7 +18,7 @@ from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.facts import Fact, FactKey, by_subject, standings, within
 from memgraph_rag.search.inferred_facts import inferred_deeds
-from memgraph_rag.types import Evidence
+from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
 
 __all__ = ["POOL", "arranged"]
@@ -47,11 +46,9 @@ def arranged(
     find: Find,
     *,
     k: int,
+    extent: Extent,
     embedder: Embedder | None = None,
     users: Mapping[str, str] | None = None,
-    documents: Collection[str] | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
     newest: Evidence | None = None,
 ) -> list[Evidence]:
     """The k best results, those that state something with their standing, what holds before what it superseded.
@@ -62,10 +59,11 @@ def arranged(
         find: for what holds and is not among the results.
         embedder: compares deeds that no rule joins, where its cosines are calibrated; else None.
         users: of the documents that have one, by id.
+        extent: only facts within it count.
         newest: of the results, that which by likeness says what holds of what is asked for; first where no fact is
             of that.
     """
-    known = within(facts, documents=documents, since=since, until=until)
+    known = within(facts, extent)
     if not known and newest is None:
         return list(results[:k])
     by_key = by_subject(known)

@@ -334,11 +334,12 @@ class SegmentIndex:
             rows = rows[self._times[rows] < until.timestamp()]
         return self._view(rows)
 
-    def said_before(self, moment: datetime) -> Iterator[tuple[str, list[str], bool]]:
-        """Of each document that has segments from before a moment: its id, theirs, and whether there are no others."""
-        is_before = self._times < moment.timestamp()
+    def said_within(self, since: datetime | None, until: datetime | None) -> Iterator[tuple[str, list[str], bool]]:
+        """Of each document with segments from ``[since, until)``: its id, theirs, and whether there are no others."""
+        begin, end = since.timestamp() if since else -np.inf, until.timestamp() if until else np.inf
+        is_within = (self._times >= begin) & (self._times < end)
         for document_id, places in self._places.items():
-            rows = places.start + np.flatnonzero(is_before[places.start : places.stop])
+            rows = places.start + np.flatnonzero(is_within[places.start : places.stop])
             if len(rows):
                 yield document_id, [self._ids[row] for row in rows], len(rows) == len(places)
 

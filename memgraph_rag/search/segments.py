@@ -32,7 +32,18 @@ from memgraph_rag.search.relation_index import RelationIndex
 from memgraph_rag.search.run_search import join_runs, meta_document_of
 from memgraph_rag.search.runs import checked_parameters
 from memgraph_rag.search.segment_index import SegmentIndex, View
-from memgraph_rag.types import Carrier, Cues, Evidence, Hit, Relation, RelevanceCurve, RunParameters, Segment, Vector
+from memgraph_rag.types import (
+    Carrier,
+    Cues,
+    Evidence,
+    Extent,
+    Hit,
+    Relation,
+    RelevanceCurve,
+    RunParameters,
+    Segment,
+    Vector,
+)
 
 __all__ = ["SegmentSearch"]
 
@@ -151,11 +162,10 @@ class SegmentSearch:
         newest = newest_alike(query, pool, matches, users) if by_likeness else None
         if not pool or not (facts or newest):
             return pool[:k]
-        chosen = None if documents is None else set(documents)
         is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
         return arranged(
             query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
-            users=users, documents=chosen, since=since, until=until, newest=newest,
+            users=users, extent=Extent(documents, since, until), newest=newest,
         )  # fmt: skip
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
@@ -233,18 +243,23 @@ class SegmentSearch:
             return self._hippo.by_names(query, view, k=k, names=cues.names)
         return self._hippo.by_facts(query, view, k=k, relations=cues.relations)
 
-    def as_of(self, until: datetime) -> AsOf:
-        """What had been said before a moment.
+    def as_of(self, since: datetime | None, until: datetime | None) -> AsOf:
+        """What was said in ``[since, until)``; None is without limit.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large to be held in memory.
         """
         with self.index.lock:
             self.index.refresh()
-            return as_of(self.index, until)
+            return as_of(self.index, since, until)
 
     def nearest_relations(
-        self, query: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+        self,
+        query: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Relation]:
         """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
 
@@ -253,11 +268,16 @@ class SegmentSearch:
         """
         with self.index.lock:
             self.index.refresh()
-            view = self.index.view(documents=documents, until=until)
+            view = self.index.view(documents=documents, since=since, until=until)
             return self._hippo.facts(query, view) if len(view.rows) else []
 
     def said_by_another(
-        self, question: str, *, documents: Sequence[str] | None = None, until: datetime | None = None
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 
@@ -267,7 +287,7 @@ class SegmentSearch:
         Raises:
             SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
-        with self._searched(question, documents=documents, until=until) as (walk, view):
+        with self._searched(question, documents=documents, since=since, until=until) as (walk, view):
             return walk.said_by_another(question, view)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:

@@ -231,7 +231,11 @@ def size(graph: DocumentGraph) -> int:
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
     """Store documents, each in place of what was stored under its id; of each how many questions it made stale."""
     document_ids = [graph.document.id for graph in graphs]
-    stored = {row["id"]: row["key"] for row in run("read/find_document_keys", document_ids=document_ids)}
+    records = {row["id"]: rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)}
+    for graph in graphs:
+        if graph.document.id in records:
+            write_checks.check_owner(records[graph.document.id], graph.document.metadata)
+    stored = {document_id: record.key for document_id, record in records.items()}
     stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
     remove_overviews_on(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)

@@ -229,7 +229,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     def kept_index(self) -> Path | None:
         """The file that was made of just what the namespace holds now; None where there is none."""
         digest = None if self._file.place == IN_MEMORY else self._state_digest()
-        return digest and self._file.kept.find(digest)
+        return None if digest is None else self._file.kept.find(digest)
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:

@@ -169,7 +169,7 @@ class BulkWriter:
     @property
     def _reads(self) -> dict[str, Callable[[dict[str, Any]], list[dict[str, Any]]]]:
         return {
-            "read/find_document_keys": lambda _: [],  # each document comes once
+            "read/find_documents": lambda _: [],  # each document comes once
             "read/find_surfaces": lambda given: self._entities.surfaces(given["entity_ids"]),
             "read/count_relations": lambda given: self._entities.joined(given["entity_ids"]),
             "read/find_unchanged_documents": lambda given: [{"id": item} for item in given["document_ids"]],

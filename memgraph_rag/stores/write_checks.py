@@ -1,13 +1,13 @@
-"""What a store refuses to write: graphs of which it could store a part only.
+"""What a store refuses to write: graphs of which it could store a part only, and documents that are another user's.
 
-It knows no engine, and nothing that is stored. The invariant: a graph that passes can be written whole, and every node
+It knows no engine. The invariant: a graph that passes can be written whole, and every node
 of it found again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.stores import relation_writes, tiling
@@ -15,9 +15,9 @@ from memgraph_rag.stores.layer_rows import KINDS
 from memgraph_rag.stores.layer_rows.kind import require
 from memgraph_rag.stores.rows import are_distinct, encode_scalars
 from memgraph_rag.stores.vector_norms import are_units
-from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, Question
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataValue, Question, owner_of
 
-__all__ = ["check", "check_group", "check_metadata", "check_question"]
+__all__ = ["check", "check_group", "check_metadata", "check_owner", "check_question"]
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
@@ -112,6 +112,22 @@ def check_question(question: Question) -> None:
                 "without.",
                 question_id=question.id,
             ) from exc
+
+
+def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -> None:
+    """Refuse to give a stored document another user or session: whoever it was stored for would lose it.
+
+    The message names no stored user: it may go to another one.
+
+    Raises:
+        DocumentError: the metadata name another owner than the stored document has.
+    """
+    if owner_of(stored.metadata) != owner_of(metadata):
+        raise DocumentError(
+            f"Expected the user and session that document {stored.key[:80]!r} is stored with, got others in the "
+            "metadata. Choose another key; or forget the document first, if it is yours.",
+            key=stored.key,
+        )
 
 
 def check_metadata(record: DocumentRecord) -> None:

@@ -24,7 +24,7 @@ from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import render
 from memgraph_rag.text.files import MAX_BYTES, read
 from memgraph_rag.text.paths import default_key, expanded, may_be_path, names_file, spellings
-from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line
+from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, owner_of
 
 __all__ = [
     "MAX_BYTES",
@@ -87,8 +87,8 @@ def load(
     Args:
         source: a str is text; a Path is a file of text, Markdown, HTML or PDF; a Document is taken over; chat
             messages (``Message``, or mappings with role, content and perhaps time) become one text with turns.
-        key: 1 to 512 characters. By default a file's path as given, or a hash of the text. A memory keeps the one
-            under which it stored the file.
+        key: 1 to 512 characters. By default a file's path as given; of text and chat a hash of what they say and of
+            the user and session in the metadata. A memory keeps the one under which it stored the file.
         title: up to 1,000 characters. By default the one found in the file, else its stem; empty for text and chat.
         metadata: values of type str, int, float (finite) or bool; a date or a datetime becomes a str, as ISO 8601.
             64 KiB of JSON in all.
@@ -109,7 +109,9 @@ def load(
             document = replace(document, title=title)
         if metadata is not None:
             document = replace(document, metadata=metadata)
-        return _checked(document)
+        checked = _checked(document)
+        has_key = key is not None or isinstance(source, (Path, Document))
+        return checked if has_key else replace(checked, key=_own_key(document, checked.metadata))
     except (MemgraphRagError, MemgraphRagWarning, MemoryError):
         raise
     except Exception as exc:
@@ -150,6 +152,15 @@ def _warn_of_path(text: str) -> None:
             MemgraphRagWarning,
             stacklevel=2,
         )
+
+
+def _own_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
+    """The default key of a text or a chat: two users who say the same have a document each."""
+    owner = owner_of(metadata)
+    if owner == (None, None):
+        return document.key
+    kind, _, _ = document.key.partition("-")
+    return _hashed(kind, json.dumps([document.text, *owner]))
 
 
 def _hashed(kind: str, text: str) -> str:

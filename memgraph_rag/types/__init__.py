@@ -27,6 +27,8 @@ from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.cues import Cues
 from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import (
+    SESSION,
+    USER,
     Document,
     DocumentPage,
     DocumentRecord,
@@ -35,6 +37,7 @@ from memgraph_rag.types.documents import (
     MetadataValue,
     Turn,
     as_line,
+    owner_of,
 )
 from memgraph_rag.types.facts import Rival, Standing
 from memgraph_rag.types.generation import Generation, LayerRows, OverviewRows, Prompt, Usage
@@ -75,6 +78,7 @@ from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, T
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
+from memgraph_rag.types.scope import Extent, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
 from memgraph_rag.types.tools import Tool
 
@@ -82,6 +86,8 @@ __all__ = [
     "CONTEXT",
     "OPEN_KIND",
     "RUN_PRESETS",
+    "SESSION",
+    "USER",
     "Action",
     "Annotation",
     "Answer",
@@ -100,6 +106,7 @@ __all__ = [
     "DocumentRecord",
     "Entity",
     "Evidence",
+    "Extent",
     "Failure",
     "Finding",
     "Fingerprint",
@@ -133,6 +140,8 @@ __all__ = [
     "Rival",
     "RunParameters",
     "RunPreset",
+    "Scope",
+    "ScopeFields",
     "Section",
     "Segment",
     "Similar",
@@ -159,6 +168,7 @@ __all__ = [
     "make_sections",
     "overview_id",
     "own_ranges",
+    "owner_of",
     "point_id",
     "question_id",
     "relation_id",

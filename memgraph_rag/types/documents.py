@@ -7,10 +7,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Document", "DocumentRecord", "Fingerprint", "Message", "MetadataValue", "Turn", "as_line"]
+__all__ = [
+    "SESSION", "USER", "Document", "DocumentRecord", "Fingerprint", "Message", "MetadataValue", "Turn", "as_line",
+    "owner_of",
+]  # fmt: skip
 
 
 MetadataValue = str | int | float | bool
+
+USER, SESSION = "user", "session"
+"""What a document's metadata call its owner: whose document it is, and the conversation that it belongs to."""
+
+
+def owner_of(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | None, MetadataValue | None]:
+    """Return the user and the session that metadata name, None for each that they leave out."""
+    return metadata.get(USER), metadata.get(SESSION)
 
 
 def as_line(text: str) -> str:

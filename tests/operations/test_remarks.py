@@ -12,6 +12,7 @@ from memgraph_rag.layers.facts import DAYS
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import Extent
 
 
 @pytest.fixture
@@ -50,13 +51,13 @@ def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
 
 def test_the_model_reads_remarks_behind_the_text(memory: Memory) -> None:
     asked = memory._store.segments_of(memory.documents()[0].id)
-    lines = Remarks(memory._search.facts).of(asked, None)
+    lines = Remarks(memory._search.facts).of(asked, Extent())
     assert lines == [
         "home: until 12 May 2024: Paris; since then: Berlin",
         "home: since 12 May 2024: Berlin; before: Paris; last week: 29 April 2024 to 5 May 2024",
         "",
     ]
-    assert Remarks(memory._search.facts).of(asked, []) == ["", "last week: 29 April 2024 to 5 May 2024", ""]
+    assert Remarks(memory._search.facts).of(asked, Extent([])) == ["", "last week: 29 April 2024 to 5 May 2024", ""]
 
 
 def test_contradictions_are_quoted(memory: Memory) -> None:

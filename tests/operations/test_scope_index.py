@@ -30,9 +30,9 @@ def test_scope_index_equals_all_records(memory: Memory, steps: Any, user: Any, s
         if is_added:
             metadata = {"user": owner, "session": conversation}
             metadata = {name: value for name, value in metadata.items() if value is not None}
-            memory.add(f"Note {number} of {owner} in {conversation}.", key=str(number), metadata=metadata)
-        elif str(number) in {record.key for record in memory.documents()}:
-            memory.forget(str(number))
+            memory.add(f"Note {number}.", key=f"{number} {owner} {conversation}", metadata=metadata)
+        elif keys := [record.key for record in memory.documents() if record.key.startswith(str(number))]:
+            memory.forget(keys[0])
         scope = {name: value for name, value in (("user", user), ("session", session)) if value is not None}
         stored = [record.id for record in memory.documents() if scope.items() <= record.metadata.items()]
         assert index.documents(scope) == sorted(stored)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from memories import graph_of, options
 
 from memgraph_rag import Memory, Message
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
 from memgraph_rag.layers.facts import facts_in
 from memgraph_rag.operations.session import Session
-from memgraph_rag.operations.session_pages import MOST_TURNS
+from memgraph_rag.operations.session_pages import MOST_TURNS, Conversation, PageTurn, known_again
+from memgraph_rag.types import DocumentGraph
 
 HOSTILE = ["o'neil", 'a "b" \\c', "a/b", "a%2Fb", "../..", "$x {y} `z`", "ann", "Ann", "ann ", "日本", "x" * 10_000]
 
@@ -74,12 +78,69 @@ def test_the_same_turn_is_stored_once(memory: Memory) -> None:
     assert graph_of(memory) == before
 
 
-def test_equal_turns_without_a_time_are_counted_within_a_call(memory: Memory) -> None:
+def test_turn_said_again_is_stored_again(memory: Memory) -> None:
     session = memory.session(user="ann")
 
-    assert session.add([turn("Yes."), turn("No."), turn("Yes.")]).added == 3
-    assert session.add([turn("Yes."), turn("Yes."), turn("Yes.")]).added == 1
-    assert said(memory)[0].count("Yes.") == 3
+    for text in ("I live in Paris.", "I moved to Bonn.", "I live in Paris."):
+        assert session.add([turn(text)]).added == 1
+
+    assert said(memory)[0].count("Paris") == 2
+    standings = [item.standing for item in session.recall("Where do I live now?")]
+    assert [standing.value for standing in standings if standing and standing.state == "holds"] == ["Paris"]
+
+
+@pytest.mark.parametrize(
+    ("call", "added"),
+    [
+        (["No.", "Yes."], 0),  # the call before, again
+        (["Yes.", "No.", "Yes.", "Why?"], 1),  # the whole history with one more turn
+        (["Yes.", "Why?"], 1),  # an overlap of one
+        (["Yes.", "Yes."], 1),
+        (["No."], 1),
+        (["Why?", "Yes."], 2),
+    ],
+)
+def test_turn_without_id_and_time_is_known_at_the_end_only(memory: Memory, call: list[str], added: int) -> None:
+    memory.session(user="ann").add([turn("Yes."), turn("No."), turn("Yes.")])
+
+    stored = memory.session(user="ann").add([turn(text) for text in call])
+
+    assert (stored.added, stored.unchanged) == (added, len(call) - added)
+
+
+def test_id_decides_before_words(memory: Memory) -> None:
+    session = memory.session(user="ann")
+    session.add([turn("Yes.", id=1)])
+
+    assert session.add([turn("Yes.", id=2)]).added == 1
+    assert session.add([turn("No.", id=2), turn("Why?")]).edited == 1
+    assert said(memory)[0] == "user: Yes.\n\nuser: No.\n\nuser: Why?\n\n"
+
+
+def test_call_of_equal_turns_over_several_pages_is_whole(memory: Memory) -> None:
+    same = [turn("Yes.")] * (2 * MOST_TURNS + 1)
+
+    assert memory.session(user="ann").add(same).added == len(same)
+    assert memory.session(user="ann").add(same).unchanged == len(same)
+
+
+_SAID = st.lists(st.sampled_from("ab"), max_size=8).map("".join)
+
+
+@given(before=_SAID, call=_SAID, stored=st.integers(0, 8))
+def test_call_after_a_crash_stores_the_rest(before: str, call: str, stored: int) -> None:
+    """However many turns of a call are stored when it ends, the same call again stores what one clean call would."""
+
+    def after(session: str, said: str) -> str:
+        return session + said[known_again(pages_of(said), pages_of(session)) :]
+
+    def pages_of(text: str) -> list[PageTurn]:
+        return [PageTurn("", letter, "user", "") for letter in text]
+
+    clean = after(before, call)
+    interrupted = clean[: len(before) + stored]
+
+    assert after(interrupted, call) == clean
 
 
 def test_an_edited_turn_takes_the_place_of_the_former(memory: Memory) -> None:
@@ -251,8 +312,15 @@ def test_the_end_builds_layers_and_later_turns_begin_a_page(memory: Memory) -> N
     assert memory.session(user="nobody").end() == []
 
 
-def test_another_document_is_not_taken_for_a_page(memory: Memory) -> None:
-    memory.add("Something else.", key="session/ann/default/0")
+@pytest.mark.parametrize("metadata", [{}, {"user": "mallory", "session": "1", "turns": "[]"}])
+def test_another_document_is_not_taken_for_a_page(memory: Memory, metadata: dict[str, str]) -> None:
+    """Older versions let ``add`` store one under the key of a page."""
+    (graph,) = memory._store.graphs_of([memory.add("Something else.", key="x").document_id])
+    memory.forget("x")
+    taken = Conversation(memory.namespace, "ann", "default")
+    squatting = replace(graph.document, id=taken.page_id(0), key=taken.key(0), metadata=metadata)
+    segments = tuple(replace(segment, document_id=squatting.id) for segment in graph.segments)
+    memory._store.write(DocumentGraph(squatting, segments, graph.segment_embeddings))
 
     with pytest.raises(DocumentError, match="page of the session"):
         memory.session(user="ann").add([turn("Hello there.")])

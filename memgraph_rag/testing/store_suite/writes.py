@@ -361,3 +361,20 @@ def test_a_closed_store_says_so(make_store: MakeStore) -> None:
             use()
     with pytest.raises(StoreError, match="closed"):
         store.matching("rabbit", k=1)
+
+
+@pytest.mark.parametrize("metadata", [{"user": "bob"}, {}, {"user": "ann", "session": "1"}])
+def test_document_of_another_owner_is_not_replaced(store: GraphStore, metadata: dict[str, Any]) -> None:
+    """The store decides: of two users who begin a document under one key at one moment, the second is refused."""
+    graph = make_graph(store.namespace, "note", metadata={"user": "ann"})
+    store.write(graph)
+    before = snapshot(store)
+    taken, other = (make_graph(store.namespace, key, ("Mine. ",), metadata=metadata) for key in ("note", "other"))
+
+    for write in (lambda: store.write(taken), lambda: store.write_many([other, taken])):
+        with pytest.raises(DocumentError, match="Expected the user and session"):
+            write()
+
+    assert snapshot(store) == before
+    hers = make_graph(store.namespace, "note", ("Hers. ",), metadata={"user": "ann"})
+    assert store.write(hers).action is Action.REPLACED

@@ -1,0 +1,62 @@
+"""What a call may see, as its caller names it: one record that goes whole through every reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import TypedDict
+
+from memgraph_rag.types.documents import MetadataValue
+
+__all__ = ["Extent", "Scope", "ScopeFields"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Documents, owner, metadata and time that a call is held to; a field that is None holds it to nothing.
+
+    Attributes:
+        documents: keys, ids or paths of files.
+        user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
+        where: only documents whose metadata hold all of these.
+        since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for other
+            documents with the time or date in their metadata, else with the time of adding. Without a zone it is UTC.
+        until: only what is older.
+        at: what held then: only what was said until this moment, or until the end of this day.
+    """
+
+    documents: Sequence[str | Path] | None = None
+    user: str | None = None
+    session: str | None = None
+    where: Mapping[str, MetadataValue] | None = None
+    since: str | date | None = None
+    until: str | date | None = None
+    at: str | date | None = None
+
+
+class ScopeFields(TypedDict, total=False):
+    """The fields of a ``Scope``, as keywords of a method."""
+
+    documents: Sequence[str | Path] | None
+    user: str | None
+    session: str | None
+    where: Mapping[str, MetadataValue] | None
+    since: str | date | None
+    until: str | date | None
+    at: str | date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a scope comes to in a store.
+
+    Attributes:
+        documents: ids; None is all, empty is none.
+        since, until: said in ``[since, until)``; None is without limit.
+    """
+
+    documents: Sequence[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
