@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, aclosing
+from dataclasses import dataclass
 from typing import Any, cast
 
-from anyio import to_thread
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -36,25 +35,20 @@ from memgraph_rag.errors import (
 )
 from memgraph_rag.mcp.api_page import api_page
 from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
-from memgraph_rag.mcp.jobs import Job, JobNotFound, JobQueue
 from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
 from memgraph_rag.mcp.results import Answered, Problem
 from memgraph_rag.mcp.services import Call, Services
-from memgraph_rag.mcp.tools import Confirmation, asked, check_document, confirm
+from memgraph_rag.mcp.tools import Confirmation, asked, confirm
 
-__all__ = ["PREFIX", "RestApi"]
+__all__ = ["ROUTE", "RestApi"]
 
 logger = logging.getLogger(__name__)
 
-PREFIX = "/v1"
-
-_RESPOND_ASYNC = "respond-async"
-"""That a client prefers an answer before the work is done. Source: RFC 7240."""
+ROUTE = "/v1/{tool}"
 
 _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (DocumentNotFound, 404),
     (QuestionNotFound, 404),
-    (JobNotFound, 404),
     (StoreReadOnly, 403),
     (StoreError, 500),
     (ModelError, 500),
@@ -68,12 +62,10 @@ class RestApi:
     Args:
         services: as the tools over MCP have them.
         tools: by name, with the schemas of what they take and give.
-        jobs: where documents wait that are accepted before they are stored; without it none are.
     """
 
-    def __init__(self, services: Services, tools: Sequence[Tool], jobs: JobQueue | None = None) -> None:
+    def __init__(self, services: Services, tools: Sequence[Tool]) -> None:
         self._services = services
-        self._jobs = jobs
         self._tools = {tool.name: tool for tool in tools}
 
     @property
@@ -85,23 +77,19 @@ class RestApi:
         """``POST /v1/{tool}`` with the arguments as a JSON object.
 
         ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
-        ``error``. ``remember`` answers with a job where the request prefers that (``Prefer: respond-async``).
+        ``error``.
         """
         name = request.path_params["tool"]
         tool = self._tools.get(name)
         if tool is None:
             return _problem(404, "UnknownTool", explain_unknown("a tool", name, sorted(self._tools)))
         try:
-            given = _object(await request.body())
-            arguments = tool.fn_metadata.validate_arguments(given)
+            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
         except ValidationError as error:
             return _problem(422, "ValidationError", explain_arguments(name, error))
         except SettingsError as error:
             return _problem(400, "SettingsError", str(error))
         try:
-            if name == "remember" and self._jobs is not None and _prefers_job(request):
-                with self._services.under_way():
-                    return await self._accepted(self._jobs, given, arguments)
             if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
                 with ExitStack() as call:
                     call.enter_context(self._services.under_way())
@@ -110,31 +98,6 @@ class RestApi:
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
             return _told(error)
-
-    async def job(self, request: Request) -> Response:
-        """``GET /v1/jobs/{id}``: what became of a document that was accepted."""
-        jobs, namespace, job_id = self._jobs, self._services.caller_namespace(), request.path_params["id"]
-        if jobs is None:
-            return _problem(
-                404, "JobNotFound", "Expected a server that accepts jobs, got one that does not. Call another."
-            )
-        try:
-            with self._services.under_way():
-                return _shown(await to_thread.run_sync(jobs.find, namespace, job_id))
-        except Exception as error:  # noqa: BLE001 - each is told as what it is
-            return _told(error)
-
-    @asynccontextmanager
-    async def storing(self) -> AsyncIterator[None]:
-        """Meanwhile documents that were accepted are stored."""
-        if self._jobs is None:
-            yield
-            return
-        await to_thread.run_sync(self._jobs.start, self._store)
-        try:
-            yield
-        finally:
-            await to_thread.run_sync(self._jobs.close)
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
@@ -160,27 +123,6 @@ class RestApi:
             chosen = await tool.fn_metadata.call_fn(confirm, False, {**arguments, "call": call})
             direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
-
-    async def _accepted(self, jobs: JobQueue, given: dict[str, Any], arguments: dict[str, Any]) -> Response:
-        await to_thread.run_sync(lambda: check_document(**arguments))
-        job = await to_thread.run_sync(jobs.accept, self._services.caller_namespace(), given)
-        response = _shown(job, 202)
-        response.headers["Location"] = f"{PREFIX}/jobs/{job.id}"
-        response.headers["Preference-Applied"] = _RESPOND_ASYNC
-        return response
-
-    def _store(self, namespace: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Store a document that was accepted; for ``JobQueue``."""
-        services = replace(self._services, caller_namespace=lambda: namespace)
-        tool = self._tools["remember"]
-        try:
-            with services.memories.in_use(namespace), services.metrics.call(tool.name, "job"):
-                arguments = tool.fn_metadata.validate_arguments(dict(given))
-                return {"result": _plain(tool.fn(call=_PlainCall(_Lent(services)), **arguments))}
-        except Exception as error:  # each is told as what it is
-            if isinstance(error, MemgraphRagError) and error.retryable:
-                raise
-            return {"error": _problem_of(error).model_dump()}
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         try:
@@ -225,7 +167,6 @@ class _PlainCall:
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
     schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
-    job = _hoisted(Job.model_json_schema(), schemas)
     problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     failure = {"description": "What was expected, what came, what to do.", "content": problem}
     paths = {}
@@ -234,7 +175,7 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
         content = {"application/json": {"schema": given}}
         if tool.name == "ask":
             content["text/event-stream"] = {"schema": {"type": "string"}}
-        paths[f"{PREFIX}/{tool.name}"] = {
+        paths[ROUTE.format(tool=tool.name)] = {
             "post": {
                 "operationId": tool.name,
                 "summary": tool.title,
@@ -246,24 +187,6 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
                 },
             }
         }
-    paths[f"{PREFIX}/remember"]["post"] |= {"parameters": [_PREFER]}
-    paths[f"{PREFIX}/remember"]["post"]["responses"]["202"] = {
-        "description": "It was accepted and will be stored; Location is where to ask for it.",
-        "headers": {"Location": {"schema": {"type": "string"}}},
-        "content": {"application/json": {"schema": job}},
-    }
-    paths[f"{PREFIX}/jobs/{{id}}"] = {
-        "get": {
-            "operationId": "job",
-            "summary": "Job",
-            "description": "What became of a document that was accepted before it was stored; kept for a day.",
-            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
-            "responses": {
-                "200": {"description": "Its state.", "content": {"application/json": {"schema": job}}},
-                "default": failure,
-            },
-        }
-    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "memgraph_rag", "version": __version__, "description": "A long-term memory."},
@@ -271,14 +194,6 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
-
-
-_PREFER = {
-    "name": "Prefer",
-    "in": "header",
-    "description": f"{_RESPOND_ASYNC}: answer with a job as soon as the document is accepted, not when it is stored.",
-    "schema": {"type": "string"},
-}
 
 
 def _hoisted(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -303,15 +218,6 @@ def _object(body: bytes) -> dict[str, Any]:
         kind = type(given).__name__
         raise SettingsError(f"Expected a JSON object with the arguments, got {kind}. Name each of them.")
     return given
-
-
-def _prefers_job(request: Request) -> bool:
-    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
-    return _RESPOND_ASYNC in (preference.strip() for preference in preferences)
-
-
-def _shown(job: Job, status: int = 200) -> JSONResponse:
-    return JSONResponse(job.model_dump(mode="json", exclude_none=True), status)
 
 
 def _plain(result: object) -> Any:

@@ -37,10 +37,9 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
-from memgraph_rag.mcp.jobs import JobQueue
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.metrics import Metrics
-from memgraph_rag.mcp.rest import PREFIX, RestApi
+from memgraph_rag.mcp.rest import ROUTE, RestApi
 from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.mcp.tokens import TokenFolder
 from memgraph_rag.mcp.tracing import Traced
@@ -134,7 +133,6 @@ def http_app(
     server: MemoryServer,
     *,
     allowed_hosts: Sequence[str] = (),
-    jobs: JobQueue | None = None,
     keeps_sessions: bool = True,
     at_end: Callable[[], None] | None = None,
 ) -> Starlette:
@@ -142,7 +140,6 @@ def http_app(
 
     Args:
         allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
-        jobs: where documents wait that are accepted before they are stored.
         keeps_sessions: over MCP of 2025; not where another process may get a client's next request.
         at_end: called when nothing is served any more.
     """
@@ -159,18 +156,11 @@ def http_app(
         host=HOST,
         stateless_http=not keeps_sessions,
     )
-    api = RestApi(server.services, server.memory_tools, jobs)
+    api = RestApi(server.services, server.memory_tools)
     checked = TransportSecurityMiddleware(security)
     limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
-    job = _Checked(request_response(api.job), checked)
     app.router.routes += [
-        *(
-            Route(route, Traced(RequireAuthMiddleware(answering, [_SCOPE]), route, api.tools), methods=[method])
-            for method, route, answering in (
-                ("POST", f"{PREFIX}/{{tool}}", limited),
-                ("GET", f"{PREFIX}/jobs/{{id}}", job),
-            )
-        ),
+        Route(ROUTE, Traced(RequireAuthMiddleware(limited, [_SCOPE]), ROUTE, api.tools), methods=["POST"]),
         *(
             Route(path, _Checked(request_response(answer), checked), methods=["GET"])
             for path, answer in (
@@ -186,7 +176,7 @@ def http_app(
     @asynccontextmanager
     async def lifespan(starting: Starlette) -> AsyncIterator[Any]:
         try:
-            async with serving(starting) as state, api.storing():
+            async with serving(starting) as state:
                 yield state
         finally:
             if at_end is not None:

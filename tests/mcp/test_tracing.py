@@ -53,7 +53,6 @@ def test_rest_calls_are_parents_of_what_the_memory_does(served: Served, exporter
         assert "event: answer" in http.post("/v1/ask", json={"question": QUESTION}, headers=events).text
         http.post("/v1/forget", json={"name": "nobody"})
         http.post("/v1/secret-tool", json={})
-        http.get(f"/v1/jobs/{'0' * 32}")
         http.get("/health")
     assert parents(exporter) == {
         "memgraph_rag.add": "POST /v1/remember",
@@ -64,7 +63,6 @@ def test_rest_calls_are_parents_of_what_the_memory_does(served: Served, exporter
         "POST /v1/ask": "",
         "POST /v1/forget": "",
         "POST /v1/{tool}": "",
-        "GET /v1/jobs/{id}": "",
     }
     remember = one(exporter, "POST /v1/remember")
     assert remember.parent is not None
