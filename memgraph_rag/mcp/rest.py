@@ -8,7 +8,6 @@ many calls under way is sent back before a tool runs.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, aclosing
 from dataclasses import dataclass
@@ -24,36 +23,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from memgraph_rag import Step, __version__
-from memgraph_rag.errors import (
-    DocumentNotFound,
-    MemgraphRagError,
-    ModelError,
-    QuestionNotFound,
-    SettingsError,
-    StoreError,
-    StoreReadOnly,
-)
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.mcp.api_page import api_page
-from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
-from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
+from memgraph_rag.mcp.explanations import explain_arguments, explain_unknown
+from memgraph_rag.mcp.problems import PROBLEM, answer_problem, problem_of
 from memgraph_rag.mcp.results import Answered, Problem
 from memgraph_rag.mcp.services import Call, Services
 from memgraph_rag.mcp.tools import Confirmation, asked, confirm
 
 __all__ = ["ROUTE", "RestApi"]
 
-logger = logging.getLogger(__name__)
-
 ROUTE = "/v1/{tool}"
-
-_STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
-    (DocumentNotFound, 404),
-    (QuestionNotFound, 404),
-    (StoreReadOnly, 403),
-    (StoreError, 500),
-    (ModelError, 500),
-)
-"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503, or 429."""
 
 
 class RestApi:
@@ -82,13 +62,15 @@ class RestApi:
         name = request.path_params["tool"]
         tool = self._tools.get(name)
         if tool is None:
-            return _problem(404, "UnknownTool", explain_unknown("a tool", name, sorted(self._tools)))
+            detail = explain_unknown("a tool", name, sorted(self._tools))
+            return answer_problem(Problem(title="UnknownTool", status=404, detail=detail))
         try:
             arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
         except ValidationError as error:
-            return _problem(422, "ValidationError", explain_arguments(name, error))
+            detail = explain_arguments(name, error)
+            return answer_problem(Problem(title="ValidationError", status=422, detail=detail))
         except SettingsError as error:
-            return _problem(400, "SettingsError", str(error))
+            return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
         try:
             if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
                 with ExitStack() as call:
@@ -97,7 +79,7 @@ class RestApi:
             with self._services.under_way(), self._services.metrics.call(name, "rest"):
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
-            return _told(error)
+            return answer_problem(problem_of(error))
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
@@ -131,7 +113,7 @@ class RestApi:
                     async for item in items:
                         yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already
-            yield ServerSentEvent(_problem_of(error).model_dump_json(), event="error")
+            yield ServerSentEvent(problem_of(error).model_dump_json(), event="error")
 
 
 class _Stream(EventSourceResponse):
@@ -167,8 +149,6 @@ class _PlainCall:
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
     schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
-    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    failure = {"description": "What was expected, what came, what to do.", "content": problem}
     paths = {}
     for tool in tools:
         taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
@@ -181,10 +161,7 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
                 "summary": tool.title,
                 "description": tool.description,
                 "requestBody": {"required": True, "content": {"application/json": {"schema": taken}}},
-                "responses": {
-                    "200": {"description": "What the tool gives.", "content": content},
-                    "default": failure,
-                },
+                "responses": {"200": {"description": "What the tool gives.", "content": content}, **_failures()},
             }
         }
     return {
@@ -194,6 +171,33 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
+
+
+_FAILURES = {
+    400: "The body is no JSON object, or Content-Type is not application/json.",
+    401: "There is no token that holds.",
+    403: "The memory is read only, or the request comes from a page of another site.",
+    404: "There is no such document or question.",
+    413: "The body is longer than 40 MiB.",
+    421: "The header Host names no host of this server.",
+    422: "An argument cannot be taken.",
+    429: "Too many calls of this token, or of all, are under way.",
+    500: "The store or the model failed.",
+    503: "The store or the model failed, which may pass by itself.",
+}
+
+_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
+
+
+def _failures() -> dict[str, Any]:
+    """The responses of a call that fails, by status."""
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    responses: dict[str, Any] = {}
+    for status, description in _FAILURES.items():
+        responses[str(status)] = {"description": description, "content": content}
+        if status in _HEADERS:
+            responses[str(status)]["headers"] = {_HEADERS[status]: {"schema": {"type": "string"}, "required": True}}
+    return responses
 
 
 def _hoisted(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -231,34 +235,3 @@ def _event(item: Step | str | Answered) -> ServerSentEvent:
         told = {"node_id": item.node.id, "text": item.node.text, "p_yes": item.p_yes}
         return ServerSentEvent(json.dumps(told), event="step")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")
-
-
-def _told(error: Exception) -> JSONResponse:
-    return _answer(_problem_of(error))
-
-
-def _problem_of(error: Exception) -> Problem:
-    title = type(error).__name__
-    if not isinstance(error, MemgraphRagError):
-        logger.exception("A request could not be answered.", exc_info=error)
-        return Problem(title=title, status=500, detail=explain_crash(error))
-    if error.retryable:
-        status = 429 if isinstance(error, TooManyCalls) else 503
-    else:
-        status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
-    return Problem(title=title, status=status, detail=advise(error))
-
-
-def _problem(status: int, title: str, detail: str) -> JSONResponse:
-    return _answer(Problem(title=title, status=status, detail=detail))
-
-
-def _answer(problem: Problem) -> JSONResponse:
-    """A problem document; of what may pass by itself it says when to try again."""
-    is_passing = problem.status in (429, 503)
-    return JSONResponse(
-        problem.model_dump(),
-        problem.status,
-        {"Retry-After": str(RETRY_AFTER_S)} if is_passing else None,
-        "application/problem+json",
-    )

@@ -69,6 +69,7 @@ class MemoryServer(MCPServer[Services]):
         request_state_security: RequestStateSecurity | None = None,
     ) -> None:
         self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
+        self.verifier = token_verifier
         self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",

@@ -160,12 +160,29 @@ def test_a_token_reaches_its_own_namespace_only(post: Post, served: Served) -> N
         ({"Content-Type": "text/plain"}, 400),
     ],
 )
-def test_whoever_may_not_call_is_turned_away(post: Post, headers: dict[str, str], status: int) -> None:
-    assert post("status", headers=headers).status_code == status
+def test_whoever_may_not_call_is_turned_away(post: Post, get, headers: dict[str, str], status: int) -> None:
+    check_problem(post("status", headers=headers), status, get)
 
 
-def test_a_body_without_end_is_refused(post: Post) -> None:
-    assert post("remember", text="x" * (41 * 2**20)).status_code == 413
+def test_a_body_without_end_is_refused(post: Post, get) -> None:
+    check_problem(post("remember", text="x" * (41 * 2**20)), 413, get)
+
+
+def check_problem(response: httpx2.Response, status: int, get: Callable[..., httpx2.Response]) -> None:
+    """Assert that a refusal is a problem document, as the description says."""
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, response.json()["status"]) == (status, status)
+    assert response.json()["detail"].startswith("Expected")
+    described = get("/openapi.json").json()["paths"]["/v1/status"]["post"]["responses"][str(status)]
+    assert set(described["content"]) == {"application/problem+json"}
+    assert all(name in response.headers for name in described.get("headers", {}))
+
+
+def test_address_that_is_not_there_is_a_problem(get) -> None:
+    lost, wrong = get("/v2"), get("/v1/status")
+    assert [response.json()["title"] for response in (lost, wrong)] == ["NotFound", "MethodNotAllowed"]
+    assert [response.headers["content-type"] for response in (lost, wrong)] == ["application/problem+json"] * 2
+    assert wrong.headers["allow"] == "POST"
 
 
 def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
