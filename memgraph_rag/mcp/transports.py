@@ -39,6 +39,7 @@ from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.problems import answer_unrouted
 from memgraph_rag.mcp.rest import ROUTE, RestApi
 from memgraph_rag.mcp.server import MemoryServer
+from memgraph_rag.mcp.sessions import SessionLimit
 from memgraph_rag.mcp.tokens import TokenFolder
 from memgraph_rag.mcp.tracing import Traced
 
@@ -158,7 +159,7 @@ def http_app(
     api = RestApi(server.services, server.memory_tools)
     checks, verifier = TransportSecurityMiddleware(security), server.verifier
     app.router.routes[:] = [
-        Route(PATH, Gate(server.session_manager.handle_request, checks, verifier)),
+        Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), checks, verifier)),
         Route(ROUTE, Traced(Gate(request_response(api.call), checks, verifier), ROUTE, api.tools), methods=["POST"]),
         *(
             Route(path, Gate(request_response(answer), checks), methods=["GET"])
