@@ -6,18 +6,21 @@ from a page on another site; a refusal is a problem document; a stream says noth
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import TokenVerifier
-from mcp.server.transport_security import TransportSecurityMiddleware
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memgraph_rag.mcp.problems import answer_problem
 from memgraph_rag.mcp.results import Problem
 
-__all__ = ["MOST_BODY", "Gate"]
+__all__ = ["LOCAL_HOSTS", "MOST_BODY", "Gate"]
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
 
@@ -32,27 +35,38 @@ _TOO_LONG = Problem(
     status=413,
     detail=f"Expected at most {MOST_BODY // 2**20} MiB, got more. Send the text as several documents.",
 )
-_FOREIGN = {
-    400: "Expected the header Content-Type: application/json, got another or none. Send JSON, and say so.",
-    403: "Expected no header Origin, or that of an allowed host, got another. A page of another site may not call.",
-    421: "Expected the header Host with 127.0.0.1, localhost or an allowed host, got another. The user allows the name "
-    "of a proxy: memgraph-rag serve --allow-host NAME.",
-}
-_TITLES = {400: "WrongContentType", 403: "WrongOrigin", 421: "WrongHost"}
+_WRONG_TYPE = Problem(
+    title="WrongContentType",
+    status=400,
+    detail="Expected the header Content-Type: application/json, got another or none. Send JSON, and say so.",
+)
+_WRONG_ORIGIN = Problem(
+    title="WrongOrigin",
+    status=403,
+    detail="Expected no header Origin, or that of an allowed host, got another. A page of another site may not call.",
+)
+_WRONG_HOST = Problem(
+    title="WrongHost",
+    status=421,
+    detail="Expected the header Host with 127.0.0.1, localhost or an allowed host, got another. The user allows the "
+    "name of a proxy: memgraph-rag serve --allow-host NAME.",
+)
+
+_LOCAL = re.compile(rf"({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?")
 
 
 class Gate:
     """An application that a request reaches only when all is there.
 
     Args:
-        security: whose hosts and origins are allowed.
+        allowed_hosts: further names in ``Host``, and in ``Origin``, of a proxy that stands before this server.
         verifier: of tokens; without it whoever asks is let in.
     """
 
     def __init__(
-        self, app: ASGIApp, security: TransportSecurityMiddleware, verifier: TokenVerifier | None = None
+        self, app: ASGIApp, allowed_hosts: Collection[str] = (), verifier: TokenVerifier | None = None
     ) -> None:
-        self._app, self._security, self._verifier = app, security, verifier
+        self._app, self._allowed_hosts, self._verifier = app, frozenset(allowed_hosts), verifier
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or let it in with its whole body."""
@@ -61,12 +75,9 @@ class Gate:
             challenge = {"WWW-Authenticate": f'Bearer error="invalid_token", error_description="{_NO_TOKEN.title}"'}
             await answer_problem(_NO_TOKEN, challenge)(scope, receive, send)
             return
-        request = Request(scope)
-        refusal = await self._security.validate_request(request, is_post=request.method == "POST")
+        refusal = self._refusal(Headers(scope=scope), scope["method"])
         if refusal is not None:
-            status = refusal.status_code
-            problem = Problem(title=_TITLES[status], status=status, detail=_FOREIGN[status])
-            await answer_problem(problem)(scope, receive, send)
+            await answer_problem(refusal)(scope, receive, send)
             return
         body = await _body(scope, receive)
         if body is None:
@@ -74,6 +85,23 @@ class Gate:
         elif body["type"] == "http.request":  # else the client is gone
             token = user.access_token.token if isinstance(user, AuthenticatedUser) else ""
             await self._answer(scope, _first(body, receive), send, token)
+
+    def _refusal(self, headers: Headers, method: str) -> Problem | None:
+        """What is wrong with the headers of a request, or None."""
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method == "POST" and kind != "application/json":
+            return _WRONG_TYPE
+        if not self._is_ours(headers.get("host", "")):
+            return _WRONG_HOST
+        origins = [origin.partition("://") for origin in headers.getlist("origin") if origin]
+        are_ours = (
+            (scheme == "http" and self._is_ours(host)) or (scheme == "https" and host in self._allowed_hosts)
+            for scheme, _, host in origins
+        )
+        return None if all(are_ours) else _WRONG_ORIGIN
+
+    def _is_ours(self, host: str) -> bool:
+        return host in self._allowed_hosts or _LOCAL.fullmatch(host) is not None
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
         """Let the application answer; a stream ends before the first part that follows the end of its token."""

@@ -22,7 +22,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.request_state import RequestStateSecurity
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -33,7 +33,7 @@ from uvicorn.supervisors import Multiprocess
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.mcp.connections import BoundedConnection, most_waiting
-from memgraph_rag.mcp.gate import MOST_BODY, Gate
+from memgraph_rag.mcp.gate import LOCAL_HOSTS, MOST_BODY, Gate
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.problems import answer_unrouted
@@ -50,7 +50,6 @@ PATH = "/mcp"
 
 _SCOPE = "memory"
 _CLAIM = "namespace"
-_LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOODBYE_S = 3  # that open streams are given when the server ends
 _IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
 _SILENT_S = 60  # after which a worker that does not answer is ended: loading models takes all of a core for seconds
@@ -143,7 +142,7 @@ def http_app(
         keeps_sessions: over MCP of 2025; not where another process may get a client's next request.
         at_end: called when nothing is served any more.
     """
-    names = (*(f"{host}:*" for host in _LOCAL), *_LOCAL, *allowed_hosts)
+    names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=list(names),
@@ -157,12 +156,14 @@ def http_app(
         stateless_http=not keeps_sessions,
     )
     api = RestApi(server.services, server.memory_tools)
-    checks, verifier = TransportSecurityMiddleware(security), server.verifier
+    verifier = server.verifier
     app.router.routes[:] = [
-        Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), checks, verifier)),
-        Route(ROUTE, Traced(Gate(request_response(api.call), checks, verifier), ROUTE, api.tools), methods=["POST"]),
+        Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),
+        Route(
+            ROUTE, Traced(Gate(request_response(api.call), allowed_hosts, verifier), ROUTE, api.tools), methods=["POST"]
+        ),
         *(
-            Route(path, Gate(request_response(answer), checks), methods=["GET"])
+            Route(path, Gate(request_response(answer), allowed_hosts), methods=["GET"])
             for path, answer in (
                 ("/openapi.json", api.describe),
                 ("/docs", api.page),
