@@ -266,13 +266,20 @@ def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
                     "label": grant.label,
                     "created_at": _moment(grant.created_at),
                     "expires_at": _moment(grant.expires_at),
+                    "damaged": grant.is_damaged,
                 }
                 for grant in grants
             ]
         )
         return
     rows = [
-        (grant.id, shown(grant.namespace), shown(grant.label), _moment(grant.created_at), _moment(grant.expires_at))
+        (
+            grant.id,
+            shown(grant.namespace),
+            "damaged: revoke it" if grant.is_damaged else shown(grant.label),
+            _moment(grant.created_at),
+            _moment(grant.expires_at),
+        )
         for grant in grants
     ]
     render.to_stdout().print(render.table(("id", "namespace", "label", "made", "holds until"), rows))
