@@ -160,7 +160,10 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
                 "operationId": tool.name,
                 "summary": tool.title,
                 "description": tool.description,
-                "requestBody": {"required": True, "content": {"application/json": {"schema": taken}}},
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": taken, "example": _EXAMPLES[tool.name]}},
+                },
                 "responses": {"200": {"description": "What the tool gives.", "content": content}, **_failures()},
             }
         }
@@ -172,6 +175,17 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
         "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
 
+
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "remember": {"key": "move", "text": "Ann moved to Lisbon in May 2024. She keeps bees on the roof."},
+    "recall": {"query": "Where does Ann keep bees?", "k": 2},
+    "ask": {"question": "Where does Ann keep bees?", "style": "short"},
+    "forget": {"name": "move"},
+    "list_documents": {"limit": 10},
+    "look": {"name": "Ann"},
+    "status": {},
+}
+"""Of each tool: what can be called as it is, in this order."""
 
 _FAILURES = {
     400: "The body is no JSON object, or Content-Type is not application/json.",

@@ -178,7 +178,10 @@ async def ask(
         float | None, Field(description="Reading ends with the step that reaches it; none by default.", gt=0)
     ] = None,
     keep: Annotated[
-        bool, Field(description="Keep question, answer and what was read, as a resource under memory://questions.")
+        bool,
+        Field(
+            description="Keep question, answer and what was read, as a resource under memory://questions.", strict=True
+        ),
     ] = False,
 ) -> Answered:
     """Walk the memory, telling of each step; a call that is cancelled stops behind the step in work."""

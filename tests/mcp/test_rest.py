@@ -98,6 +98,7 @@ def test_an_error_in_a_stream_is_its_last_event(post: Post) -> None:
         ("forget", {"name": "nobody"}, 404, "Expected the key or id of a document"),
         ("recall", {"query": 3, "more": 1}, 422, "got query: Input should be a valid string (got 3); more:"),
         ("recall", {}, 422, "query: Field required"),
+        ("ask", {"question": "Who?", "keep": 1}, 422, "keep: Input should be a valid boolean"),
         ("recall", {"query": " "}, 422, "Expected a question"),
         ("remember", {}, 422, "Expected text or messages, got neither"),
         ("forget", {"name": "fox", "confirmation": {"action": "accept"}}, 422, "confirmation"),

@@ -36,14 +36,8 @@ function fields(schema, all) {
   return rows.length ? make("table", {}, ...rows) : make("p", {}, "None.");
 }
 
-function example(schema) {
-  const names = Object.keys(schema.properties || {});
-  const shown = (schema.required || []).length ? schema.required : names.slice(0, 1);
-  return JSON.stringify(Object.fromEntries(shown.map((name) => [name, ""])), null, 2);
-}
-
-function trial(method, path, body) {
-  const given = make("textarea", { value: example(body), spellcheck: false });
+function trial(method, path, example) {
+  const given = make("textarea", { value: JSON.stringify(example, null, 2), spellcheck: false });
   given.setAttribute("aria-label", "Arguments");
   const result = make("pre", { hidden: true });
   const send = make("button", { type: "button" }, "Send");
@@ -65,7 +59,7 @@ function trial(method, path, body) {
 }
 
 function operation(method, path, told, all) {
-  const body = told.requestBody.content["application/json"].schema;
+  const { schema: body, example } = told.requestBody.content["application/json"];
   const given = told.responses[200].content["application/json"].schema;
   return make("details", { id: told.operationId },
     make("summary", {},
@@ -76,7 +70,7 @@ function operation(method, path, told, all) {
     make("h3", {}, "Gives"), fields(given, all),
     make("p", { className: "type" },
       Object.entries(told.responses).map(([status, response]) => `${status}: ${response.description}`).join(" ")),
-    trial(method.toUpperCase(), path, body));
+    trial(method.toUpperCase(), path, example));
 }
 
 async function show() {
