@@ -21,7 +21,8 @@ from memgraph_rag.types import InformationPoint, Step
 SOON_S = 20.0
 BEFORE, AFTER = "said before", "said after"
 ANSWER = Answered(
-    text=AFTER, short="", abstained=False, citations=[], warnings=[], stop_reason="", nodes_read=1, seconds=0.0, kept_as=""
+    text=AFTER, short="", abstained=False, citations=[], warnings=[], stop_reason="", nodes_read=1, seconds=0,
+    kept_as="",
 )  # fmt: skip
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
