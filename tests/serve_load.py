@@ -170,7 +170,7 @@ def served(place: Mapping[str, Any], folder: Path, *, workers: int = 1) -> Itera
     """``memgraph-rag serve`` over that store: its address and its process; it must end well."""
     command = [
         sys.executable, "-m", "memgraph_rag", "serve", "--port", "0", "--workers", str(workers),
-        "--tokens", str(folder / "tokens"), "--jobs", str(folder / "jobs"),
+        "--tokens", str(folder / "tokens"),
         "--store", place["store"], "--model", NO_MODEL,
     ]  # fmt: skip
     secrets = {"NEO4J_USERNAME": place["neo4j_user"], "NEO4J_PASSWORD": place["neo4j_password"]}

@@ -11,7 +11,7 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property, partial
@@ -46,10 +46,6 @@ _AT_ONCE = ("entities", "facts")
 Tokens = Annotated[
     Path | None, typer.Option("--tokens", help="Folder of the tokens; by default one in the user's data directory.")
 ]
-Jobs = Annotated[
-    Path | None,
-    typer.Option("--jobs", help="Folder of documents accepted and not yet stored; by default one for each store."),
-]
 Port = Annotated[int, typer.Option(help="Over HTTP; 0 takes one that is free.", min=0, max=65535)]
 Hosts = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
@@ -70,14 +66,13 @@ def serve_agents(
     port: Port = _PORT,
     allow_host: Hosts = None,
     tokens: Tokens = None,
-    jobs: Jobs = None,
     layers: Layers = None,
 ) -> None:
     """Serve the memory to one client on standard input and output; with --http as memgraph-rag serve does."""
     if ctx.invoked_subcommand is not None:
         return
     if http:
-        serve(place, port, allow_host, tokens, jobs, layers)
+        serve(place, port, allow_host, tokens, layers)
         return
     settings = _checked_settings(place)
     from memgraph_rag.mcp.transports import serve_stdio
@@ -91,7 +86,6 @@ def serve(
     port: Port = _PORT,
     allow_host: Hosts = None,
     tokens: Tokens = None,
-    jobs: Jobs = None,
     layers: Layers = None,
     workers: Workers = 1,
 ) -> None:
@@ -105,13 +99,11 @@ def serve(
             "Leave --workers out, or serve a Neo4j: --store neo4j://HOST.",
             store=settings.store,
         )
-    from memgraph_rag.mcp.jobs import job_folder
     from memgraph_rag.mcp.transports import serve_http
     from memgraph_rag.models.address import is_address
 
-    jobs = jobs or job_folder(settings.store, settings.neo4j_database)
-    reads_only = place.read_only or settings.read_only
-    server = _Server(place, layers, tokens, None if reads_only else jobs, tuple(allow_host or ()))
+    _finish_former_jobs(place, layers, settings)
+    server = _Server(place, layers, tokens, tuple(allow_host or ()))
     if workers == 1:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # raised again by uvicorn, when all is closed
         serve_http(server, port=port, ready=_show_address)
@@ -122,6 +114,25 @@ def serve(
         model = None if is_address(settings.model) else ending.enter_context(_model_process(settings, Path(folder)))
         shared = _Shared(figures, Path(folder) / "building.lock", secrets.token_bytes(32), model)
         serve_http(replace(server, shared=shared), port=port, workers=workers, ready=_show_address)
+
+
+def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) -> None:
+    """Store what a former version accepted and did not store, and tell the user so."""
+    from memgraph_rag.mcp.former_jobs import finish_jobs, folder_of_jobs
+
+    folder = folder_of_jobs(settings.store, settings.neo4j_database)
+    if place.read_only or settings.read_only or not folder.is_dir():
+        return
+    from memgraph_rag.mcp.memories import Memories
+
+    at_once, _ = _split(layers_given(layers).get("layers"))
+    with closing(Memories(_Openings(place, at_once, shares=True))) as memories:
+        try:
+            for line in finish_jobs(folder, memories):
+                typer.echo(shown(line), err=True)
+        except Exception as error:  # noqa: BLE001 - the server serves all the same
+            why = f"{type(error).__name__}: {error}"
+            typer.echo(f"What a former version accepted waits in {folder} for the next start. {shown(why)}", err=True)
 
 
 def _checked_settings(place: Place) -> Settings:
@@ -177,7 +188,6 @@ class _Server:
     """Makes the application that is served over HTTP, in this process or in a worker.
 
     Attributes:
-        jobs: where documents wait that are accepted before they are stored; None where nothing may be stored.
         shared: with other workers; None where there is one process.
         is_verbose: as the command's ``--verbose``, for workers.
     """
@@ -185,14 +195,12 @@ class _Server:
     place: Place
     layers: str | None
     tokens: Path | None
-    jobs: Path | None
     allowed_hosts: tuple[str, ...]
     shared: _Shared | None = None
     is_verbose: bool = field(default_factory=lambda: logging.getLogger("memgraph_rag").isEnabledFor(logging.DEBUG))
 
     def __call__(self) -> Starlette:
         """The application; its end closes the memories."""
-        from memgraph_rag.mcp.jobs import JobQueue
         from memgraph_rag.mcp.memories import IDLE_S, Memories
         from memgraph_rag.mcp.metrics import Metrics
         from memgraph_rag.mcp.tokens import TokenFolder
@@ -219,7 +227,6 @@ class _Server:
         return http_app(
             server,
             allowed_hosts=self.allowed_hosts,
-            jobs=JobQueue(self.jobs) if self.jobs else None,
             keeps_sessions=shared is None,
             at_end=memories.close,
         )
@@ -259,13 +266,20 @@ def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
                     "label": grant.label,
                     "created_at": _moment(grant.created_at),
                     "expires_at": _moment(grant.expires_at),
+                    "damaged": grant.is_damaged,
                 }
                 for grant in grants
             ]
         )
         return
     rows = [
-        (grant.id, shown(grant.namespace), shown(grant.label), _moment(grant.created_at), _moment(grant.expires_at))
+        (
+            grant.id,
+            shown(grant.namespace),
+            "damaged: revoke it" if grant.is_damaged else shown(grant.label),
+            _moment(grant.created_at),
+            _moment(grant.expires_at),
+        )
         for grant in grants
     ]
     render.to_stdout().print(render.table(("id", "namespace", "label", "made", "holds until"), rows))

@@ -20,8 +20,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 __all__ = ["Metrics", "Way"]
 
-Way = Literal["mcp", "rest", "job"]
-"""How a call came; a job is a document that was accepted before it was stored."""
+Way = Literal["mcp", "rest"]
+"""How a call came."""
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Bounds of what is counted together: a recall takes some hundredths, an answer on a CPU up to minutes."""

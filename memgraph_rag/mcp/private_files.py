@@ -12,16 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PART", "read_object", "write_private"]
-
-PART = ".part"
-"""Behind the name of a file that is being written."""
+__all__ = ["read_object", "write_private"]
 
 
 def write_private(path: Path, form: Mapping[str, Any]) -> None:
     """Write an object as JSON, in a folder that is made for its user alone where there is none."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(path.name + PART)
+    part = path.with_name(f"{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(form, file)

@@ -8,13 +8,11 @@ many calls under way is sent back before a tool runs.
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, aclosing
+from dataclasses import dataclass
 from typing import Any, cast
 
-from anyio import to_thread
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -25,41 +23,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from memgraph_rag import Step, __version__
-from memgraph_rag.errors import (
-    DocumentNotFound,
-    MemgraphRagError,
-    ModelError,
-    QuestionNotFound,
-    SettingsError,
-    StoreError,
-    StoreReadOnly,
-)
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.mcp.api_page import api_page
-from memgraph_rag.mcp.explanations import advise, explain_arguments, explain_crash, explain_unknown
-from memgraph_rag.mcp.jobs import Job, JobNotFound, JobQueue
-from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
+from memgraph_rag.mcp.explanations import explain_arguments, explain_unknown
+from memgraph_rag.mcp.problems import PROBLEM, answer_problem, problem_of
 from memgraph_rag.mcp.results import Answered, Problem
 from memgraph_rag.mcp.services import Call, Services
-from memgraph_rag.mcp.tools import Confirmation, asked, check_document, confirm
+from memgraph_rag.mcp.tools import Confirmation, asked, confirm
 
-__all__ = ["PREFIX", "RestApi"]
+__all__ = ["ROUTE", "RestApi"]
 
-logger = logging.getLogger(__name__)
-
-PREFIX = "/v1"
-
-_RESPOND_ASYNC = "respond-async"
-"""That a client prefers an answer before the work is done. Source: RFC 7240."""
-
-_STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
-    (DocumentNotFound, 404),
-    (QuestionNotFound, 404),
-    (JobNotFound, 404),
-    (StoreReadOnly, 403),
-    (StoreError, 500),
-    (ModelError, 500),
-)
-"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503, or 429."""
+ROUTE = "/v1/{tool}"
 
 
 class RestApi:
@@ -68,12 +42,10 @@ class RestApi:
     Args:
         services: as the tools over MCP have them.
         tools: by name, with the schemas of what they take and give.
-        jobs: where documents wait that are accepted before they are stored; without it none are.
     """
 
-    def __init__(self, services: Services, tools: Sequence[Tool], jobs: JobQueue | None = None) -> None:
+    def __init__(self, services: Services, tools: Sequence[Tool]) -> None:
         self._services = services
-        self._jobs = jobs
         self._tools = {tool.name: tool for tool in tools}
 
     @property
@@ -85,23 +57,21 @@ class RestApi:
         """``POST /v1/{tool}`` with the arguments as a JSON object.
 
         ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
-        ``error``. ``remember`` answers with a job where the request prefers that (``Prefer: respond-async``).
+        ``error``.
         """
         name = request.path_params["tool"]
         tool = self._tools.get(name)
         if tool is None:
-            return _problem(404, "UnknownTool", explain_unknown("a tool", name, sorted(self._tools)))
+            detail = explain_unknown("a tool", name, sorted(self._tools))
+            return answer_problem(Problem(title="UnknownTool", status=404, detail=detail))
         try:
-            given = _object(await request.body())
-            arguments = tool.fn_metadata.validate_arguments(given)
+            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
         except ValidationError as error:
-            return _problem(422, "ValidationError", explain_arguments(name, error))
+            detail = explain_arguments(name, error)
+            return answer_problem(Problem(title="ValidationError", status=422, detail=detail))
         except SettingsError as error:
-            return _problem(400, "SettingsError", str(error))
+            return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
         try:
-            if name == "remember" and self._jobs is not None and _prefers_job(request):
-                with self._services.under_way():
-                    return await self._accepted(self._jobs, given, arguments)
             if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
                 with ExitStack() as call:
                     call.enter_context(self._services.under_way())
@@ -109,32 +79,7 @@ class RestApi:
             with self._services.under_way(), self._services.metrics.call(name, "rest"):
                 return JSONResponse(_plain(await self._result(tool, arguments)))
         except Exception as error:  # noqa: BLE001 - each is told as what it is
-            return _told(error)
-
-    async def job(self, request: Request) -> Response:
-        """``GET /v1/jobs/{id}``: what became of a document that was accepted."""
-        jobs, namespace, job_id = self._jobs, self._services.caller_namespace(), request.path_params["id"]
-        if jobs is None:
-            return _problem(
-                404, "JobNotFound", "Expected a server that accepts jobs, got one that does not. Call another."
-            )
-        try:
-            with self._services.under_way():
-                return _shown(await to_thread.run_sync(jobs.find, namespace, job_id))
-        except Exception as error:  # noqa: BLE001 - each is told as what it is
-            return _told(error)
-
-    @asynccontextmanager
-    async def storing(self) -> AsyncIterator[None]:
-        """Meanwhile documents that were accepted are stored."""
-        if self._jobs is None:
-            yield
-            return
-        await to_thread.run_sync(self._jobs.start, self._store)
-        try:
-            yield
-        finally:
-            await to_thread.run_sync(self._jobs.close)
+            return answer_problem(problem_of(error))
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
@@ -161,27 +106,6 @@ class RestApi:
             direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
 
-    async def _accepted(self, jobs: JobQueue, given: dict[str, Any], arguments: dict[str, Any]) -> Response:
-        await to_thread.run_sync(lambda: check_document(**arguments))
-        job = await to_thread.run_sync(jobs.accept, self._services.caller_namespace(), given)
-        response = _shown(job, 202)
-        response.headers["Location"] = f"{PREFIX}/jobs/{job.id}"
-        response.headers["Preference-Applied"] = _RESPOND_ASYNC
-        return response
-
-    def _store(self, namespace: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Store a document that was accepted; for ``JobQueue``."""
-        services = replace(self._services, caller_namespace=lambda: namespace)
-        tool = self._tools["remember"]
-        try:
-            with services.memories.in_use(namespace), services.metrics.call(tool.name, "job"):
-                arguments = tool.fn_metadata.validate_arguments(dict(given))
-                return {"result": _plain(tool.fn(call=_PlainCall(_Lent(services)), **arguments))}
-        except Exception as error:  # each is told as what it is
-            if isinstance(error, MemgraphRagError) and error.retryable:
-                raise
-            return {"error": _problem_of(error).model_dump()}
-
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         try:
             with self._services.metrics.call("ask", "rest"):
@@ -189,7 +113,7 @@ class RestApi:
                     async for item in items:
                         yield _event(item)
         except Exception as error:  # noqa: BLE001 - the status line is sent already
-            yield ServerSentEvent(_problem_of(error).model_dump_json(), event="error")
+            yield ServerSentEvent(problem_of(error).model_dump_json(), event="error")
 
 
 class _Stream(EventSourceResponse):
@@ -225,45 +149,24 @@ class _PlainCall:
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
     schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
-    job = _hoisted(Job.model_json_schema(), schemas)
-    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    failure = {"description": "What was expected, what came, what to do.", "content": problem}
     paths = {}
     for tool in tools:
         taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
         content = {"application/json": {"schema": given}}
         if tool.name == "ask":
             content["text/event-stream"] = {"schema": {"type": "string"}}
-        paths[f"{PREFIX}/{tool.name}"] = {
+        paths[ROUTE.format(tool=tool.name)] = {
             "post": {
                 "operationId": tool.name,
                 "summary": tool.title,
                 "description": tool.description,
-                "requestBody": {"required": True, "content": {"application/json": {"schema": taken}}},
-                "responses": {
-                    "200": {"description": "What the tool gives.", "content": content},
-                    "default": failure,
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": taken, "example": _EXAMPLES[tool.name]}},
                 },
+                "responses": {"200": {"description": "What the tool gives.", "content": content}, **_failures()},
             }
         }
-    paths[f"{PREFIX}/remember"]["post"] |= {"parameters": [_PREFER]}
-    paths[f"{PREFIX}/remember"]["post"]["responses"]["202"] = {
-        "description": "It was accepted and will be stored; Location is where to ask for it.",
-        "headers": {"Location": {"schema": {"type": "string"}}},
-        "content": {"application/json": {"schema": job}},
-    }
-    paths[f"{PREFIX}/jobs/{{id}}"] = {
-        "get": {
-            "operationId": "job",
-            "summary": "Job",
-            "description": "What became of a document that was accepted before it was stored; kept for a day.",
-            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
-            "responses": {
-                "200": {"description": "Its state.", "content": {"application/json": {"schema": job}}},
-                "default": failure,
-            },
-        }
-    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "memgraph_rag", "version": __version__, "description": "A long-term memory."},
@@ -273,12 +176,42 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
     }
 
 
-_PREFER = {
-    "name": "Prefer",
-    "in": "header",
-    "description": f"{_RESPOND_ASYNC}: answer with a job as soon as the document is accepted, not when it is stored.",
-    "schema": {"type": "string"},
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "remember": {"key": "move", "text": "Ann moved to Lisbon in May 2024. She keeps bees on the roof."},
+    "recall": {"query": "Where does Ann keep bees?", "k": 2},
+    "ask": {"question": "Where does Ann keep bees?", "style": "short"},
+    "forget": {"name": "move"},
+    "list_documents": {"limit": 10},
+    "look": {"name": "Ann"},
+    "status": {},
 }
+"""Of each tool: what can be called as it is, in this order."""
+
+_FAILURES = {
+    400: "The body is no JSON object, or Content-Type is not application/json.",
+    401: "There is no token that holds.",
+    403: "The memory is read only, or the request comes from a page of another site.",
+    404: "There is no such document or question.",
+    413: "The body is longer than 40 MiB.",
+    421: "The header Host names no host of this server.",
+    422: "An argument cannot be taken.",
+    429: "Too many calls of this token, or of all, are under way.",
+    500: "The store or the model failed.",
+    503: "The store or the model failed, which may pass by itself.",
+}
+
+_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
+
+
+def _failures() -> dict[str, Any]:
+    """The responses of a call that fails, by status."""
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    responses: dict[str, Any] = {}
+    for status, description in _FAILURES.items():
+        responses[str(status)] = {"description": description, "content": content}
+        if status in _HEADERS:
+            responses[str(status)]["headers"] = {_HEADERS[status]: {"schema": {"type": "string"}, "required": True}}
+    return responses
 
 
 def _hoisted(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -305,15 +238,6 @@ def _object(body: bytes) -> dict[str, Any]:
     return given
 
 
-def _prefers_job(request: Request) -> bool:
-    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
-    return _RESPOND_ASYNC in (preference.strip() for preference in preferences)
-
-
-def _shown(job: Job, status: int = 200) -> JSONResponse:
-    return JSONResponse(job.model_dump(mode="json", exclude_none=True), status)
-
-
 def _plain(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
@@ -325,34 +249,3 @@ def _event(item: Step | str | Answered) -> ServerSentEvent:
         told = {"node_id": item.node.id, "text": item.node.text, "p_yes": item.p_yes}
         return ServerSentEvent(json.dumps(told), event="step")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")
-
-
-def _told(error: Exception) -> JSONResponse:
-    return _answer(_problem_of(error))
-
-
-def _problem_of(error: Exception) -> Problem:
-    title = type(error).__name__
-    if not isinstance(error, MemgraphRagError):
-        logger.exception("A request could not be answered.", exc_info=error)
-        return Problem(title=title, status=500, detail=explain_crash(error))
-    if error.retryable:
-        status = 429 if isinstance(error, TooManyCalls) else 503
-    else:
-        status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 422)
-    return Problem(title=title, status=status, detail=advise(error))
-
-
-def _problem(status: int, title: str, detail: str) -> JSONResponse:
-    return _answer(Problem(title=title, status=status, detail=detail))
-
-
-def _answer(problem: Problem) -> JSONResponse:
-    """A problem document; of what may pass by itself it says when to try again."""
-    is_passing = problem.status in (429, 503)
-    return JSONResponse(
-        problem.model_dump(),
-        problem.status,
-        {"Retry-After": str(RETRY_AFTER_S)} if is_passing else None,
-        "application/problem+json",
-    )

@@ -289,6 +289,10 @@ class Status(BaseModel):
     counts: dict[str, int] = Field(description="Nodes and edges by kind.")
     embedder: str
     read_only: bool
+    documents_without: dict[str, int] = Field(
+        description="Of each layer that follows, how many documents lack it: 0 when all is built. The store says so, "
+        "whichever process builds."
+    )
     background: BackgroundWork
 
     @classmethod

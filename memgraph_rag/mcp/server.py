@@ -34,6 +34,7 @@ from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.resources import add_resources, listed
 from memgraph_rag.mcp.services import Services
 from memgraph_rag.mcp.tools import TOOLS
+from memgraph_rag.mcp.tracing import TracedMessages
 
 __all__ = ["MemoryServer"]
 
@@ -69,6 +70,7 @@ class MemoryServer(MCPServer[Services]):
         request_state_security: RequestStateSecurity | None = None,
     ) -> None:
         self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
+        self.verifier = token_verifier
         self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",
@@ -84,6 +86,8 @@ class MemoryServer(MCPServer[Services]):
             auth=auth,
             request_state_security=request_state_security,
         )
+        # In place of the SDK's own, which is the first: its spans hold names and errors as they come.
+        self.middleware[0] = TracedMessages([tool.name for tool in self.memory_tools])
         add_resources(self)
 
     @override

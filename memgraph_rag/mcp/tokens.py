@@ -7,6 +7,7 @@ that its user alone can read, so that making and revoking need no lock and hold 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import time
 from dataclasses import asdict, dataclass
@@ -21,9 +22,12 @@ __all__ = ["Grant", "TokenFolder"]
 
 _PREFIX = "mgr_"
 _BYTES = 32  # of randomness: too many to guess, so that a plain hash is enough
+_NAME = re.compile(r"[0-9a-f]{64}\.json")
 _DIGITS = 12  # of the hash, by which users call a token
 _MOST_NAMESPACE = 256  # characters, as in the settings
 _DAY_S = 86_400
+_MOST_DAYS = 36_500  # a hundred years
+_LAST = 253_402_300_799  # the last second of the calendar, 9999-12-31
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Grant:
     Attributes:
         id: the beginning of its hash; it is no secret.
         created_at: seconds since 1970; ``expires_at`` likewise, 0 for never.
+        is_damaged: its file cannot be read as that of a token, so that it lets nobody in; all but ``id`` is empty.
     """
 
     id: str
@@ -40,6 +45,7 @@ class Grant:
     label: str
     created_at: int
     expires_at: int = 0
+    is_damaged: bool = False
 
     @property
     def is_expired(self) -> bool:
@@ -69,7 +75,7 @@ class TokenFolder:
             days: how long it holds; for ever by default.
 
         Raises:
-            SettingsError: no namespace can have this name, or ``days`` is below 1.
+            SettingsError: no namespace can have this name, or ``days`` is below 1 or above a hundred years.
             OSError: the folder cannot be written.
         """
         if not 1 <= len(namespace) <= _MOST_NAMESPACE:
@@ -77,21 +83,25 @@ class TokenFolder:
                 f"Expected a namespace of 1 to {_MOST_NAMESPACE} characters, got {len(namespace)}. Name another.",
                 setting="namespace",
             )
-        if days is not None and days < 1:
-            raise SettingsError(f"Expected days of at least 1, got {days}. Leave it out for a token without an end.")
+        if days is not None and not 1 <= days <= _MOST_DAYS:
+            raise SettingsError(
+                f"Expected days of 1 to {_MOST_DAYS:,}, got {days}. Leave it out for a token without an end."
+            )
         token = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = int(time.time())
         grant = Grant(_digest(token)[:_DIGITS], namespace, label, now, now + days * _DAY_S if days else 0)
-        write_private(self._path(_digest(token)), asdict(grant))
+        form = asdict(grant)
+        del form["is_damaged"]
+        write_private(self._path(_digest(token)), form)
         return token
 
     def find(self, token: str) -> Grant | None:
         """What this token allows; None where it is none, or expired."""
         grant = _read(self._path(_digest(token)))
-        return None if grant is None or grant.is_expired else grant
+        return None if grant is None or grant.is_expired or grant.is_damaged else grant
 
     def grants(self) -> list[Grant]:
-        """All that were made and not revoked, the oldest first; those that expired too."""
+        """All that were made and not revoked, the oldest first; those that expired or are damaged too."""
         found = [grant for path in self._folder.glob("*.json") if (grant := _read(path)) is not None]
         return sorted(found, key=lambda grant: (grant.created_at, grant.id))
 
@@ -120,13 +130,12 @@ def _digest(token: str) -> str:
 
 
 def _read(path: Path) -> Grant | None:
-    """The grant in a file; None where there is none, or where it cannot be read as such."""
-    form = read_object(path)
-    if form is None:
+    """The grant in a file, a damaged one where the file cannot be read as such; None where there is no file."""
+    if not path.is_file() or not _NAME.fullmatch(path.name):
         return None
-    try:
-        grant = Grant(**form)
-    except TypeError:
-        return None
+    form = read_object(path) or {}
     kinds = {"id": str, "namespace": str, "label": str, "created_at": int, "expires_at": int}
-    return grant if all(isinstance(getattr(grant, name), kind) for name, kind in kinds.items()) else None
+    is_whole = form.keys() == kinds.keys() and all(type(form[name]) is kind for name, kind in kinds.items())
+    if not is_whole or not all(0 <= form[name] <= _LAST for name in ("created_at", "expires_at")):
+        return Grant(path.stem[:_DIGITS], "", "", 0, is_damaged=True)
+    return Grant(**form)

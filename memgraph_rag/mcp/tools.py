@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__, load
+from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.mcp import graph_page
 from memgraph_rag.mcp.results import (
@@ -33,7 +33,7 @@ from memgraph_rag.mcp.results import (
 )
 from memgraph_rag.mcp.services import Call, Services
 
-__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "check_document", "confirm"]
+__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "confirm"]
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
@@ -86,26 +86,6 @@ def _of_scope(metadata: Metadata | None, **scope: str) -> Metadata | None:
         if (other := (metadata or {}).get(name, value)) != value:
             raise SettingsError(f"Expected one {name}, got {value!r:.80} and {other!r:.80}. Name it once.")
     return {**(metadata or {}), **given} or None
-
-
-def check_document(
-    *,
-    text: str = "",
-    messages: list[ChatMessage] | None = None,
-    key: str = "",
-    title: str = "",
-    metadata: Metadata | None = None,
-    user: str = "",
-    session: str = "",
-) -> None:
-    """Refuse what ``remember`` would, without a memory.
-
-    Raises:
-        DocumentError: it cannot be stored as it is.
-        SettingsError: the metadata name another user or session.
-    """
-    described = _of_scope(metadata, user=user, session=session)
-    load(_source(text, messages), key=key or None, title=title or None, metadata=described)
 
 
 def _source(text: str, messages: list[ChatMessage] | None) -> str | list[dict[str, Any]]:
@@ -190,7 +170,10 @@ async def ask(
         float | None, Field(description="Reading ends with the step that reaches it; none by default.", gt=0)
     ] = None,
     keep: Annotated[
-        bool, Field(description="Keep question, answer and what was read, as a resource under memory://questions.")
+        bool,
+        Field(
+            description="Keep question, answer and what was read, as a resource under memory://questions.", strict=True
+        ),
     ] = False,
 ) -> Answered:
     """Walk the memory, telling of each step; a call that is cancelled stops behind the step in work."""
@@ -353,9 +336,13 @@ def status(*, call: Call) -> Status:
     """What the store says of itself, and what is still being built."""
     services = _services(call)
     memory = services.memory
+    stats, backlog = memory.stats(), services.memories.backlog(memory.namespace)
+    records = memory.documents() if backlog.layers else []
+    following = {layer: sum(layer not in record.layers for record in records) for layer in backlog.layers}
     return Status.of(
-        memory.stats()["counts"],
-        services.memories.backlog(memory.namespace),
+        stats["counts"],
+        backlog,
+        documents_without=following | stats.get("documents_without", {}),
         namespace=memory.namespace,
         version=__version__,
         embedder=memory.embedder.name,

@@ -18,30 +18,28 @@ import anyio
 import anyio.to_thread
 import uvicorn
 from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.request_state import RequestStateSecurity
-from mcp.server.transport_security import (
-    RequestBodyLimitMiddleware,
-    TransportSecurityMiddleware,
-    TransportSecuritySettings,
-)
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
 from starlette.routing import Route, request_response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
-from memgraph_rag.mcp.jobs import JobQueue
+from memgraph_rag.mcp.connections import BoundedConnection, most_waiting
+from memgraph_rag.mcp.gate import LOCAL_HOSTS, MOST_BODY, Gate
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.metrics import Metrics
-from memgraph_rag.mcp.rest import PREFIX, RestApi
+from memgraph_rag.mcp.problems import answer_unrouted
+from memgraph_rag.mcp.rest import ROUTE, RestApi
 from memgraph_rag.mcp.server import MemoryServer
+from memgraph_rag.mcp.sessions import SessionLimit
 from memgraph_rag.mcp.tokens import TokenFolder
 from memgraph_rag.mcp.tracing import Traced
 
@@ -52,12 +50,9 @@ PATH = "/mcp"
 
 _SCOPE = "memory"
 _CLAIM = "namespace"
-_LOCAL = ("127.0.0.1", "localhost", "[::1]")
-_MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
 _GOODBYE_S = 3  # that open streams are given when the server ends
 _IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
 _SILENT_S = 60  # after which a worker that does not answer is ended: loading models takes all of a core for seconds
-_WAITING = 2048  # connections that no worker has taken yet
 _LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
 
 
@@ -89,6 +84,9 @@ def serve_http(make_app: Callable[[], ASGIApp], *, port: int, workers: int = 1, 
         factory=True,
         workers=workers,
         loop="asyncio",
+        http=BoundedConnection,
+        ws="none",
+        backlog=most_waiting(),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -134,7 +132,6 @@ def http_app(
     server: MemoryServer,
     *,
     allowed_hosts: Sequence[str] = (),
-    jobs: JobQueue | None = None,
     keeps_sessions: bool = True,
     at_end: Callable[[], None] | None = None,
 ) -> Starlette:
@@ -142,11 +139,10 @@ def http_app(
 
     Args:
         allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
-        jobs: where documents wait that are accepted before they are stored.
         keeps_sessions: over MCP of 2025; not where another process may get a client's next request.
         at_end: called when nothing is served any more.
     """
-    names = (*(f"{host}:*" for host in _LOCAL), *_LOCAL, *allowed_hosts)
+    names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=list(names),
@@ -155,24 +151,19 @@ def http_app(
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=security,
-        max_request_body_size=_MOST_BODY,
+        max_request_body_size=MOST_BODY,
         host=HOST,
         stateless_http=not keeps_sessions,
     )
-    api = RestApi(server.services, server.memory_tools, jobs)
-    checked = TransportSecurityMiddleware(security)
-    limited = RequestBodyLimitMiddleware(_Checked(request_response(api.call), checked), _MOST_BODY)
-    job = _Checked(request_response(api.job), checked)
-    app.router.routes += [
-        *(
-            Route(route, Traced(RequireAuthMiddleware(answering, [_SCOPE]), route, api.tools), methods=[method])
-            for method, route, answering in (
-                ("POST", f"{PREFIX}/{{tool}}", limited),
-                ("GET", f"{PREFIX}/jobs/{{id}}", job),
-            )
+    api = RestApi(server.services, server.memory_tools)
+    verifier = server.verifier
+    app.router.routes[:] = [
+        Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),
+        Route(
+            ROUTE, Traced(Gate(request_response(api.call), allowed_hosts, verifier), ROUTE, api.tools), methods=["POST"]
         ),
         *(
-            Route(path, _Checked(request_response(answer), checked), methods=["GET"])
+            Route(path, Gate(request_response(answer), allowed_hosts), methods=["GET"])
             for path, answer in (
                 ("/openapi.json", api.describe),
                 ("/docs", api.page),
@@ -181,12 +172,13 @@ def http_app(
             )
         ),
     ]
+    app.add_exception_handler(HTTPException, answer_unrouted)
     serving = app.router.lifespan_context
 
     @asynccontextmanager
     async def lifespan(starting: Starlette) -> AsyncIterator[Any]:
         try:
-            async with serving(starting) as state, api.storing():
+            async with serving(starting) as state:
                 yield state
         finally:
             if at_end is not None:
@@ -194,18 +186,6 @@ def http_app(
 
     app.router.lifespan_context = lifespan
     return app
-
-
-class _Checked:
-    """An application that requests of a page on another site do not reach, as over MCP."""
-
-    def __init__(self, app: ASGIApp, security: TransportSecurityMiddleware) -> None:
-        self._app, self._security = app, security
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        refusal = await self._security.validate_request(request, is_post=request.method == "POST")
-        await (refusal or self._app)(scope, receive, send)
 
 
 class _Verifier(TokenVerifier):
@@ -248,7 +228,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        listening.listen(_WAITING)
+        listening.listen(most_waiting())
     except (OSError, OverflowError) as error:
         listening.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE

@@ -32,6 +32,20 @@ def test_commands_make_list_and_revoke(cli, tmp_path: Path) -> None:
     assert cli("mcp", "token", *at, status=2)
 
 
+def test_token_of_an_impossible_date_is_listed_as_damaged_and_revoked(cli, tmp_path: Path) -> None:
+    at = ("--tokens", tmp_path / "tokens")
+    refused = cli("mcp", "token", "--namespace", "ann", "--days", "4000000", *at, status=1)
+    assert refused.stderr.startswith("SettingsError: Expected days of 1 to 36,500, got 4000000.")
+    cli("mcp", "token", "--namespace", "ann", "--days", "3", *at)
+    (path,) = (tmp_path / "tokens").iterdir()
+    path.write_text(path.read_text().replace('"expires_at": ', '"expires_at": 999'))
+    assert "damaged: revoke it" in cli("mcp", "tokens", *at).stdout
+    (form,) = cli.json("mcp", "tokens", *at)
+    assert form["damaged"] is True
+    cli("mcp", "revoke", form["id"], *at)
+    assert cli.json("mcp", "tokens", *at) == []
+
+
 def test_missing_extra_is_one_line_with_what_to_install(cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     failed = cli("mcp", status=1)

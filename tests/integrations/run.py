@@ -3,8 +3,8 @@
 Building on Ray is tested here too. The environments lie in .venv-integrations: the framework that an extra names, and,
 by a path file, what the main environment has; so torch and the models are not installed again. Each is made anew when
 pyproject.toml changes. The adapters are type-checked together, in sight of all of them, and the protocol's own suite is
-asked about the MCP server. Plain standard library; nothing is ever skipped: what is missing fails, but for npx and what
-it fetches.
+asked about the MCP server, schemathesis about the REST API. Plain standard library; nothing is ever skipped: what is
+missing fails, but for npx and what it fetches.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -27,6 +28,9 @@ PYPROJECT = ROOT / "pyproject.toml"
 
 TESTED_BY = {"langchain": ["langchain-tests>=1.1"]}
 """What a framework's tests need beside it; all need pytest-asyncio."""
+
+REST = "schemathesis"
+"""Named like a framework on the command line."""
 
 PYTHONS = {"langchain": (3, 11)}
 """Oldest Python that a framework's own tests run on, where that is above ours: ``langchain_core`` uses typing.Self."""
@@ -45,17 +49,21 @@ def requirements(name: str) -> list[str]:
     return re.findall(r'"([^"]+)"', extra[1])
 
 
-def environment(name: str) -> Path:
-    """The Python of that framework's environment, made if it is not there."""
+def environment(name: str, wanted: list[str], *, sees_main: bool = True) -> Path:
+    """The Python of an environment with these packages, made if it is not there.
+
+    Args:
+        sees_main: whether it has what the main environment has, too.
+    """
     folder = ENVIRONMENTS / name
     python = folder / "bin" / "python"
     stamp = folder / "made"
     if not stamp.exists() or stamp.stat().st_mtime < PYPROJECT.stat().st_mtime:
         uv = [sys.executable, "-m", "uv"]
         run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)])
-        (site,) = folder.glob("lib/python*/site-packages")
-        (site / "main_environment.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n", "utf-8")
-        wanted = [*requirements(name), *TESTED_BY.get(name, []), "pytest-asyncio>=1.2"]
+        if sees_main:
+            (site,) = folder.glob("lib/python*/site-packages")
+            (site / "main_environment.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n", "utf-8")
         run([*uv, "pip", "install", "--quiet", "--python", str(python), *wanted])
         stamp.touch()
     return python
@@ -72,7 +80,7 @@ def run(command: list[str], **variables: str) -> None:
     )
     if finished.returncode:
         raise SystemExit(f"{' '.join(command)}\n{finished.stdout}\n{finished.stderr}")
-    summary = [line for line in finished.stdout.splitlines() if re.search(r"\d+ (passed|skipped)", line)]
+    summary = [line for line in finished.stdout.splitlines() if re.search(r"\d+ (passed|skipped).* in \d", line)]
     if summary and "skipped" in summary[-1]:
         raise SystemExit(f"Expected no skipped test, got some.\n{finished.stdout}")
 
@@ -82,7 +90,7 @@ def check(name: str) -> str:
     if sys.version_info < PYTHONS.get(name, (3, 10)):
         return f"{name}: needs Python {'.'.join(map(str, PYTHONS[name]))}, not run"
     began = time.monotonic()
-    python = environment(name)
+    python = environment(name, [*requirements(name), *TESTED_BY.get(name, []), "pytest-asyncio>=1.2"])
     made = time.monotonic()
     tests = [str(HERE / f"test_{name}.py"), str(HERE / "test_examples.py")]
     options = ["-q", "-c", str(HERE / "pytest.ini"), "-k", f"test_{name} or test_example_runs and {name}"]
@@ -114,11 +122,22 @@ def check_conformance() -> str:
     return f"MCP conformance: {time.monotonic() - began:.0f} s"
 
 
+def check_rest() -> str:
+    """Ask schemathesis whether the REST API is what its description says."""
+    began = time.monotonic()
+    python = environment(REST, ["schemathesis>=4.32,<5"], sees_main=False)
+    made = time.monotonic()
+    paths = f"{ROOT}{os.pathsep}{ROOT / 'tests'}"
+    run([sys.executable, "tests/rest_conformance.py", str(python.with_name("schemathesis"))], PYTHONPATH=paths)
+    return f"{REST}: environment {made - began:.0f} s, tests {time.monotonic() - made:.0f} s"
+
+
 def main(chosen: list[str]) -> int:
     """Two at a time; 0 where all passed."""
     outcomes = []
     with ThreadPoolExecutor(2) as pool:
-        work = [(name, pool.submit(check, name)) for name in chosen or names()]
+        checks = {name: partial(check, name) for name in names()} | {REST: check_rest}
+        work = [(name, pool.submit(checks[name])) for name in chosen or checks]
         if not chosen:
             work.append(("MCP conformance", pool.submit(check_conformance)))
             work.append(("types", pool.submit(check_types)))  # last: when a thread comes to it all are made

@@ -17,7 +17,7 @@ from memories import options
 
 from memgraph_rag import Memory
 from memgraph_rag.mcp import transports
-from memgraph_rag.mcp.jobs import JobQueue
+from memgraph_rag.mcp.connections import BoundedConnection
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.server import MemoryServer
 from memgraph_rag.mcp.tokens import TokenFolder
@@ -70,9 +70,10 @@ def connect(request: pytest.FixtureRequest, memories: Memories) -> Connect:
 def served(memories: Memories, tmp_path: Path) -> Iterator[Served]:
     tokens = TokenFolder(tmp_path / "tokens")
     listening = transports._listen(0)
-    queue = JobQueue(tmp_path / "jobs", most_waiting=3, most_in_all=4)
-    app = http_app(token_server(memories, tokens), jobs=queue)
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    app = http_app(token_server(memories, tokens))
+    config = uvicorn.Config(
+        app, http=BoundedConnection, ws="none", log_config=None, access_log=False, timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -76,6 +76,18 @@ async def test_remember_returns_before_its_points_are_built(connect, open_memori
 
 @IN_ONE_ERA
 @in_loop
+async def test_status_counts_documents_that_lack_a_layer(connect, open_memories) -> None:
+    open_memories().get("ann").add(RIVER, key="river")  # by a process whose backlog this server does not know
+    served = open_memories(later=("points",), model=BrokenModel())
+    async with connect(served) as agent:
+        await agent("remember", text=FOX, key="fox")
+        assert served.wait(SOON)
+        status = await agent("status")
+    assert status["documents_without"] == {"points": 1}
+
+
+@IN_ONE_ERA
+@in_loop
 async def test_what_fails_is_told_and_stops_no_other(connect, open_memories) -> None:
     served = open_memories(later=("points",), model=BrokenModel())
     async with connect(served) as agent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from mcp_agents import Agent, Served, in_loop
 from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.mcp import transports
+from memgraph_rag.mcp import sessions, transports
 from memgraph_rag.mcp.graph_page import ADDRESS
 from memgraph_rag.mcp.memories import Memories
 from memgraph_rag.mcp.tokens import TokenFolder
@@ -104,11 +104,76 @@ def test_session_of_another_token_cannot_be_used(served: Served) -> None:
     assert post(served, json=call, headers={**ann, "mcp-session-id": session}).status_code == 200
 
 
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "list_documents", "arguments": {}},
+}
+
+
+@pytest.fixture
+def three_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 3)
+
+
+def bearer(served: Served, namespace: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {served.tokens.make(namespace)}"}
+
+
+@pytest.mark.usefixtures("three_sessions")
+def test_oldest_idle_session_of_a_token_makes_room(served: Served) -> None:
+    ann, tom = bearer(served, "ann"), bearer(served, "tom")
+    of_tom = post(served, headers=tom).headers["mcp-session-id"]
+    opened = [post(served, headers=ann).headers["mcp-session-id"] for _ in range(3)]
+    assert post(served, json=CALL, headers={**ann, "mcp-session-id": opened[0]}).status_code == 200  # used last
+    opened += [post(served, headers=ann).headers["mcp-session-id"]]
+    states = [post(served, json=CALL, headers={**ann, "mcp-session-id": each}).status_code for each in opened]
+    assert states == [200, 404, 200, 200]
+    assert post(served, json=CALL, headers={**tom, "mcp-session-id": of_tom}).status_code == 200
+
+
+@pytest.mark.usefixtures("three_sessions")
+def test_sessions_in_use_are_not_ended_for_another(served: Served) -> None:
+    ann = bearer(served, "ann")
+    opened = [post(served, headers=ann).headers["mcp-session-id"] for _ in range(3)]
+    with ExitStack() as streams:
+        for session in opened:
+            headers = {**ann, "mcp-session-id": session, "Accept": "text/event-stream"}
+            stream = streams.enter_context(httpx2.stream("GET", served.url, headers=headers, timeout=10))
+            assert stream.status_code == 200
+        refused = post(served, headers=ann)
+        assert (refused.status_code, refused.json()["title"]) == (429, "TooManySessions")
+        assert post(served, headers=bearer(served, "tom")).status_code == 200
+        ended = httpx2.delete(served.url, headers={**ann, "mcp-session-id": opened[0]})
+        assert ended.status_code == 200
+        assert post(served, headers=ann).status_code == 200
+
+
+@pytest.mark.usefixtures("three_sessions")
+def test_refused_openings_take_no_session(served: Served) -> None:
+    ann = bearer(served, "ann")
+    kept = post(served, headers=ann).headers["mcp-session-id"]
+    for _ in range(5):
+        assert post(served, json=CALL, headers=ann).status_code == 400
+    for _ in range(2):
+        assert post(served, headers=ann).status_code == 200
+    assert post(served, json=CALL, headers={**ann, "mcp-session-id": kept}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
         ({"Host": "evil.example"}, 421),
         ({"Host": "127.0.0.1.evil.example"}, 421),
+        ({"Host": "localhost:80.evil.example"}, 421),
+        ({"Host": "127.0.0.1:1@evil.example"}, 421),
+        ({"Host": "localhost, evil.example"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": "http://localhost:evil.example"}, 403),
+        ({"Origin": "http://localhost:3000.evil.example"}, 403),
+        ({"Origin": "https://localhost"}, 403),
+        ({"Content-Type": "application/jsonp"}, 400),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Content-Type": "text/plain"}, 400),

@@ -98,6 +98,7 @@ def test_an_error_in_a_stream_is_its_last_event(post: Post) -> None:
         ("forget", {"name": "nobody"}, 404, "Expected the key or id of a document"),
         ("recall", {"query": 3, "more": 1}, 422, "got query: Input should be a valid string (got 3); more:"),
         ("recall", {}, 422, "query: Field required"),
+        ("ask", {"question": "Who?", "keep": 1}, 422, "keep: Input should be a valid boolean"),
         ("recall", {"query": " "}, 422, "Expected a question"),
         ("remember", {}, 422, "Expected text or messages, got neither"),
         ("forget", {"name": "fox", "confirmation": {"action": "accept"}}, 422, "confirmation"),
@@ -160,26 +161,40 @@ def test_a_token_reaches_its_own_namespace_only(post: Post, served: Served) -> N
         ({"Content-Type": "text/plain"}, 400),
     ],
 )
-def test_whoever_may_not_call_is_turned_away(post: Post, headers: dict[str, str], status: int) -> None:
-    assert post("status", headers=headers).status_code == status
+def test_whoever_may_not_call_is_turned_away(post: Post, get, headers: dict[str, str], status: int) -> None:
+    check_problem(post("status", headers=headers), status, get)
 
 
-def test_a_body_without_end_is_refused(post: Post) -> None:
-    assert post("remember", text="x" * (41 * 2**20)).status_code == 413
+def test_a_body_without_end_is_refused(post: Post, get) -> None:
+    check_problem(post("remember", text="x" * (41 * 2**20)), 413, get)
+
+
+def check_problem(response: httpx2.Response, status: int, get: Callable[..., httpx2.Response]) -> None:
+    """Assert that a refusal is a problem document, as the description says."""
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, response.json()["status"]) == (status, status)
+    assert response.json()["detail"].startswith("Expected")
+    described = get("/openapi.json").json()["paths"]["/v1/status"]["post"]["responses"][str(status)]
+    assert set(described["content"]) == {"application/problem+json"}
+    assert all(name in response.headers for name in described.get("headers", {}))
+
+
+def test_address_that_is_not_there_is_a_problem(get) -> None:
+    lost, wrong = get("/v2"), get("/v1/status")
+    assert [response.json()["title"] for response in (lost, wrong)] == ["NotFound", "MethodNotAllowed"]
+    assert [response.headers["content-type"] for response in (lost, wrong)] == ["application/problem+json"] * 2
+    assert wrong.headers["allow"] == "POST"
 
 
 def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
     description = get("/openapi.json").json()
     tools = ["ask", "forget", "list_documents", "look", "recall", "remember", "status"]
-    assert sorted(description["paths"]) == sorted(["/v1/jobs/{id}", *(f"/v1/{tool}" for tool in tools)])
-    remember = description["paths"]["/v1/remember"]["post"]
-    assert remember["responses"].keys() == {"200", "202", "default"}
-    assert [parameter["name"] for parameter in remember["parameters"]] == ["Prefer"]
+    assert sorted(description["paths"]) == [f"/v1/{tool}" for tool in tools]
     assert "$defs" not in json.dumps(description)
     schemas = description["components"]["schemas"]
     references = [text.split('"')[0] for text in json.dumps(description).split('"#/components/schemas/')[1:]]
     assert set(references) <= set(schemas)
-    assert {"Passage", "Problem", "Remembered"} <= set(references)
+    assert {"Passage", "Problem", "Quote"} <= set(references)
 
 
 def test_the_page_is_whole_and_its_rule_allows_what_it_brings(get) -> None:

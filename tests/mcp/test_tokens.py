@@ -59,7 +59,7 @@ def test_token_expires(folder: TokenFolder, monkeypatch: pytest.MonkeyPatch) -> 
     assert [grant.is_expired for grant in folder.grants()] == [True]
 
 
-@pytest.mark.parametrize(("namespace", "days"), [("", None), ("n" * 257, None), ("ann", 0), ("ann", -1)])
+@pytest.mark.parametrize(("namespace", "days"), [("", None), ("n" * 257, None), ("ann", 0), ("ann", 36_501)])
 def test_token_that_cannot_work_is_refused(folder: TokenFolder, namespace: str, days: int | None) -> None:
     with pytest.raises(SettingsError, match="Expected"):
         folder.make(namespace, days=days)
@@ -70,17 +70,32 @@ def test_token_that_cannot_work_is_refused(folder: TokenFolder, namespace: str, 
     "content",
     [b"", b"{", b"[]", b"\xff\xfe", b'{"id": "a"}', json.dumps({"namespace": "tom", "admin": True}).encode()],
 )
-def test_damaged_file_lets_nobody_in(folder: TokenFolder, content: bytes) -> None:
-    token = folder.make("ann")
+def test_damaged_file_lets_nobody_in_and_is_listed_and_revoked(folder: TokenFolder, content: bytes) -> None:
+    check_damaged(folder, folder.make("ann"), content)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"namespace": ["ann"]}, {"expires_at": True}, {"expires_at": 345_600_000_000 * 1000}, {"created_at": -1}],
+)
+def test_file_with_impossible_values_lets_nobody_in(folder: TokenFolder, change: dict[str, object]) -> None:
+    token = folder.make("ann", days=1)
+    (path,) = folder.folder.iterdir()
+    check_damaged(folder, token, json.dumps(json.loads(path.read_text()) | change).encode())
+
+
+def test_file_of_another_program_is_no_token(folder: TokenFolder) -> None:
+    folder.make("ann")
+    (folder.folder / "*.json").write_text("{}")
+    assert [grant.namespace for grant in folder.grants()] == ["ann"]
+
+
+def check_damaged(folder: TokenFolder, token: str, content: bytes) -> None:
+    """Assert that a token whose file has this content lets nobody in, and can be listed and revoked."""
     (path,) = folder.folder.iterdir()
     path.write_bytes(content)
     assert folder.find(token) is None
+    (grant,) = folder.grants()
+    assert (grant.is_damaged, grant.namespace) == (True, "")
+    assert folder.revoke(grant.id) == grant
     assert folder.grants() == []
-
-
-def test_file_with_values_of_other_types_lets_nobody_in(folder: TokenFolder) -> None:
-    token = folder.make("ann")
-    (path,) = folder.folder.iterdir()
-    form = json.loads(path.read_text())
-    path.write_text(json.dumps(form | {"namespace": ["ann"]}))
-    assert folder.find(token) is None

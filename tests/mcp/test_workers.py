@@ -1,7 +1,9 @@
-"""``memgraph-rag serve`` as processes: several workers over one real Neo4j, and what a server that is killed leaves."""
+"""``memgraph-rag serve`` as processes: several workers over one real Neo4j, and the queue of a former version."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -30,14 +32,14 @@ pytestmark = pytest.mark.timeout(900)
 """With a Neo4j to be started first, a test took four minutes on a machine of load 20."""
 
 SOON_S = 120.0
-PREFER = {"Prefer": "respond-async"}
 
 
 class Running:
     """A server that was started by command, with a namespace of its own for this test."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, tokens: TokenFolder) -> None:
-        self.process, self.address = process, address
+    def __init__(self, process: subprocess.Popen[str], said: list[str], tokens: TokenFolder) -> None:
+        self.process, self.said = process, said
+        self.address = said[-1].split()[3].removesuffix("/mcp")
         self.namespace = f"test-{uuid.uuid4().hex}"
         self.headers = {"Authorization": f"Bearer {tokens.make(self.namespace)}"}
 
@@ -90,15 +92,17 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
         def serve(store: str, *options: str, **environment: str) -> Running:
             command = [
                 sys.executable, str(Path(__file__).with_name("serve_with_fakes.py")), "serve", "--port", "0",
-                "--store", store, "--tokens", str(tmp_path / "tokens"), "--jobs", str(tmp_path / "jobs"), *options,
+                "--store", store, "--tokens", str(tmp_path / "tokens"), *options,
             ]  # fmt: skip
             paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
             process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | paths | environment)
             stack.callback(stop, process)
             assert process.stderr is not None
-            line = process.stderr.readline()
-            assert line.startswith("Serving agents at "), line + process.stderr.read()
-            return Running(process, line.split()[3].removesuffix("/mcp"), TokenFolder(tmp_path / "tokens"))
+            said = [process.stderr.readline()]
+            while not said[-1].startswith("Serving agents at "):
+                said.append(process.stderr.readline())
+                assert said[-1], said
+            return Running(process, said, TokenFolder(tmp_path / "tokens"))
 
         yield serve
 
@@ -188,16 +192,13 @@ async def test_an_agent_needs_no_session_with_one_worker(two: Running, era: str)
 
 def test_killed_worker_comes_back_and_nothing_is_lost(two: Running) -> None:
     with two.http() as http:
-        jobs = []
-        for number in range(30):
-            text = {"text": f"Ann spoke of day {number}. {RIVER}", "key": f"day {number}"}
-            jobs.append(http.post("/v1/remember", json=text, headers=PREFER).headers["location"])
         killed = two.workers()
-        os.kill(killed[0], signal.SIGKILL)
+        for number in range(30):
+            if number == 10:
+                os.kill(killed[0], signal.SIGKILL)
+            text = {"text": f"Ann spoke of day {number}. {RIVER}", "key": f"day {number}"}
+            soon(lambda text=text: is_stored(http, text), text["key"])
         soon(lambda: len(set(two.workers()) - {killed[0]}) == 2, "a new worker")
-        for job in jobs:
-            state = soon(lambda job=job: ended(http, job), job)
-            assert state["state"] == "stored", state
         listed = answered(http.post("/v1/list_documents", json={"limit": 500}))
         keys = {item["key"] for item in listed["documents"]}
         assert keys == {f"day {number}" for number in range(30)}
@@ -209,13 +210,12 @@ def test_killed_worker_comes_back_and_nothing_is_lost(two: Running) -> None:
         assert all(line.endswith(" 0.0") for line in under_way)
 
 
-def ended(http: httpx2.Client, job: str) -> dict[str, Any] | None:
-    """The job, when it has ended; a worker that is killed may take the question with it."""
+def is_stored(http: httpx2.Client, document: dict[str, str]) -> bool:
+    """Whether it was acknowledged; a worker that is killed may take the call with it."""
     try:
-        state = answered(http.get(job))
+        return http.post("/v1/remember", json=document).is_success
     except httpx2.HTTPError:
-        return None
-    return state if state["state"] in ("stored", "failed") else None
+        return False
 
 
 def test_workers_have_one_language_model(two: Running) -> None:
@@ -246,21 +246,17 @@ def test_workers_end_when_their_server_is_killed(two: Running) -> None:
     soon(lambda: not any("spawn_main" in commandline(pid) for pid in workers), "the workers' end")
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM])
-def test_what_a_server_accepted_is_stored_by_the_next_one(start, tmp_path: Path, blow: signal.Signals) -> None:
-    store = str(tmp_path / "notes.lbug")
-    former = start(store)
-    with former.http() as http:
-        jobs = []
-        for number in range(20):
-            text = {"text": f"Ann spoke of day {number}. {FOX}", "key": f"day {number}"}
-            jobs.append(http.post("/v1/remember", json=text, headers=PREFER).headers["location"])
-    former.process.send_signal(blow)
-    former.process.communicate(timeout=SOON_S)
-    assert former.process.returncode == (0 if blow == signal.SIGTERM else -signal.SIGKILL)
-    assert list((tmp_path / "jobs").rglob("*.queued"))
-    again = start(store)
-    with httpx2.Client(base_url=again.address, headers=former.headers, timeout=SOON_S) as http:
-        states = [soon(lambda job=job: ended(http, job), job) for job in jobs]
-        assert [state["state"] for state in states] == ["stored"] * 20
-        assert answered(http.post("/v1/list_documents", json={"limit": 500}))["total"] == 20
+def test_former_queue_is_finished_before_the_server_serves(start, tmp_path: Path) -> None:
+    store, data = str(tmp_path / "notes.lbug"), tmp_path / "data"
+    tokens = TokenFolder(tmp_path / "tokens")
+    headers = {"Authorization": f"Bearer {tokens.make('ann')}"}
+    digests = [hashlib.sha256(text.encode()).hexdigest() for text in (f"{store}\n", "ann")]
+    folder = data / "memgraph_rag" / "jobs" / digests[0][:16] / digests[1][:32]
+    folder.mkdir(parents=True)
+    waiting = {"namespace": "ann", "arguments": {"text": FOX, "key": "fox"}}
+    (folder / f"{7:032x}.queued").write_text(json.dumps(waiting))
+    running = start(store, XDG_DATA_HOME=str(data))
+    listed = httpx2.post(f"{running.address}/v1/list_documents", json={}, headers=headers, timeout=SOON_S)
+    assert [item["key"] for item in answered(listed)["documents"]] == ["fox"]
+    assert "Stored 1 document that a former version had accepted.\n" in running.said
+    assert not folder.parent.exists()

@@ -36,25 +36,17 @@ function fields(schema, all) {
   return rows.length ? make("table", {}, ...rows) : make("p", {}, "None.");
 }
 
-function example(schema) {
-  const names = Object.keys(schema.properties || {});
-  const shown = (schema.required || []).length ? schema.required : names.slice(0, 1);
-  return JSON.stringify(Object.fromEntries(shown.map((name) => [name, ""])), null, 2);
-}
-
-function trial(method, path, body) {
-  const given = make("textarea", { value: body ? example(body) : "", spellcheck: false });
+function trial(method, path, example) {
+  const given = make("textarea", { value: JSON.stringify(example, null, 2), spellcheck: false });
   given.setAttribute("aria-label", "Arguments");
   const result = make("pre", { hidden: true });
   const send = make("button", { type: "button" }, "Send");
   send.onclick = async () => {
     result.hidden = false;
     result.textContent = "…";
-    const id = body ? "" : encodeURIComponent(given.value.trim());
-    const headers = { Authorization: `Bearer ${byId("token").value}` };
-    if (body) headers["Content-Type"] = "application/json";
+    const headers = { Authorization: `Bearer ${byId("token").value}`, "Content-Type": "application/json" };
     try {
-      const response = await fetch(path.replace("{id}", id), { method, headers, body: body ? given.value : undefined });
+      const response = await fetch(path, { method, headers, body: given.value });
       const text = await response.text();
       let shown = text;
       try { shown = JSON.stringify(JSON.parse(text), null, 2); } catch { /* not JSON: as it came */ }
@@ -63,25 +55,22 @@ function trial(method, path, body) {
       result.textContent = String(error);
     }
   };
-  return make("div", {}, make("h3", {}, body ? "Try it" : "Try it, by the id of a job"), given, send, result);
+  return make("div", {}, make("h3", {}, "Try it"), given, send, result);
 }
 
 function operation(method, path, told, all) {
-  const body = told.requestBody && told.requestBody.content["application/json"].schema;
+  const { schema: body, example } = told.requestBody.content["application/json"];
   const given = told.responses[200].content["application/json"].schema;
-  const parameters = (told.parameters || []).map((each) =>
-    make("p", {}, make("code", {}, each.name), ` (${each.in}) ${each.description || ""}`));
   return make("details", { id: told.operationId },
     make("summary", {},
       make("span", { className: "method" }, method.toUpperCase()),
       make("span", { className: "path" }, path), ` ${told.summary}`),
     make("p", {}, told.description),
-    ...parameters,
-    ...(body ? [make("h3", {}, "Takes"), fields(body, all)] : []),
+    make("h3", {}, "Takes"), fields(body, all),
     make("h3", {}, "Gives"), fields(given, all),
     make("p", { className: "type" },
       Object.entries(told.responses).map(([status, response]) => `${status}: ${response.description}`).join(" ")),
-    trial(method.toUpperCase(), path, body));
+    trial(method.toUpperCase(), path, example));
 }
 
 async function show() {
