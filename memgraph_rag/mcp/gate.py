@@ -108,8 +108,8 @@ class Gate:
         with anyio.CancelScope() as answering:
 
             async def send_while_valid(message: Message) -> None:
-                is_part = bool(message.get("more_body")) and self._verifier is not None
-                if is_part and await self._verifier.verify_token(token) is None:
+                is_part, verifier = bool(message.get("more_body")), self._verifier
+                if is_part and verifier is not None and await verifier.verify_token(token) is None:
                     await send({"type": "http.response.body", "body": b""})
                     answering.cancel()
                 else:
