@@ -143,14 +143,15 @@ def within(
 def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
     """The facts about one thing together: the values of an attribute; a deed that is denied with those who deny it.
 
-    A statement that gives up a value tells two, the former first. A deed that nobody denies is left out: nothing
-    supersedes it. So are instructions and preferences, which name no attribute.
+    A statement that gives up a value tells two, the former first. Left out are values that their speaker takes back
+    later; deeds that nobody denies, since nothing supersedes them; instructions and preferences, which name no
+    attribute.
     """
     by_key: dict[FactKey, list[Fact]] = {}
     denied: dict[FactKey, list[Fact]] = {}
     done: dict[FactKey, list[Fact]] = {}  # by user, speaker and verb
     known = list(facts)
-    for fact in _told_apart([fact for fact in known if fact.kind == "value"]):
+    for fact in _told_apart(_not_taken_back(known)):
         by_key.setdefault(fact.key, []).append(fact)
     for fact in known:
         if fact.kind == "event" and fact.value == "never":
@@ -162,6 +163,17 @@ def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
         if deeds:
             by_key[key] = [*nevers, *deeds]
     return by_key
+
+
+def _not_taken_back(facts: Sequence[Fact]) -> list[Fact]:
+    """The values that their speaker does not deny later."""
+    denied: dict[tuple[FactKey, str], float] = {}
+    for fact in facts:
+        if fact.kind == "denial":
+            denied[fact.key, fact.form] = max(fact.at, denied.get((fact.key, fact.form), fact.at))
+    return [
+        fact for fact in facts if fact.kind == "value" and fact.at >= denied.get((fact.key, fact.form), float("-inf"))
+    ]
 
 
 def _told_apart(values: list[Fact]) -> list[Fact]:

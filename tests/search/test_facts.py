@@ -48,6 +48,15 @@ def test_a_former_value_is_of_the_only_attribute_that_had_it(values: Sequence[st
     assert [fact.value for fact in read["user", "ann", "boss"]] == ["Eve", *values]
 
 
+def test_a_value_that_is_taken_back_never_held() -> None:
+    said = [("value", "Paris"), ("value", "Bonn"), ("denial", "Bonn"), ("denial", "Rome"), ("value", "Rome")]
+    facts = [a_fact(n, "home", value, kind=kind, at=float(n)) for n, (kind, value) in enumerate(said)]
+
+    assert [fact.value for fact in by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
+    held = standings(by_subject(facts[:4])["user", "ann", "home"])
+    assert [(standing.state, standing.value) for standing in held.values()] == [("holds", "Paris")]
+
+
 KINDS: dict[str, Callable[[int], Fact]] = {
     "values": lambda index: a_fact(index, "home", f"Town{index}"),
     "events": lambda index: a_fact(index, "go rome", "never" if index % 2 else "yes", kind="event", at=float(index)),
