@@ -2,19 +2,19 @@
 
 It knows no database and no model: the rules are ``lexical.statements`` and ``lexical.relative_days``. Which of several
 values holds is not said here, since it follows from other documents too (``search.holding``). Invariants: a fact rests
-on one segment of a person's turn; it follows from that segment alone, so that a page that grows keeps the facts that it
-had.
+on the own words of a person's turn (``lexical.own_words``), and a wish on those of the user's; it follows from that
+turn alone, so that a page that grows keeps the facts that it had.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.lexical.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
-from memgraph_rag.lexical.roles import is_machine
+from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.lexical.statements import Parse, statements
 from memgraph_rag.types import Annotation, LayerRows, Segment
 
@@ -27,6 +27,7 @@ DAYS = "days"
 """The kind of an annotation that says which days relative words ("last week") name."""
 
 _MOST_FACTS = 32  # of one segment
+_WISHES = frozenset({"instruction", "preference"})
 
 
 class FactsLayer:
@@ -54,37 +55,43 @@ class FactsLayer:
     ) -> list[LayerRows]:
         """The facts of each document, in order."""
         parse = models.parser.parse if models.parser else None
-        facts_of = [[self._facts_of(segment, parse) for segment in document.segments] for document in documents]
+        facts_of = [self._facts_of(document.segments, parse) for document in documents]
         return [LayerRows(annotations=tuple(chain.from_iterable(facts))) for facts in facts_of]
 
-    def _facts_of(self, segment: Segment, parse: Parse | None) -> Sequence[Annotation]:
-        known = self._known.get(segment.id)
-        return facts_in(segment, parse) if known is None else known
+    def _facts_of(self, segments: Sequence[Segment], parse: Parse | None) -> Iterator[Sequence[Annotation]]:
+        first = next((n for n, segment in enumerate(segments) if segment.id not in self._known), len(segments))
+        yield from (self._known[segment.id] for segment in segments[:first])
+        for segment, words in zip(segments[first:], own_words(segments[first:]), strict=True):
+            known = self._known.get(segment.id)
+            yield facts_in(segment, words, parse) if known is None else known
 
 
-def facts_in(segment: Segment, parse: Parse | None = None) -> list[Annotation]:
+def facts_in(segment: Segment, words: str, parse: Parse | None = None) -> list[Annotation]:
     """The facts that a segment states: nothing where nobody, or a machine, says it.
 
     ``text`` is the sentence, ``kind`` that of ``lexical.statements.Statement``; the properties are attribute, value,
     speaker and said (ISO 8601; empty where it is not known), and former where a value is said to be given up. Of the
     kind ``DAYS`` ``text`` is the words, and the properties are first and last day (ISO 8601), resolved against the day
     of the turn.
+
+    Args:
+        words: the segment's own words, as ``lexical.own_words`` gives them.
     """
-    if not segment.speaker or is_machine(segment.speaker):
+    if not words.strip():
         return []
-    head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text)
-    text = segment.text[head.end() :] if head else segment.text
-    return [*islice(_facts(segment, text, parse), _MOST_FACTS), *_days(segment, text)]
+    return [*islice(_facts(segment, words, parse), _MOST_FACTS), *_days(segment, words)]
 
 
-def _days(segment: Segment, text: str) -> Iterator[Annotation]:
-    for days in relative_days(text, segment.time):
+def _days(segment: Segment, words: str) -> Iterator[Annotation]:
+    for days in relative_days(words, segment.time):
         properties = {"first": days.first.isoformat(), "last": days.last.isoformat()}
         yield Annotation(days.words, (segment.id,), DAYS, properties)
 
 
-def _facts(segment: Segment, text: str, parse: Parse | None) -> Iterator[Annotation]:
-    for said in statements(text, parse):
+def _facts(segment: Segment, words: str, parse: Parse | None) -> Iterator[Annotation]:
+    for said in statements(words, parse):
+        if said.kind in _WISHES and not is_user(segment.speaker):
+            continue
         properties = {
             "attribute": said.attribute,
             "value": said.value,
@@ -93,4 +100,6 @@ def _facts(segment: Segment, text: str, parse: Parse | None) -> Iterator[Annotat
         }
         if said.former:
             properties["former"] = said.former
-        yield Annotation(text[said.start : said.end].strip(), (segment.id,), said.kind, properties)
+        own = words[said.start : said.end]
+        start, end = said.end - len(own.lstrip()), said.start + len(own.rstrip())
+        yield Annotation(segment.text[start:end], (segment.id,), said.kind, properties)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Clause", "asserts", "clauses"]
+__all__ = ["Clause", "asserts", "clauses", "is_of_now"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ _TOPIC = re.compile(
 )
 _ABOUT_ME = r"(?=(?:i|i'm|i’m|i've|i’ve|i'd|i’d|my|we|we're|we've|our|never|not once|always|please)\b)"
 _JOINT = re.compile(
-    r"(?<!\bno)(?<!\bnope)(?<!\byes)(?:,? (?:and|but|so|though|although|because|since|especially since|"
-    r"considering(?: that)?|given(?: that)?|while|"
+    r"(?<!\bno)(?<!\bnope)(?<!\byes)(?<!\bsure)(?<!\bsure,)(?:,? (?:and|but|so|though|although|because|since|"
+    r"especially since|considering(?: that)?|given(?: that)?|while|"
     rf"whereas|yet|plus) {_ABOUT_ME}|, {_ABOUT_ME}(?!(?:my|our) (?:brand[- ])?new)|[:–—] ?{_ABOUT_ME}| - "
     rf"{_ABOUT_ME}|, (?:can|could|would) you\b|,? and (?=\S+ (?:is|has|pays|hired|took) (?:where|what|who|my|me|"
     rf"been)\b))",
@@ -78,6 +78,11 @@ _LEAD = re.compile(
     r"tell you)(?: that)?)(?!\w)[\s,:!–—-]*)*",
     re.IGNORECASE,
 )
+_FICTION = (
+    r"(?:my|our|the|an?|this|that|his|her|their|one) (?:[\w-]+ ){0,2}?(?:novel|story|game|dream|nightmare|book|film|"
+    r"movie|play|screenplay|script|poem|song|comic|campaign|role-?play|simulation|fantasy|fan-?fic\w*|scenario|"
+    r"thought experiment)"
+)
 _UNCERTAIN = re.compile(
     r"\b(?:would(?! (?:now )?(?:call|say|have to|describe|name|put|pick|choose|list))|wouldn['’]?t|might|maybe|"
     r"perhaps|if(?! (?:you|anyone) asks?)|unless|wish|hope|hoping|could|couldn['’]?t|should|shouldn['’]?t|(?:i|"
@@ -86,7 +91,10 @@ _UNCERTAIN = re.compile(
     r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
     r"no longer(?! the old)|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
     r"(?:will(?! be\b)|i['’]ll|we['’]ll)(?! have)|tomorrow|shall|trying to|try to|need to|needs to|"
-    r"looking (?:for|to)|can(?:'t|’t|not) decide)\b|"
+    r"looking (?:for|to)|can(?:'t|’t|not) decide|dreamed|dreamt)\b|"
+    rf"^in {_FICTION}(?:,|(?= (?:i|we|my|our)\b))|^sure,? and\b|"
+    r"(?:\bnot|n['’]t|\bnever|\bhardly) (?:true|correct|right|the case) that\b|"
+    r"\b(?:false|wrong|untrue|an? (?:lie|joke|myth|mistake|rumou?r|misunderstanding)) that\b|"
     r"\b(?:i['’]d|we['’]d)\b(?! (?:been|never|always|rather|call|say|describe))",
     re.IGNORECASE,
 )
@@ -95,6 +103,17 @@ _REPORTED = re.compile(
     r"insists?|believes?|reckons?|swears?|wrote|writes|heard|hears) (?:me |us |him |her |them )?",
     re.IGNORECASE,
 )
+
+_NOT_NOW = re.compile(
+    r"\bin (?:19|20)\d\d\b|\bwhen (?:i|we) (?:was|were)\b|\bas an? (?:child|kid|boy|girl|teen\w*|baby|toddler)\b|"
+    r"\bin (?:my|our) (?:childhood|youth|teens|twenties)\b|\b(?:on|during) (?:holiday|vacation|business|"
+    rf"a (?:\w+ )?trip)\b|\bin {_FICTION}$|"
+    r"\bfor (?:(?:an?|the|one|two|three|four|five|six|some|few|couple of|\d+) )+(?:nights?|days?|weeks?|weekends?|"
+    r"fortnight|holidays?|summer|winter|semester)\b|"
+    r"^(?:my|our) (?:old|former|previous|ex)\b[^,]*?(?:['’]s| is| are)\b(?!.*\b(?:replac|swap|exchang|upgrad|chang))",
+    re.IGNORECASE,
+)
+_UP_TO_NOW = re.compile(r"\b(?:have|has|still|now|since)\b|['’]ve\b", re.IGNORECASE)
 
 
 def clauses(text: str) -> Iterator[Clause]:
@@ -141,3 +160,12 @@ def asserts(clause: str) -> bool:
     (True, False, False)
     """
     return not _UNCERTAIN.search(clause) and not _REPORTED.match(clause)
+
+
+def is_of_now(clause: str) -> bool:
+    """Whether what a clause asserts may hold at present: it names no time that is over, no short stay, no former thing.
+
+    >>> is_of_now("I moved to Rome"), is_of_now("In 2010 I moved to Rome"), is_of_now("My old phone is a Nokia")
+    (True, False, False)
+    """
+    return not _NOT_NOW.search(clause) or bool(_UP_TO_NOW.search(clause))

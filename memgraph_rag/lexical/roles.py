@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["head_length", "is_machine"]
+__all__ = ["head_length", "is_machine", "is_user"]
 
 _MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})
+
+_USERS = frozenset({"human", "user"})
+
+
+def is_user(speaker: str) -> bool:
+    """Whether a speaker is the one whom the machine serves, by its role's name."""
+    return speaker.casefold() in _USERS
 
 
 def is_machine(speaker: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from memgraph_rag.contracts import Word
 from memgraph_rag.lexical.attributes import value_form
-from memgraph_rag.lexical.clauses import Clause, asserts, clauses
+from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.deeds import deeds
 from memgraph_rag.lexical.instructions import wish_in
 from memgraph_rag.lexical.own_clauses import may_hold, own_clauses
@@ -24,9 +24,16 @@ from memgraph_rag.lexical.value_frames import read_value
 
 __all__ = ["Parse", "Statement", "StatementKind", "may_state", "statements"]
 
-StatementKind = Literal["value", "event", "instruction", "preference"]
+StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
 
 _STOPPED = re.compile(r"\bno longer |,? \bany ?more\b|,? \bany longer\b", re.IGNORECASE)
+_CORRECTS = re.compile(
+    r"\b(?:wrong|mistake|mistaken|incorrect|(?:not|n['’]t) true|untrue|false|misspoke|scratch that|strike that|"
+    r"correction|lied|jok(?:e|ing)|kidding)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"(?<=\bI)(?P<have> have|['’]ve)?(?: did| do)?(?: not|n['’]t| never)\b", re.IGNORECASE)
+_VERSION = re.compile(r"\d\.\d")  # "I moved to Python 3.12"
 _REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
@@ -34,9 +41,10 @@ _REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNO
 class Statement:
     """An attribute and its value; ``[start, end)`` is the sentence or clause in the text.
 
-    ``kind`` is "value" (one holds at a time), "event" (something was done, or never: value "yes" or "never"),
-    "instruction" or "preference" (how the speaker wants to be served; without attribute). ``former`` is the value that
-    a statement says to be given up; then the attribute may be empty: that of which the former value was.
+    ``kind`` is "value" (one holds at a time), "denial" (the value never held, against what was said before), "event"
+    (something was done, or never: value "yes" or "never"), "instruction" or "preference" (how the speaker wants to be
+    served; without attribute). ``former`` is the value that a statement says to be given up; then the attribute may be
+    empty: that of which the former value was.
     """
 
     attribute: str
@@ -67,6 +75,8 @@ def statements(text: str, parse: Parse | None = None) -> list[Statement]:
     for clause in clauses(text):
         if before is not None and _REFERS_BACK.match(clause.text):
             said += _taken_up(before, clause)
+        if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
+            said += _denied(clause, parse)
         said += _stated(_with_former(before, clause), parse)
         before = clause
     return said
@@ -100,6 +110,12 @@ def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
         yield Statement(*read, "value", before.start, clause.end)
 
 
+def _denied(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
+    """The value that a clause takes back: "That was wrong: I did not move to Bonn"."""
+    if read := _read(_DENIED.sub(lambda match: match["have"] or "", clause.text, count=1), parse):
+        yield Statement(*read, "denial", clause.start, clause.end)
+
+
 def _with_former(before: Clause | None, clause: Clause) -> Clause:
     """A clause behind the one that says what it gives up: "I no longer use Vim, I use Helix now"."""
     if before is None or not _STOPPED.search(before.text):
@@ -117,11 +133,11 @@ def _stated(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
     if is_assertion and (address := next(addresses(clause.text), None)):
         yield Statement(*address, "value", clause.start, clause.end)
         return
-    told = replacement_in(clause.text) if is_assertion else None
+    told = replacement_in(clause.text) if is_assertion and is_of_now(clause.text) else None
     now = told.now if told else clause.text
     if not asserts(now) and told is None:
         return
-    read = _read(now, parse) if asserts(now) else None
+    read = _read(now, parse) if asserts(now) and is_of_now(now) else None
     if wish and not (read and read[0].startswith("favourite ")):
         return
     if read:
@@ -140,7 +156,13 @@ def _former(told: Replacement | None, value: str) -> str:
 
 
 def _read(clause: str, parse: Parse | None) -> tuple[str, str] | None:
-    """The attribute and the value of a clause: by its grammar, else by patterns, whose reading the grammar checks."""
+    """The attribute and the value of a clause; None also where the value cannot be a place that its attribute needs."""
+    read = _attribute_and_value(clause, parse)
+    return None if read and read[0] == "home" and _VERSION.search(read[1]) else read
+
+
+def _attribute_and_value(clause: str, parse: Parse | None) -> tuple[str, str] | None:
+    """What a clause's grammar says, else what patterns read, whose reading the grammar checks."""
     if parse is None or not may_be_parsed(clause):
         return read_value(clause)
     (words,) = parse([clause])

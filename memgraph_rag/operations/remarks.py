@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from memgraph_rag.lexical.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
-from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.search.facts import FactIndex, by_subject, standings, within
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
@@ -44,8 +44,9 @@ class Remarks:
 
 
 def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
-    """The days that a person's turn names relatively, as they were stored beside it."""
-    return relative_days(segment.text, segment.time) if segment.speaker and not is_machine(segment.speaker) else ()
+    """The days that a person's own words name relatively, as they were stored beside its turn."""
+    (words,) = own_words([segment])
+    return relative_days(words, segment.time)
 
 
 def with_days(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -8,10 +8,11 @@ closes nothing; statements of different users or speakers never close one anothe
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby, islice
 
 from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.lexical.attributes import value_form
@@ -25,6 +26,7 @@ __all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "user_of",
 _LAYER = "facts"
 _DAYS = "days"  # the kind of those annotations that are no statements
 _MOST_RIVALS = 8
+_MOST_COMPARED = 256  # attributes with a word of the value that is given up
 
 FactKey = tuple[str, str, str]
 """User, speaker (in lower case) and attribute: of these one value holds at a time."""
@@ -139,14 +141,15 @@ def within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
 def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
     """The facts about one thing together: the values of an attribute; a deed that is denied with those who deny it.
 
-    A statement that gives up a value tells two, the former first. A deed that nobody denies is left out: nothing
-    supersedes it. So are instructions and preferences, which name no attribute.
+    A statement that gives up a value tells two, the former first. Left out are values that their speaker takes back
+    later; deeds that nobody denies, since nothing supersedes them; instructions and preferences, which name no
+    attribute.
     """
     by_key: dict[FactKey, list[Fact]] = {}
     denied: dict[FactKey, list[Fact]] = {}
     done: dict[FactKey, list[Fact]] = {}  # by user, speaker and verb
     known = list(facts)
-    for fact in _told_apart([fact for fact in known if fact.kind == "value"]):
+    for fact in _told_apart(_not_taken_back(known)):
         by_key.setdefault(fact.key, []).append(fact)
     for fact in known:
         if fact.kind == "event" and fact.value == "never":
@@ -160,6 +163,17 @@ def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
     return by_key
 
 
+def _not_taken_back(facts: Sequence[Fact]) -> list[Fact]:
+    """The values that their speaker does not deny later."""
+    denied: dict[tuple[FactKey, str], float] = {}
+    for fact in facts:
+        if fact.kind == "denial":
+            denied[fact.key, fact.form] = max(fact.at, denied.get((fact.key, fact.form), fact.at))
+    return [
+        fact for fact in facts if fact.kind == "value" and fact.at >= denied.get((fact.key, fact.form), float("-inf"))
+    ]
+
+
 def _told_apart(values: list[Fact]) -> list[Fact]:
     """Values, of which those that give up another one are of its attribute, behind it.
 
@@ -168,24 +182,41 @@ def _told_apart(values: list[Fact]) -> list[Fact]:
     """
     voices = {fact.key[:2] for fact in values if fact.former}
     told = [fact for fact in values if fact.key[:2] not in voices]
-    held: dict[FactKey, set[str]] = {}  # the words of each attribute's value
+    held = _HeldValues()
     others = (fact for fact in values if fact.key[:2] in voices)
     for fact in sorted(others, key=lambda fact: (fact.at, fact.document_id, fact.index)):
-        former = set(_form(fact.former).split())
-        keys = [key for key, words in held.items() if key[:2] == fact.key[:2] and former and _is_same(former, words)]
+        former = frozenset(_form(fact.former).split()) if fact.former else frozenset[str]()
+        keys = held.keys_of(fact.key[:2], former)
         key = keys[0] if len(keys) == 1 and (fact.key[2] or keys[0][2] != "home") else fact.key
         if not key[2]:
             continue
-        if former and not _is_same(former, held.get(key, set())):
+        if former and key not in keys:
             told.append(replace(fact, key=key, value=fact.former, former=""))
         told.append(replace(fact, key=key, former=""))
-        held[key] = set(fact.form.split())
+        held.hold(key, frozenset(fact.form.split()))
     return told
 
 
-def _is_same(words: set[str], others: set[str]) -> bool:
-    """Whether one value may be the other: "Weber" and "Dr. Weber"."""
-    return bool(words and others) and (words <= others or others <= words)
+class _HeldValues:
+    """The value that each attribute has so far, found by its words."""
+
+    def __init__(self) -> None:
+        self._words: dict[FactKey, frozenset[str]] = {}
+        self._keys: dict[tuple[str, str, str], dict[FactKey, None]] = {}  # by user, speaker and word
+
+    def hold(self, key: FactKey, words: frozenset[str]) -> None:
+        """Give an attribute another value."""
+        for word in self._words.get(key, ()):
+            del self._keys[(*key[:2], word)][key]
+        self._words[key] = words
+        for word in words:
+            self._keys.setdefault((*key[:2], word), {})[key] = None
+
+    def keys_of(self, voice: tuple[str, str], words: frozenset[str]) -> list[FactKey]:
+        """The attributes whose value may be the same: "Weber" and "Dr. Weber"."""
+        sharing = chain.from_iterable(self._keys.get((*voice, word), ()) for word in sorted(words))
+        keys = dict.fromkeys(islice(sharing, _MOST_COMPARED))
+        return [key for key in keys if words <= self._words[key] or self._words[key] <= words]
 
 
 def _verb_key(key: FactKey) -> FactKey:
@@ -200,21 +231,37 @@ def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
     """
     ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
     clashing = _clashing(ordered)
+    clashing_places = {(fact.segment_id, fact.index) for fact in clashing}
+    first_clashing = _first_of_each_value(clashing)
     runs = [list(run) for _, run in groupby(ordered, key=lambda fact: fact.form)]
+    former = [run[-1] for run in reversed(runs[-1 - _MOST_RIVALS : -1])]
     stood: dict[tuple[str, int], Standing] = {}
     for place, run in enumerate(runs):
         is_last = place == len(runs) - 1
         following = runs[place + 1][0].said if not is_last else ""
         for fact in run:
-            rivals = [other for other in clashing if other.form != fact.form] if fact in clashing else []
+            key = fact.segment_id, fact.index
+            rivals = [other for other in first_clashing if other.form != fact.form] if key in clashing_places else []
             if rivals:
-                stood[fact.segment_id, fact.index] = _standing("contradicted", fact, run, "", rivals)
+                stood[key] = _standing("contradicted", fact, run, "", rivals)
             elif is_last:
-                former = [earlier[-1] for earlier in reversed(runs[:-1])]
-                stood[fact.segment_id, fact.index] = _standing("holds", fact, run, "", former)
+                stood[key] = _standing("holds", fact, run, "", former)
             else:
-                stood[fact.segment_id, fact.index] = _standing("superseded", fact, run, following, [runs[-1][-1]])
+                stood[key] = _standing("superseded", fact, run, following, [runs[-1][-1]])
     return stood
+
+
+def _first_of_each_value(facts: Sequence[Fact]) -> list[Fact]:
+    """The first facts, at most as many of a value as are shown; of another value than any there are as many."""
+    first: list[Fact] = []
+    counts: Counter[str] = Counter()
+    for fact in facts:
+        counts[fact.form] += 1
+        if counts[fact.form] <= _MOST_RIVALS:
+            first.append(fact)
+        if len(first) == 2 * _MOST_RIVALS:
+            break
+    return first
 
 
 def _clashing(ordered: Sequence[Fact]) -> list[Fact]:

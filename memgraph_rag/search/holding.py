@@ -12,7 +12,7 @@ from dataclasses import replace
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.lexical.asked_attributes import AskedAttribute, asked_among, asked_attribute
 from memgraph_rag.lexical.deeds import asked_deed, denies
-from memgraph_rag.lexical.roles import head_length, is_machine
+from memgraph_rag.lexical.own_words import own_words
 from memgraph_rag.lexical.statements import may_state
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
@@ -161,11 +161,11 @@ def _unread(results: Sequence[Evidence], asked: AskedAttribute, read: Collection
     for item in results[:POOL]:
         segment = item.segment
         moment = instant(segment.time)
-        if segment.id in read or is_machine(segment.speaker) or moment is None:
+        if segment.id in read or moment is None:
             continue
         is_own = _is_speaker(segment.speaker, asked)
-        text = segment.text[head_length(segment.text, segment.speaker) :]
-        if is_own and may_state(text, attribute=asked.attribute, cues=cues):
+        (spoken,) = own_words([segment])
+        if is_own and may_state(spoken, attribute=asked.attribute, cues=cues):
             unread.append((moment.timestamp(), segment.speaker.casefold(), segment.id))
     return unread
 

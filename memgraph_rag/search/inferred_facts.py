@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.lexical.deeds import asked_deed, denies_ever, tells_deed
 from memgraph_rag.lexical.own_clauses import own_clauses
-from memgraph_rag.lexical.roles import head_length, is_machine
+from memgraph_rag.lexical.own_words import own_words
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import stem, words
 from memgraph_rag.search.facts import Fact, FactKey
@@ -67,11 +67,11 @@ def inferred_deeds(
 def _said(results: Sequence[Evidence]) -> Iterator[_Said]:
     for item in results:
         segment = item.segment
-        if not segment.speaker or is_machine(segment.speaker) or instant(segment.time) is None:
+        if instant(segment.time) is None:
             continue
-        text = segment.text[head_length(segment.text, segment.speaker) :]
-        for place, clause in enumerate(own_clauses(text)):
-            yield _Said(item, clause.text, text[clause.start : clause.end].strip(), _FIRST_INDEX + place)
+        (spoken,) = own_words([segment])
+        for place, clause in enumerate(own_clauses(spoken)):
+            yield _Said(item, clause.text, spoken[clause.start : clause.end].strip(), _FIRST_INDEX + place)
 
 
 def _fact(said: _Said, attribute: str, value: str, users: Mapping[str, str]) -> Fact:

@@ -83,6 +83,63 @@ def test_what_states_nothing_is_left_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "I dreamt that I live in Rome.",
+        "Last night I dreamed my phone is a Nokia.",
+        "In our school play I live in Verona.",
+        "In a nightmare, I work for Globex.",
+        "I work for Globex in my new novel.",
+        "It isn't true that I work for Globex.",
+        "It's a rumour that I moved to Oslo.",
+        "It is simply wrong that my dentist is Dr. Novak.",
+        "Sure, and I live in Rome.",
+        "In 1999 I joined Bosch.",
+        "I moved to Oslo in 2003.",
+        "I joined Bosch when I was twenty.",
+        "As a kid I moved to Oslo.",
+        "We're living in Oslo for the summer.",
+        "I'm working for Bosch for three weeks.",
+        "On vacation I drive a Fiat.",
+        "My former employer is Bosch.",
+        "Our previous landlord is Hansen.",
+        "I moved to Django 4.2.",
+    ],
+)
+def test_what_is_invented_false_or_over_gives_no_value(text: str) -> None:
+    assert [said for said in statements(text) if said.kind == "value"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I have lived in Oslo for two weeks.", "Oslo"),
+        ("I've been working for Bosch for three days now.", "Bosch"),
+        ("I've worked for Bosch since I was twenty.", "Bosch"),
+        ("My old phone was replaced with a Nokia.", "a Nokia"),
+        ("It is true that I live in Oslo.", "Oslo"),
+        ("My favourite game is Go.", "Go"),
+    ],
+)
+def test_what_goes_on_gives_a_value(text: str, value: str) -> None:
+    assert [said.value for said in statements(text) if said.kind == "value"] == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken_back"),
+    [
+        ("Sorry, that was wrong: I did not move to Bonn.", ["Bonn"]),
+        ("I made a mistake. I don't work for Globex.", ["Globex"]),
+        ("I was only joking, I have never lived in Oslo.", ["Oslo"]),
+        ("I did not move to Bonn.", []),
+        ("It was wrong of him. I live in Bonn.", []),
+    ],
+)
+def test_a_correction_takes_a_value_back(text: str, taken_back: list[str]) -> None:
+    assert [said.value for said in statements(text) if said.kind == "denial"] == taken_back
+
+
+@pytest.mark.parametrize(
     ("never", "done"),
     [
         ("I have never been to Japan.", "I visited Japan last week."),

@@ -339,9 +339,9 @@ def test_what_the_memory_answered_is_an_echo(tmp_path: Path) -> None:
 def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def reading(segment: Any, parse: Any = None) -> Any:
+    def reading(segment: Any, words: str, parse: Any = None) -> Any:
         read.append(segment.text.strip())
-        return facts_in(segment, parse)
+        return facts_in(segment, words, parse)
 
     monkeypatch.setattr("memgraph_rag.layers.facts.facts_in", reading)
     session = memory.session(user="ann")

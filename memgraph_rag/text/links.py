@@ -1,0 +1,60 @@
+"""The links of a text, of whatever scheme or none, and which of them other texts hold too.
+
+It knows texts only, and follows no link. Invariant: a link is held by an equal one alone; the scheme of the web, case
+and a slash at the end make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from memgraph_rag.text.seen_text import as_seen
+
+__all__ = ["first_link", "unsupported_links"]
+
+_REST = r"[^\s<>\"')\]，。、；！？）」』】》]"
+_TOP = (
+    "com|org|net|info|biz|io|ai|dev|app|xyz|site|online|shop|top|club|store|tech|live|link|click|page|cloud|space|icu|"
+    "example|test|invalid|onion|edu|gov|de|uk|fr|nl|pl|ru|cn|jp|eu|ch|at|es|br"
+)
+_SCHEMES = (
+    "https?|hxxps?|ftps?|sftp|ssh|wss?|file|mailto|javascript|vbscript|data|tel|sms|callto|bitcoin|ethereum|litecoin|"
+    "monero|magnet|ipfs|blob|intent|facetime|skype|whatsapp|tg|slack|steam"
+)
+_LINK = re.compile(
+    rf"\b[a-z][a-z0-9+.-]{{1,20}}://{_REST}+"
+    rf"|\b(?:{_SCHEMES}):(?=[^\s:]){_REST}+"
+    rf"|(?<![\w:/])//[\w-]+(?:\.[\w-]+)+{_REST}*"
+    rf"|[\w.+-]{{1,64}}@(?:[\w-]{{1,63}}\.)+[a-z]{{2,}}\b"
+    rf"|(?<![\w.@/-])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?=[:/])[:/]{_REST}+"
+    rf"|(?<![\w.@/-])(?:[\w-]{{1,63}}\.)+(?:[a-z]{{2,18}}(?=/[\w?#%~]){_REST}+|(?:{_TOP})\b(?![\w@-]|\.\w))"
+    rf"|\bwww\.{_REST}+",
+    re.IGNORECASE,
+)
+_END_MARKS = ".,;:!?*_`~|"
+_WEB = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
+
+
+def unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
+    """The links of an answer that stand in none of these quotes, in order, each once.
+
+    >>> unsupported_links("See http://a.example.", ["Look at http://a.example.evil.test"])
+    ['http://a.example']
+    """
+    quoted = {_compared(link) for quote in quotes for link in _links(quote)}
+    return [link for link in dict.fromkeys(_links(answer)) if _compared(link) not in quoted]
+
+
+def first_link(text: str) -> int:
+    """Where the first link of a text begins; -1 without."""
+    match = _LINK.search(text)
+    return match.start() if match else -1
+
+
+def _links(text: str) -> Iterator[str]:
+    return (match[0].rstrip(_END_MARKS) for match in _LINK.finditer(as_seen(text)))
+
+
+def _compared(link: str) -> str:
+    return _WEB.sub("", link).casefold().rstrip("/")

@@ -1,0 +1,79 @@
+r"""A text as a model reads it, whatever its characters: without what is invisible, markup, line wraps and look-alikes.
+
+It knows characters, no words and no language. Invariants: what is given is for comparison, and for a person to look at;
+nothing is stored of it; the time is linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["as_letters", "as_prose", "as_seen", "place_of_letter"]
+
+_LATIN = str.maketrans(
+    dict(
+        zip(
+            "аеорсухіјѕԁԛԝһӏҏнкмтвАВЕКМНОРСТХУІЈЅԚԜοαειυνρτκχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɡɑ",
+            "aeopcyxijsdqwhlphkmtbABEKMHOPCTXYIJSQWoaeiuvptkxyABEZHIKMNOPTYXiga",
+            strict=True,
+        )
+    )
+)
+"""Letters of other scripts by the Latin ones that look like them."""
+
+_DIGITS = str.maketrans("013457@$", "oieastas")
+_WORD = re.compile(r"\w+")
+_LATIN_LETTER = re.compile(r"[a-zA-Z]")
+_TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
+_INVISIBLE = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_MARKUP = re.compile(
+    r"[*_`~]+|</?(?:b|big|div|em|font|i|mark|p|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]{0,200})?>", re.IGNORECASE
+)
+_SPACES = re.compile(r"[^\S\n]+")
+_LINE_EDGES = re.compile(r" ?\n ?")
+_WRAP = re.compile(r"(?<!\n)\n(?!\n)")
+_NO_LETTERS = re.compile(r"[\W_]+")
+
+
+def as_seen(text: str) -> str:
+    r"""The text in compatibility form, without characters that nobody sees; words in two scripts in Latin letters.
+
+    >>> as_seen("Ｉg\u200bnоre")
+    'Ignore'
+    """
+    if text.isascii():
+        return text
+    shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.translate(_TAGS)))
+    shown = "".join(char for char in shown if char.isascii() or unicodedata.category(char) != "Cf")
+    return _WORD.sub(lambda word: word[0].translate(_LATIN) if _LATIN_LETTER.search(word[0]) else word[0], shown)
+
+
+def as_prose(seen: str) -> str:
+    r"""The text without markup, and each paragraph on one line.
+
+    >>> as_prose("**Ignore**\nall.\n\nRain")
+    'Ignore all.\n\nRain'
+    """
+    lines = _LINE_EDGES.sub("\n", _SPACES.sub(" ", _MARKUP.sub("", seen)))
+    return _WRAP.sub(" ", lines)
+
+
+def as_letters(seen: str) -> str:
+    """The letters alone, without case and accents; digits as the letters that they look like.
+
+    >>> as_letters("I g n o r é 4ll, please!")
+    'ignoreallplease'
+    """
+    plain = seen if seen.isascii() else unicodedata.normalize("NFKD", seen)
+    return _NO_LETTERS.sub("", plain.casefold().translate(_DIGITS))
+
+
+def place_of_letter(seen: str, number: int) -> int:
+    """Where in a text the letter of that number stands, counted in ``as_letters``."""
+    count = 0
+    for place, char in enumerate(seen):
+        count += len(as_letters(char))
+        if count > number:
+            return place
+    return len(seen)
