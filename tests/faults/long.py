@@ -40,6 +40,7 @@ from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
 from fault_leaders import changed_leaders  # noqa: E402
 from fault_load import loaded  # noqa: E402
+from fault_migrations_neo4j import migrations  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
@@ -67,6 +68,7 @@ SERVERS = ENGINES[1:]
 PARTS = (
     Part("kills", ENGINES, lambda place, share: kills(place, many(200, share), seed=11)),
     Part("ctrl-c", ENGINES, lambda place, share: kills(place, many(100, share), seed=12, blow=signal.SIGINT)),
+    Part("migrations", ENGINES, migrations),
     Part("disk", ENGINES[:1], lambda place, share: _disks(place, share)),
     Part("connections", SERVERS, lambda place, share: breaks(place, many(300, share), seed=13)),
     Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0) + interrupted(place, seconds=10.0)),
