@@ -7,6 +7,7 @@ everything that a user gives passes the checks of ``text.loading``, unchanged, a
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -22,6 +23,8 @@ _NAME_CHARACTERS = 4096  # of a model's, which may be a path
 _ROUNDING = 1e-3  # of the sum of weights
 _SPECIAL_TOKENS = 8
 _ECHO = "echo"
+_MILLISECONDS = re.compile(r"(?<=:\d\d\.\d{3})\+00:00$")
+"""The end of a time that sessions once wrote, with three digits behind the second."""
 
 
 def check_as_added(graph: DocumentGraph) -> None:
@@ -41,7 +44,10 @@ def check_as_added(graph: DocumentGraph) -> None:
 def _document(graph: DocumentGraph) -> Document:
     """What the user gave, as far as that is stored; each segment as a turn, for its speaker and its time."""
     record = graph.document
-    turns = tuple(Turn(segment.start, segment.end, segment.speaker, segment.time) for segment in graph.segments)
+    turns = tuple(
+        Turn(segment.start, segment.end, segment.speaker, _MILLISECONDS.sub("000+00:00", segment.time))
+        for segment in graph.segments
+    )
     text = "".join(segment.text for segment in graph.segments)
     return Document(text, record.key, record.title, record.source, dict(record.metadata), turns)
 

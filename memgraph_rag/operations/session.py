@@ -156,7 +156,7 @@ class Session:
             StoreError: the database failed; or the session was written by others faster than by this call.
         """
         self._check()
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        now = datetime.now(timezone.utc).isoformat()  # as timestamps.read writes it: an archive is checked for that
         read = read_turns(self._scope, turns, now=now)
         stored = Stored()
         with self._lock, telemetry.span("session_add", turns=len(read)) as event_fields:
