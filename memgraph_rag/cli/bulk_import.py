@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["import_in_bulk"]
 
-_FOLDER = "bulk-import"  # in the home of a local server: on the disk of its database
-
 
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
     """Write the files; where no folder is named for them, import them into the local server."""
@@ -38,7 +36,7 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
     try:
         import_files(server, written)
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # the start of the server removes it, too
     with place.open(**known):  # builds the schema and the indexes
         pass
     _show(written, as_json=as_json)
@@ -60,8 +58,10 @@ def _server_of(place: Place, home: Path | None) -> RunningServer:
 
 
 def _fresh(server: RunningServer | None) -> Path:
+    from memgraph_rag.stores.neo4j_home import Home
+
     assert server is not None
-    folder = server.home / _FOLDER
+    folder = Home(server.home).import_files
     shutil.rmtree(folder, ignore_errors=True)  # of an import that was killed
     return folder
 

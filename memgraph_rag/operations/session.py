@@ -160,7 +160,7 @@ class Session:
             StoreError: the database failed; or the session was written by others faster than by this call.
         """
         self._check()
-        now = datetime.now(timezone.utc).isoformat()
+        now = datetime.now(timezone.utc).isoformat()  # as timestamps.read writes it: an archive is checked for that
         read = read_turns(self._conversation, turns, now=now)
         stored, done = Stored(), 0
         with self._lock, telemetry.span("session_add", turns=len(read)) as event_fields:

@@ -265,7 +265,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             if self._read_only:
                 schema.check_current(stored, version=version, address=self._file.place)
             if stored.get("version", 0) < version:
-                self._file.transaction(
+                self._file.change_schema(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
                     row_bytes=self._file.size if stored else 0,  # a step may write all of a table anew
                 )

@@ -207,6 +207,21 @@ class LadybugFile:
                 self._touch_again()
             return result
 
+    def change_schema(self, work: Callable[[Execute], None], *, row_bytes: int = 0) -> None:
+        """Do ``work`` as a transaction of statements that make or change tables; open the engine anew where it raises.
+
+        After the engine's own rollback of a column that was added, the next transactions can write a file of which
+        reading that table ends the process, each time (Ladybug 0.22.0, ``docs/ladybug_report.md``).
+        """
+        with self.lock:
+            try:
+                self.transaction(work, row_bytes=row_bytes)
+            except BaseException:
+                self._drop_changes()
+                self._close_engine()
+                self._open_engine()
+                raise
+
     def _renewed_writer(self) -> ladybug.Connection:
         """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
@@ -284,7 +299,7 @@ class LadybugFile:
             self._is_changed = True
 
     def _drop_changes(self) -> None:
-        """Let closing write nothing any more, to a file that is about to be removed."""
+        """Let closing write nothing any more: what was committed stays in the log."""
         with suppress(MemgraphRagError):
             self._set("force_checkpoint_on_close", False)
         self._is_changed = False

@@ -116,8 +116,18 @@ class Home:
             (self._aside / kind).mkdir(parents=True, exist_ok=True)
             (self._data / kind / database).rename(self._aside / kind / database)
 
+    @property
+    def import_files(self) -> Path:
+        """Where the files of an import in bulk are, which hold all texts: on the disk of the database."""
+        return self.path / "bulk-import"
+
     def put_back(self) -> None:
-        """Bring back what was set aside, in place of what a process that failed or was killed made meanwhile."""
+        """Bring back what was set aside, in place of what a process that failed or was killed made meanwhile.
+
+        What else an import left is removed; the lock is held.
+        """
+        for left in (self.import_files, self._dropped):
+            rmtree(left, ignore_errors=True)
         for kept in self._aside.glob("*/*"):
             made = self._data / kept.relative_to(self._aside)
             rmtree(made, ignore_errors=True)
@@ -126,9 +136,8 @@ class Home:
 
     def drop_aside(self) -> None:
         """Remove what was set aside: what is there in its place stays, at one moment."""
-        dropped = self._aside.with_suffix(".dropped")
-        self._aside.rename(dropped)
-        rmtree(dropped)
+        self._aside.rename(self._dropped)
+        rmtree(self._dropped)
 
     @property
     def _data(self) -> Path:
@@ -137,6 +146,10 @@ class Home:
     @property
     def _aside(self) -> Path:
         return self.path / "set-aside"
+
+    @property
+    def _dropped(self) -> Path:
+        return self._aside.with_suffix(".dropped")
 
     # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────
 

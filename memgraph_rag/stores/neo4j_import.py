@@ -45,6 +45,7 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
     neo4j_server.stop(server.home)
     try:
         with _locked(home) as lock:
+            home.forget_server()  # else neo4j-admin, which holds the lock too, is taken for the server that was
             home.set_aside(files.database)
             _run(neo4j, home, files, lock)
             home.drop_aside()

@@ -31,6 +31,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "stores"), str(HERE)]  # tes
 sys.path.append(str(HERE.parent / "integrations"))
 
 from conftest import Servers  # noqa: E402
+from fault_bulk import MOMENTS, kill_imports  # noqa: E402
+from fault_calls import kill_calls  # noqa: E402
 from fault_connections import breaks, gone, interrupted  # noqa: E402
 from fault_crowd import crowd  # noqa: E402
 from fault_disk import full, limits, may_mount  # noqa: E402
@@ -40,6 +42,7 @@ from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
 from fault_leaders import changed_leaders  # noqa: E402
 from fault_load import loaded  # noqa: E402
+from fault_migrations_neo4j import migrations  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
@@ -67,6 +70,8 @@ SERVERS = ENGINES[1:]
 PARTS = (
     Part("kills", ENGINES, lambda place, share: kills(place, many(200, share), seed=11)),
     Part("ctrl-c", ENGINES, lambda place, share: kills(place, many(100, share), seed=12, blow=signal.SIGINT)),
+    Part("calls", ENGINES, lambda place, share: kill_calls(place, many(300, share), seed=17)),
+    Part("migrations", ENGINES, migrations),
     Part("disk", ENGINES[:1], lambda place, share: _disks(place, share)),
     Part("connections", SERVERS, lambda place, share: breaks(place, many(300, share), seed=13)),
     Part("gone", SERVERS, lambda place, _: gone(place, deadline_s=70.0) + interrupted(place, seconds=10.0)),
@@ -82,6 +87,7 @@ OF_A_SERVER: dict[str, Callable[[str, float], Tally]] = {
     "paused": lambda line, _: paused(line),
     "stopped": lambda line, _: stopped(line),
     "restarted": lambda line, share: restarted(line, blows=[signal.SIGKILL, signal.SIGTERM] * many(5, share)),
+    "bulk": lambda line, share: kill_imports(line, list(MOMENTS), random_kills=many(30, share), seed=18),
     "load": lambda line, share: loaded(line, seconds=max(20.0, 600 * share)),
     "ray-restarted": lambda line, share: _on_ray("fault_ray", "restarted", line, str(share)),
 }

@@ -17,6 +17,7 @@ from memories import graph_of, options
 from memgraph_rag import Memory, Message
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
 from memgraph_rag.layers.facts import facts_in
+from memgraph_rag.operations import session_pages
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import MOST_TURNS, Conversation, PageTurn, known_again
 from memgraph_rag.types import DocumentGraph
@@ -294,6 +295,22 @@ def test_export_of_one_user(memory: Memory, tmp_path: Path) -> None:
         list(other.import_from(tmp_path / "ann.jsonl"))
         assert {record.metadata["user"] for record in other.documents()} == {"ann"}
         assert other.session(user="ann").add(turns(41)).added == 1
+
+
+@pytest.mark.parametrize("time", [None, "2026-11-27T02:57:59.315+00:00"])
+def test_import_takes_exported_session(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time: Any
+) -> None:
+    session = memory.session(user="ann")
+    if time:  # as sessions wrote it once
+        monkeypatch.setattr(session_pages.timestamps, "read", lambda _: time)
+    session.add([{"role": "user", "content": "I like tea.", **({"time": time} if time else {})}])
+    monkeypatch.undo()
+    assert not time or memory._store.segments_of(memory.documents()[0].id)[0].time == time
+    memory.export_to(tmp_path / "all.jsonl")
+    with Memory(tmp_path / "other.lbug", **options()) as other:
+        list(other.import_from(tmp_path / "all.jsonl"))
+        assert graph_of(other)["nodes"].keys() == graph_of(memory)["nodes"].keys()
 
 
 def test_the_end_builds_layers_and_later_turns_begin_a_page(memory: Memory) -> None:

@@ -1,0 +1,20 @@
+"""An import in bulk that is killed, in short: ``tests/stores/test_neo4j_home.py`` tries each step with the files."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from fault_bulk import kill_imports
+from fault_tally import Tally
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),  # servers stop and start
+    pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs elsewhere"),
+]
+
+
+def test_killed_import_leaves_nothing_or_all() -> None:
+    moments = ["while neo4j-admin runs", "in the middle of the first opening"]
+    assert kill_imports("2026", moments) == Tally(tried=len(moments))
