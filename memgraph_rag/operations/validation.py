@@ -122,6 +122,8 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
 def checked_end(until: str | date | None, at: str | date | None) -> datetime | None:
     """The moment before which something was said: ``until``, or the end of the day or moment ``at``.
 
+    None is without end, which the last moment of the calendar is too: nothing can be later.
+
     Raises:
         SettingsError: one of them is no time, or both are given.
     """
@@ -132,7 +134,7 @@ def checked_end(until: str | date | None, at: str | date | None) -> datetime | N
         raise SettingsError(f"Expected until or at, got both, {until!r} and {at!r}. Leave one out.", setting="at")
     text = at.isoformat() if isinstance(at, date) else str(at)
     is_day = len(timestamps.read(text)) == len("2024-05-01")
-    return moment + (timedelta(days=1) if is_day else timedelta(microseconds=1))
+    return timestamps.later(moment, timedelta(days=1) if is_day else timedelta(microseconds=1))
 
 
 def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> None:
