@@ -24,6 +24,7 @@ import platformdirs
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.mcp.limits import TooManyCalls
 from memgraph_rag.mcp.private_files import PART, read_object, write_private
@@ -124,7 +125,7 @@ class JobQueue:
                 state = "stored" if "result" in outcome else "failed"
                 return Job(id=job_id, state=state, accepted_at=_accepted_at(job_id), **outcome)
         raise JobNotFound(
-            f"Expected the id of a job that this token's namespace began within a day, got {job_id!r:.80}. "
+            f"Expected the id of a job that this token's namespace began within a day, got {show(job_id)}. "
             "List what is stored with list_documents."
         )
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.document_lookup import find_documents
 from memgraph_rag.operations.scope_index import SESSION, USER, ScopeIndex
@@ -37,11 +38,11 @@ def ids_within(
         SettingsError: ``where`` is no mapping, or names another user or session; or one of them is no name.
     """
     if where is not None and not isinstance(where, Mapping):
-        raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
+        raise SettingsError(f"Expected where as a mapping of metadata, got {show(where)}.", where=where)
     names = names_of(user, session)
     wanted = {**(where or {}), **names}
     if where is not None and not where.items() <= wanted.items():
-        raise SettingsError(f"Expected one user and session, got {where!r:.200} and {wanted!r:.200}. Name each once.")
+        raise SettingsError(f"Expected one user and session, got {show(where)} and {show(wanted)}. Name each once.")
     if names:
         within = scopes.documents(names)
         ids = within if ids is None else [document_id for document_id in within if document_id in ids]
@@ -61,7 +62,7 @@ def names_of(user: str | None, session: str | None) -> dict[str, MetadataValue]:
         if value is None:
             continue
         if not isinstance(value, str) or not value.strip():
-            raise SettingsError(f"Expected {name} as a name, got {value!r:.80}. Leave it out for all.", setting=name)
+            raise SettingsError(f"Expected {name} as a name, got {show(value)}. Leave it out for all.", setting=name)
         names[name] = value
     return names
 
