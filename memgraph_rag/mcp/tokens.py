@@ -14,6 +14,7 @@ from pathlib import Path
 
 import platformdirs
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.mcp.private_files import read_object, write_private
 
@@ -24,6 +25,7 @@ _BYTES = 32  # of randomness: too many to guess, so that a plain hash is enough
 _DIGITS = 12  # of the hash, by which users call a token
 _MOST_NAMESPACE = 256  # characters, as in the settings
 _DAY_S = 86_400
+_MOST_DAYS = 36_500  # a later end is none that a calendar can show
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class TokenFolder:
             days: how long it holds; for ever by default.
 
         Raises:
-            SettingsError: no namespace can have this name, or ``days`` is below 1.
+            SettingsError: no namespace can have this name, or ``days`` is below 1 or above 36,500.
             OSError: the folder cannot be written.
         """
         if not 1 <= len(namespace) <= _MOST_NAMESPACE:
@@ -77,8 +79,11 @@ class TokenFolder:
                 f"Expected a namespace of 1 to {_MOST_NAMESPACE} characters, got {len(namespace)}. Name another.",
                 setting="namespace",
             )
-        if days is not None and days < 1:
-            raise SettingsError(f"Expected days of at least 1, got {days}. Leave it out for a token without an end.")
+        if days is not None and not 1 <= days <= _MOST_DAYS:
+            raise SettingsError(
+                f"Expected days of at least 1 and at most {_MOST_DAYS:,}, got {show(days)}. Leave it out for a token "
+                "without an end."
+            )
         token = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = int(time.time())
         grant = Grant(_digest(token)[:_DIGITS], namespace, label, now, now + days * _DAY_S if days else 0)
@@ -108,7 +113,7 @@ class TokenFolder:
                 return grant
         known = ", ".join(grant.id for grant in self.grants()) or "none"
         raise SettingsError(
-            f"Expected the id of a token ({known}), got {grant_id!r:.40}. List them with memgraph-rag mcp tokens."
+            f"Expected the id of a token ({known}), got {show(grant_id)}. List them with memgraph-rag mcp tokens."
         )
 
     def _path(self, digest: str) -> Path:

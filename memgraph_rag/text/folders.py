@@ -18,6 +18,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.paths import expanded, names_folder
@@ -57,8 +58,10 @@ class Folder:
     """
 
     def __init__(self, path: Path, *, without: Collection[Path] = ()) -> None:
-        if not names_folder(path):
-            raise DocumentError(f"Expected a folder, got {str(path)!r}. Add a file as add(Path(…)).", path=path)
+        if not isinstance(path, Path) or not names_folder(path):
+            raise DocumentError(
+                f"Expected a folder as a Path, got {show(path)}. Add a file as add(Path(…)).", path=path
+            )
         self.path = expanded(path)
         self.left_out: dict[Path, str] = {}
         self._root = self.path.resolve()
