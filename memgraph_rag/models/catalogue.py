@@ -117,7 +117,8 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
 
     Raises:
         ModelNotFound: no weights under that name.
-        ModelError: the packages hold other bytes than they should, or the conversion failed.
+        ModelError: the packages hold other bytes than they should, the conversion failed, or the cache cannot be
+            written.
     """
     if is_address(name):
         raise ModelNotFound(
@@ -127,12 +128,15 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
     if name == "auto":
         name = _best_installed()
     if name in CATALOGUE:
-        return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
+        with _usable_cache(cache_dir):
+            return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
     path = _path(name)
     if path.is_dir():
         return path.name, str(path)
     if path.is_file() and path.suffix == ".gguf":
-        return path.stem, str(_converted(path, cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}", progress))
+        with _usable_cache(cache_dir):
+            made = cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}"
+            return path.stem, str(_converted(path, made, progress))
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
         return name, name
@@ -390,6 +394,19 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
                 raise
     tell(1, 1)
     return folder
+
+
+@contextmanager
+def _usable_cache(cache_dir: Path) -> Iterator[None]:
+    """Turn what the system says of a closed or full folder into an error of ours."""
+    try:
+        yield
+    except OSError as exc:
+        raise ModelError(
+            f"Expected a cache folder that can be read and written, got {show(exc)}. Make room, or name another by "
+            "cache_dir.",
+            folder=cache_dir,
+        ) from exc
 
 
 @contextmanager

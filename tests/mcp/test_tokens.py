@@ -59,9 +59,7 @@ def test_token_expires(folder: TokenFolder, monkeypatch: pytest.MonkeyPatch) -> 
     assert [grant.is_expired for grant in folder.grants()] == [True]
 
 
-@pytest.mark.parametrize(
-    ("namespace", "days"), [("", None), ("n" * 257, None), ("ann", 0), ("ann", 10**20)]
-)
+@pytest.mark.parametrize(("namespace", "days"), [("", None), ("n" * 257, None), ("ann", 0), ("ann", 10**20)])
 def test_token_that_cannot_work_is_refused(folder: TokenFolder, namespace: str, days: int | None) -> None:
     with pytest.raises(SettingsError, match="Expected"):
         folder.make(namespace, days=days)
