@@ -20,7 +20,7 @@ ROWS = (
     ("text", "models", "layers", "search", "strategies", "stores"),
     ("lexical", "settings"),
     ("contracts",),
-    ("types", "errors"),
+    ("types", "errors", "display"),
 )
 """From the outside in; an arrow that leads upwards is drawn red."""
 

@@ -6,10 +6,12 @@ name of the setting and what it may be.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import (
@@ -23,13 +25,18 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_core import from_json
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
 __all__ = ["Settings"]
 
 _APP = "memgraph_rag"
+_PREFIX = "MEMGRAPH_RAG_"
+_UNREADABLE = re.compile("[\x00\ud800-\udfff]")  # half a surrogate pair is a byte of the environment that is no text
+_MOST_COMPARED = 80  # characters of an unknown name that are compared with the known ones
 
 
 Key = SecretStr | Callable[[], str]
@@ -44,9 +51,7 @@ def _named(standard: str, own: str) -> AliasChoices:
 class Settings(BaseSettings):
     """Each field can be set by the environment variable ``MEMGRAPH_RAG_<FIELD>``; an empty one counts as not set."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="MEMGRAPH_RAG_", env_ignore_empty=True, extra="forbid", populate_by_name=True
-    )
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, extra="forbid", populate_by_name=True)
 
     store: str = Field(
         min_length=1,
@@ -82,7 +87,7 @@ class Settings(BaseSettings):
     endpoint_key: Key | None = Field(None, description="For the other addresses, where they want one.")
     endpoint_requests: PositiveInt = Field(8, le=256, description="Requests to one address at a time.")
     endpoint_seconds: PositiveFloat = Field(300.0, description="Longest that one request takes, with its repetitions.")
-    endpoint_body: dict[str, Any] = Field(
+    endpoint_body: Annotated[dict[str, Any], NoDecode] = Field(
         default_factory=dict[str, Any], description='More of each request\'s JSON: {"reasoning_effort": "none"}.'
     )
     reranker: str = Field("", description="Cross-encoder of sentence-transformers for longrefiner: name or folder.")
@@ -120,6 +125,21 @@ class Settings(BaseSettings):
     max_tokens: PositiveInt | None = None
     max_nodes: PositiveInt | None = None
 
+    @field_validator("endpoint_body", mode="before")
+    @classmethod
+    def _from_json(cls, value: object) -> object:
+        """The variable is text; what is no JSON is refused as any other value."""
+        return from_json(value) if isinstance(value, str) else value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_readable(cls, value: object) -> object:
+        """Refuse what no database takes, before a library fails at it."""
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if isinstance(text, (str, Path)) and _UNREADABLE.search(str(text)):
+            raise ValueError("Expected text without NUL and half surrogate pairs")
+        return value
+
     @field_validator("segment_tokens")
     @classmethod
     def _fits_the_window(cls, segment_tokens: int, others: ValidationInfo) -> int:
@@ -136,18 +156,52 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: a value cannot work.
         """
+        arguments = {name: value for name, value in given.items() if value is not None}
         try:
-            return cls(**{name: value for name, value in given.items() if value is not None})
+            return cls(**arguments)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            name = ".".join(str(part) for part in first["loc"])
-            if first["type"] == "extra_forbidden":
-                near = get_close_matches(name, cls.model_fields, n=1)
-                hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(cls.model_fields)}."
-                raise SettingsError(f"There is no setting '{name}'. {hint}", setting=name) from None
-            shown = "" if "password" in name or "key" in name else f", got {first['input']!r}"
+        given_as = str(first["loc"][0])
+        name = _field_named(given_as)
+        if first["type"] == "extra_forbidden":
+            raise _unknown(name)
+        got = "" if name in _SECRETS else f", got {show(first['input'])}"
+        reason = first["msg"].removeprefix("Value error, ") + got
+        variable = _variable(name)
+        # Raised behind the block: the error of pydantic, which holds the value, may tell a secret.
+        if name in arguments or given_as in arguments:
             raise SettingsError(
-                f"The setting '{name}' cannot be used: {first['msg']}{shown}. "
-                f"Give it as an argument or as the variable MEMGRAPH_RAG_{name.upper()}.",
+                f"The setting '{name}' cannot be used: {reason}. Give it as an argument or as the variable {variable}.",
                 setting=name,
-            ) from None
+            )
+        raise SettingsError(
+            f"The variable {variable} cannot be used as the setting '{name}': {reason}. Change it, or unset it.",
+            setting=name,
+            variable=variable,
+        )
+
+
+_SECRETS = {"neo4j_password", "openai_api_key", "endpoint_key", "endpoint_body"}  # a body may hold a key, too
+
+
+def _unknown(name: str) -> SettingsError:
+    near = get_close_matches(name[:_MOST_COMPARED], Settings.model_fields, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(Settings.model_fields)}."
+    return SettingsError(f"There is no setting {show(name)}. {hint}", setting=name)
+
+
+def _field_named(alias: str) -> str:
+    """Return the field that is also known by this name; the name itself where there is none."""
+    return next((name for name in Settings.model_fields if alias in (name, *_aliases(name))), alias)
+
+
+def _variable(name: str) -> str:
+    """Return the environment variable of a setting: the one that is set, else our own."""
+    variables = [alias.upper() for alias in _aliases(name)]
+    return next((variable for variable in variables if variable in os.environ), variables[0])
+
+
+def _aliases(name: str) -> list[str]:
+    """Return the names that a field has in the environment, in lower case; our own first."""
+    alias = Settings.model_fields[name].validation_alias
+    return list(map(str, alias.choices)) if isinstance(alias, AliasChoices) else [f"{_PREFIX}{name}".lower()]

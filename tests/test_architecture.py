@@ -22,15 +22,16 @@ from memgraph_rag import errors
 PACKAGE = Path(memgraph_rag.__file__).parent
 ROOT = "__init__"
 
-BASE = {"types", "errors"}
+BASE = {"types", "errors", "display"}
 CONTRACTS = {*BASE, "contracts", "settings"}
 ROOMS = {"text", "models", "layers", "search", "strategies", "stores"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
+    "display": set(),
     "contracts": {"types"},
-    "settings": {"errors"},
+    "settings": {"errors", "display"},
     "lexical": {"types", "contracts"},
     **dict.fromkeys(ROOMS, CONTRACTS | {"lexical"}),
     "operations": {*CONTRACTS, *ROOMS, "lexical"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime
 from typing import Any
 
 import pytest
@@ -139,3 +140,23 @@ def test_nothing_of_later_is_read_on_either_engine(open_memory: OpenMemory) -> N
         assert best.standing is not None
         assert (best.standing.value.split()[0], best.standing.state) == ("Berlin", "holds")
         assert leaks(memory, memory.ask("Where do I live?", at="2024-07-01", user="ann")), "by then it was said"
+
+
+ENDS = ["9999-12-31", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-14:00", date.max, datetime.max]
+
+
+@pytest.mark.parametrize("at", ENDS, ids=str)
+def test_as_of_the_last_day_is_as_of_now(memory: Memory, at: str | date) -> None:
+    assert memory.search("wooden box", at=at) == memory.search("wooden box")
+    assert memory.wishes("wooden box", at=at) == memory.wishes("wooden box")
+    ann = memory.session(user="ann", session="1")
+    assert ann.recall("wooden box", at=at) == ann.recall("wooden box")
+    assert memory.ask(QUESTION, at=at).text == memory.ask(QUESTION).text
+    search = memory.tools()[0]
+    assert search.function({"query": "wooden box", "at": str(at)[:10]}) == search.function({"query": "wooden box"})
+
+
+@pytest.mark.parametrize("at", ["0001-01-01", "0001-01-01T00:00:00+14:00", date.min, datetime.min], ids=str)
+def test_as_of_the_first_day_is_nothing(memory: Memory, at: str | date) -> None:
+    assert memory.search("wooden box", at=at) == []
+    assert memory.ask(QUESTION, at=at).citations == ()

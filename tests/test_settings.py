@@ -191,3 +191,57 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_empty_argument_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=f"'{name}'"):
         Settings.load(**{name: ""})
+
+
+# ── variables that cannot be read ────────────────────────────────────────────────────────────────────────────
+
+
+def variables_of(name: str) -> list[str]:
+    alias = Settings.model_fields[name].validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else (f"MEMGRAPH_RAG_{name}",)
+    return [str(variable).upper() for variable in choices]
+
+
+VARIABLES = [
+    (name, variable)
+    for name in Settings.model_fields
+    for variable in variables_of(name)
+    if variable.startswith(("MEMGRAPH_RAG_", "NEO4J_", "STANZA_", "OPENAI_"))
+]
+
+
+@pytest.mark.parametrize(("name", "variable"), VARIABLES)
+def test_variable_that_is_no_text_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "sesame\udc80")  # a byte that is no UTF-8
+    with pytest.raises(
+        SettingsError, match=f"The variable {variable} cannot be used as the setting '{name}'"
+    ) as raised:
+        Settings.load()
+    assert (raised.value.setting, raised.value.variable) == (name, variable)
+    assert raised.value.__cause__ is None
+    if name in SECRETS:
+        assert "sesame" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["{x", "[1]", "5", "sesame", "[" * 100_000, '{"a": "sesame", }', "null"])
+def test_body_that_is_no_json_object_is_refused_without_its_text(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_ENDPOINT_BODY", text)
+    with pytest.raises(SettingsError, match="The variable MEMGRAPH_RAG_ENDPOINT_BODY") as raised:
+        Settings.load()
+    assert "sesame" not in str(raised.value)
+    assert len(str(raised.value)) < 500
+
+
+def test_wrong_argument_is_not_blamed_on_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_WINDOW", "4096")
+    with pytest.raises(SettingsError, match="The setting 'window'") as raised:
+        Settings.load(window="wide")
+    assert not hasattr(raised.value, "variable")
+
+
+@pytest.mark.parametrize("name", ["store", "cache_dir", "model", "neo4j_user", "neo4j_password"])
+def test_setting_with_nul_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"'{name}'.* without NUL"):
+        Settings.load(**{name: "a\0b"})

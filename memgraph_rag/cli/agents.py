@@ -25,6 +25,7 @@ import typer
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, at_place, layers_given, start_logging
 from memgraph_rag.cli.sanitize import label as shown
+from memgraph_rag.display import show
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -95,7 +96,7 @@ def serve(
         from memgraph_rag.errors import SettingsError
 
         raise SettingsError(
-            f"Expected a Neo4j server for {workers} workers, got {settings.store}, which one process has open. "
+            f"Expected a Neo4j server for {workers} workers, got {show(settings.store)}, which one process has open. "
             "Leave --workers out, or serve a Neo4j: --store neo4j://HOST.",
             store=settings.store,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Place
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _show(files: BulkFiles, *, as_json: bool, command: str = "") -> None:
     render.to_stdout().print(render.label(f"{what:<10} {where}{numbers}"), markup=False, soft_wrap=True)
     if command:
         shown = (
-            f"\nStop the database {files.database!r}, whose content is replaced, and run:\n{render.plain(command)}\n"
-            "Then start it, and open it once: memgraph-rag status. That builds the indexes."
+            f"\nStop the database {show(files.database)}, whose content is replaced, and "
+            f"run:\n{render.plain(command)}\nThen start it, and open it once: memgraph-rag status. That builds the "
+            "indexes."
         )
         render.to_stdout().print(shown, markup=False, soft_wrap=True, highlight=False)

@@ -14,6 +14,7 @@ import typer
 
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.display import show
 from memgraph_rag.models.address import is_address
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _labelled(path: Path, documents: Path | None) -> LabelledSet:
     asked = [(item.text, tuple(sorted(item.units))) for item in folder.questions if item.units]
     if folder.kind != "document" or not asked:
         raise DocumentError(
-            f"Expected questions in {path} that name the documents which answer them, in evidence_doc_ids, got "
+            f"Expected questions in {show(path)} that name the documents which answer them, in evidence_doc_ids, got "
             f"{len(folder.questions)} without.",
             path=path,
         )

@@ -17,6 +17,7 @@ import typer
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.sanitize import plain
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def evaluate(
     from memgraph_rag.memory import DEFAULT_LAYERS
 
     if setting not in ("corpus", "closed"):
-        raise typer.BadParameter(f"Expected corpus or closed, got {setting!r}.", param_hint="--setting")
+        raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     _check_methods(modes or (), strategies or ())
     _check_packages(with_answers=bool(strategies), with_plots=plots)
     folders = [read_folder(path) for path in data]
@@ -109,7 +110,7 @@ def _check_methods(modes: Sequence[str], strategies: Sequence[str]) -> None:
 
     for mode in modes:
         if mode not in KNOWN_MODES:
-            raise SettingsError(f"Expected a search mode out of {', '.join(KNOWN_MODES)}, got {mode!r}.", mode=mode)
+            raise SettingsError(f"Expected a search mode out of {', '.join(KNOWN_MODES)}, got {show(mode)}.", mode=mode)
     for strategy in strategies:
         find_strategy(strategy)
 

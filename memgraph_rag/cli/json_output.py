@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import typer
 
+from memgraph_rag.cli.sanitize import escape
+
 if TYPE_CHECKING:
     from memgraph_rag import Answer, Change, DocumentRecord, Evidence, Failure, Receipt, Standing, Step
     from memgraph_rag.types import Entity, Neighbourhood, Node, Question, Usage
@@ -252,7 +254,5 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def write_json(form: object) -> None:
-    """Print one JSON value on standard output: UTF-8, not escaped but for what UTF-8 cannot hold."""
-    text = json.dumps(form, ensure_ascii=False, indent=2)
-    # A lone surrogate becomes \udc80, which is the same to a JSON parser.
-    typer.echo(text.encode("utf-8", "backslashreplace"))
+    """Print one JSON value on standard output: UTF-8, not escaped but for what could drive a terminal."""
+    typer.echo(escape(json.dumps(form, ensure_ascii=False, indent=2)).encode())

@@ -16,6 +16,7 @@ import typer
 
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 
 if TYPE_CHECKING:
@@ -142,7 +143,9 @@ class _Stored:
         finally:
             store.close()
         if not schema:
-            raise StoreError(f"Expected a store with documents to embed anew, got an empty one: {settings.store}.")
+            raise StoreError(
+                f"Expected a store with documents to embed anew, got an empty one: {show(settings.store)}."
+            )
         self.name: str = schema["embedder"]
         self.dimension: int = schema["dimension"]
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
 import typer
 
 from memgraph_rag.cli.sanitize import line, plain
+from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagWarning
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ class Place:
         path = file_of(self.store) if self.store else None
         if path is not None and not path.exists():
             raise StoreUnavailable(
-                f"Expected a memory at {self.store}, got no such file. Look at its name, or begin one: "
-                f"memgraph-rag add FILE --store {self.store}",
+                f"Expected a memory at {show(self.store)}, got no such file. Look at its name, or begin one: "
+                f"memgraph-rag add FILE --store {show(self.store)}",
                 store=self.store,
             )
 
@@ -135,7 +136,7 @@ def file_of(store: str) -> Path | None:
         from memgraph_rag.errors import SettingsError
 
         raise SettingsError(
-            f"Expected a file, got one in a home that is not known: {store}. Write its whole path.", store=store
+            f"Expected a file, got one in a home that is not known: {show(store)}. Write its whole path.", store=store
         ) from error
 
 
@@ -155,7 +156,7 @@ def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, Metada
     for pair in pairs or ():
         name, sign, value = pair.partition("=")
         if not name or not sign:
-            raise typer.BadParameter(f"Expected NAME=VALUE, got {pair!r}.", param_hint=option)
+            raise typer.BadParameter(f"Expected NAME=VALUE, got {show(pair)}.", param_hint=option)
         try:
             parsed = json.loads(value)
         except ValueError:

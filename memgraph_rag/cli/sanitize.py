@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["label", "line", "plain"]
+__all__ = ["escape", "label", "line", "plain"]
 
 _MARK = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -28,3 +28,8 @@ def label(text: str) -> str:
 def line(text: str) -> str:
     """A sentence: plain, on one line."""
     return plain(" ".join(text.split()))
+
+
+def escape(text: str) -> str:
+    """Return JSON with escapes for what could drive a terminal; to a parser it is the same."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

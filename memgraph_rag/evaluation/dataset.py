@@ -16,6 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.types import Document, Turn
 
@@ -152,8 +153,8 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
         folder = Folder(name, kind, loaded, [_question(row, place, kind) for place, row in enumerate(asked)], turns)
     except (KeyError, TypeError, AttributeError) as error:
         raise DocumentError(
-            f'Expected the format of the evaluation data in {path}, {{"question": …}} and {{"doc_id": …, "text": …}}, '
-            f"got an error: {error!r}. Mend the line.",
+            f'Expected the format of the evaluation data in {show(path)}, {{"question": …}} and {{"doc_id": …, '
+            f'"text": …}}, got {type(error).__name__}: {show(error)}. Mend the line.',
             path=path,
         ) from error
     _check(folder, path)
@@ -199,7 +200,8 @@ def _check(folder: Folder, path: Path) -> None:
         named = {*(question.documents or ()), *units, *question.context, *(key for key, _, _ in question.spans)}
         if missing := sorted(named - keys):
             raise DocumentError(
-                f"Expected the documents of every question in {path}, got none with the id {missing[0]!r}. Add it."
+                f"Expected the documents of every question in {show(path)}, got none with the id {show(missing[0])}. "
+                "Add it."
             )
 
 
@@ -215,7 +217,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         ) from error
     except (OSError, ValueError) as error:
         raise DocumentError(
-            f"Expected one JSON object a line in {path}, got an error: {error}. Mend the line.", path=path
+            f"Expected one JSON object a line in {show(path)}, got an error: {show(error)}. Mend the line.", path=path
         ) from error
 
 
@@ -247,7 +249,7 @@ def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """
     values = row.get(name) or []
     if not isinstance(values, list) or not all(isinstance(value, (str, int, float)) for value in values):
-        raise TypeError(f"Expected a list of texts as {name!r}, got {values!r:.80}")
+        raise TypeError(f"Expected a list of texts as {show(name)}, got {show(values)}")
     return tuple(map(str, values))
 
 

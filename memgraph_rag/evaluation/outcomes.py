@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.retrieval import Piece
 
@@ -76,7 +77,7 @@ class Outcomes:
             rows = {name: _rows(path) for name, path in self._paths.items()}
         except OSError as error:
             raise SettingsError(
-                f"Expected a folder that can be written to, got an error: {error}. Name another.", path=folder
+                f"Expected a folder that can be written to, got an error: {show(error)}. Name another.", path=folder
             ) from error
         self._by_key = {row["key"]: _outcome(row) for row in rows["outcomes"]}
         self._buildings = [Building(**row) for row in rows["buildings"]]

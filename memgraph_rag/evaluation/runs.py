@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memgraph_rag import __version__
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, ModelError, QuestionError
 from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
@@ -70,9 +71,9 @@ class Run:
         stored_keys = {record.key for record in self.memory.documents()}
         if others := sorted(stored_keys - {document.key for document in self.folder.documents}):
             raise DocumentError(
-                f"Expected the documents of {self.folder.name} in the namespace {self.memory.namespace!r}, got one "
+                f"Expected the documents of {self.folder.name} in the namespace {show(self.memory.namespace)}, got one "
                 "that also "
-                f"holds {others[0]!r}. Name another --store.",
+                f"holds {show(others[0])}. Name another --store.",
                 key=others[0],
             )
 

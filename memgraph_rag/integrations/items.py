@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memgraph_rag.contracts import SearchMode
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Document, Evidence, Failure, MetadataValue, Turn
@@ -203,7 +204,8 @@ def as_json(value: Any, id: Any) -> str:  # noqa: A002
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as exc:
         raise DocumentError(
-            f"Expected a value that JSON can hold under {id!r}, got {exc}. Convert it before it is stored.", id=id
+            f"Expected a value that JSON can hold under {show(id)}, got {show(exc)}. Convert it before it is stored.",
+            id=id,
         ) from exc
 
 

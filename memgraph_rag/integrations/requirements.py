@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
 __all__ = ["framework"]
@@ -36,5 +37,6 @@ def framework(name: str, *, extra: str, python: tuple[int, int] = (3, 10)) -> It
         yield
     except ImportError as exc:
         raise SettingsError(
-            f'Expected the package {name}, got {exc}. Install it: pip install "memgraph_rag[{extra}]".', extra=extra
+            f'Expected the package {name}, got {show(exc)}. Install it: pip install "memgraph_rag[{extra}]".',
+            extra=extra,
         ) from exc

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.extraction import Said, Triple, clean, list_of
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
@@ -132,7 +133,7 @@ def _text(path: Path) -> str:
             raise _refused(path, f"more than {_MOST_BYTES // 2**20} MiB")
         text = path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise _refused(path, f"{type(error).__name__}: {error}") from error
+        raise _refused(path, f"{type(error).__name__}: {show(error)}") from error
     if not text.strip():
         raise _refused(path, "an empty one")
     return text
@@ -159,11 +160,11 @@ def _lines(text: str, path: Path) -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise _refused(path, f"line {number} that is no JSON ({error})", line=number) from error
+                raise _refused(path, f"line {number} that is no JSON ({show(error)})", line=number) from error
 
 
 def _refused(path: Path, what: str, **data: Any) -> DocumentError:
-    return DocumentError(f"Expected an OpenIE file at {path}, got {what}. {_FORM}", path=str(path), **data)
+    return DocumentError(f"Expected an OpenIE file at {show(path)}, got {what}. {_FORM}", path=str(path), **data)
 
 
 def _triples(row: Mapping[str, Any]) -> object:

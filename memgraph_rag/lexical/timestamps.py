@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta, timezone
 
 from memgraph_rag.types import MetadataValue, written_day
 
-__all__ = ["day_of", "instant", "named_in", "read", "understood"]
+__all__ = ["day_of", "instant", "later", "named_in", "read", "understood"]
 
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
@@ -104,6 +104,20 @@ def instant(text: str) -> datetime | None:
         return None
     parsed = datetime.fromisoformat(moment)
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+
+
+def later(instant: datetime, step: timedelta) -> datetime | None:
+    """Return the instant that is so much later; None where the calendar ends before it.
+
+    >>> later(datetime(9999, 12, 31, tzinfo=timezone.utc), timedelta(days=1)) is None
+    True
+    """
+    for zone in (instant.tzinfo, timezone.utc):  # where the calendar of a zone in the east has ended, UTC's goes on
+        try:
+            return instant.astimezone(zone) + step
+        except OverflowError:
+            continue
+    return None
 
 
 def day_of(text: str) -> str:

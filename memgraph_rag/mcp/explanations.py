@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from pydantic import ValidationError
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import (
     DocumentNotFound,
     MemgraphRagError,
@@ -21,8 +22,6 @@ from memgraph_rag.errors import (
 from memgraph_rag.mcp.limits import RETRY_AFTER_S, TooManyCalls
 
 __all__ = ["advise", "explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
-
-_SHOWN = 80  # characters of a wrong value
 
 _NEXT: dict[type[MemgraphRagError], str] = {
     DocumentNotFound: "The tool list_documents tells the keys, recall what is stored about a subject.",
@@ -72,18 +71,13 @@ def explain_crash(cause: BaseException) -> str:
 
 def explain_unknown(what: str, name: str, known: Iterable[str]) -> str:
     """A name that is none of the known ones."""
-    return f"Expected {what} out of {', '.join(known)}, got {_shown(name)}. Name one of them."
+    return f"Expected {what} out of {', '.join(known)}, got {show(name)}. Name one of them."
 
 
 def explain_arguments(tool: str, error: ValidationError) -> str:
     """Which arguments a tool cannot take, the first eight."""
     problems = "; ".join(
-        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (got {_shown(problem['input'])})"
+        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (got {show(problem['input'])})"
         for problem in error.errors(include_url=False)[:8]
     )
     return f"Expected arguments as the schema of {tool} says, got {problems}. Correct them and call {tool} again."
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

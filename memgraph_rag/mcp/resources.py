@@ -14,6 +14,7 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.types import Resource as ListedResource
 from pydantic import Field
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.mcp.explanations import explain
 from memgraph_rag.mcp.results import Answered, StoredDocument
@@ -101,7 +102,7 @@ def _question(name: str, call: Call) -> str:
     def form() -> str:
         question = call.request_context.lifespan_context.memory.question(name)
         if question is None:
-            raise QuestionNotFound(f"Expected the id or text of a kept question, got {name!r:.80}.")
+            raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}.")
         return _json(_question_form(question))
 
     return _read(form)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import platformdirs
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.mcp.private_files import read_object, write_private
 
@@ -85,7 +86,7 @@ class TokenFolder:
             )
         if days is not None and not 1 <= days <= _MOST_DAYS:
             raise SettingsError(
-                f"Expected days of 1 to {_MOST_DAYS:,}, got {days}. Leave it out for a token without an end."
+                f"Expected days of 1 to {_MOST_DAYS:,}, got {show(days)}. Leave it out for a token without an end."
             )
         token = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = int(time.time())
@@ -118,7 +119,7 @@ class TokenFolder:
                 return grant
         known = ", ".join(grant.id for grant in self.grants()) or "none"
         raise SettingsError(
-            f"Expected the id of a token ({known}), got {grant_id!r:.40}. List them with memgraph-rag mcp tokens."
+            f"Expected the id of a token ({known}), got {show(grant_id)}. List them with memgraph-rag mcp tokens."
         )
 
     def _path(self, digest: str) -> Path:

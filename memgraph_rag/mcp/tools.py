@@ -18,6 +18,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.mcp import graph_page
 from memgraph_rag.mcp.results import (
@@ -84,7 +85,7 @@ def _of_scope(metadata: Metadata | None, **scope: str) -> Metadata | None:
     given = {name: value for name, value in scope.items() if value}
     for name, value in given.items():
         if (other := (metadata or {}).get(name, value)) != value:
-            raise SettingsError(f"Expected one {name}, got {value!r:.80} and {other!r:.80}. Name it once.")
+            raise SettingsError(f"Expected one {name}, got {show(value)} and {show(other)}. Name it once.")
     return {**(metadata or {}), **given} or None
 
 
@@ -251,7 +252,7 @@ def confirm(
     elif kind == "question":
         kept = memory.question(name)
         if kept is None:
-            raise QuestionNotFound(f"Expected the text or id of a kept question, got {name!r:.80}.")
+            raise QuestionNotFound(f"Expected the text or id of a kept question, got {show(name)}.")
         what = f"the kept question “{kept.text[:120]}”"
     else:
         (record,) = memory.documents([name])
@@ -274,7 +275,7 @@ def _all_of(memory: Memory, name: str, user: str, session: str) -> str:
         raise SettingsError(f"Expected name, or user and perhaps session, got {got}. Name one of them.")
     held = {"user": user} | ({"session": session} if session else {})
     number = sum(held.items() <= record.metadata.items() for record in memory.documents())
-    whose = f"the user {user!r:.80}" + (f" in the session {session!r:.80}" if session else "")
+    whose = f"the user {show(user)}" + (f" in the session {show(session)}" if session else "")
     if not number:
         raise DocumentNotFound(f"Expected documents of {whose}, got none. Nothing is stored of them.")
     return f"all {number:,} documents of {whose}"

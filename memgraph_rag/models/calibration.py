@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.types import Vector
 
@@ -163,18 +164,19 @@ def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
         calibration = kind.model_validate_json(path.read_bytes())
     except OSError as error:
         raise ModelError(
-            f"Expected a calibration in {path}, got an error: {error}. Name another file.", path=path
+            f"Expected a calibration in {show(path)}, got an error: {error}. Name another file.", path=path
         ) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise ModelError(
-            f"Expected a calibration of version {VERSION} in {path}, got another ({where}: {first['msg']}). {advice}",
+            f"Expected a calibration of version {VERSION} in {show(path)}, got another ({where}: {first['msg']}). "
+            f"{advice}",
             path=path,
         ) from error
     if calibration.fingerprint != fingerprint:
         raise ModelError(
-            f"Expected a calibration of the model {fingerprint} in {path}, got one of {calibration.fingerprint} "
+            f"Expected a calibration of the model {fingerprint} in {show(path)}, got one of {calibration.fingerprint} "
             f"({calibration.model}). {advice}",
             path=path, fingerprint=fingerprint,
         )  # fmt: skip
@@ -194,5 +196,5 @@ def write_calibration(calibration: HeadCalibration | YesCalibration, path: Path)
         scratch.replace(path)
     except OSError as error:
         raise ModelError(
-            f"Expected a file that can be written, got an error: {error}. Name another than {path}.", path=path
+            f"Expected a file that can be written, got an error: {error}. Name another than {show(path)}.", path=path
         ) from error

@@ -15,13 +15,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.address import Address, is_address
 
@@ -116,7 +117,8 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
 
     Raises:
         ModelNotFound: no weights under that name.
-        ModelError: the packages hold other bytes than they should, or the conversion failed.
+        ModelError: the packages hold other bytes than they should, the conversion failed, or the cache cannot be
+            written.
     """
     if is_address(name):
         raise ModelNotFound(
@@ -126,17 +128,20 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
     if name == "auto":
         name = _best_installed()
     if name in CATALOGUE:
-        return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
+        with _usable_cache(cache_dir):
+            return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
     path = _path(name)
     if path.is_dir():
         return path.name, str(path)
     if path.is_file() and path.suffix == ".gguf":
-        return path.stem, str(_converted(path, cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}", progress))
+        with _usable_cache(cache_dir):
+            made = cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}"
+            return path.stem, str(_converted(path, made, progress))
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
         return name, name
     raise ModelNotFound(
-        f"Expected a model's name, folder or .gguf file, got {name!r}. Known names: {', '.join(CATALOGUE)}; "
+        f"Expected a model's name, folder or .gguf file, got {show(name)}. Known names: {', '.join(CATALOGUE)}; "
         "or give a folder, or owner/name of a hub.",
         name=name,
     )
@@ -171,7 +176,7 @@ def find_calibration(
 
     known = fingerprint(name, folder)
     if choice != "auto":
-        path = Path(choice).expanduser()
+        path = _path(choice)
         return read_calibration(path, HeadCalibration, fingerprint=known), path
     places = [Path(folder) / "calibration.json", calibration_path(name, folder, cache_dir=cache_dir)]
     if name in CATALOGUE:
@@ -196,7 +201,7 @@ def find_yes_calibration(
     from memgraph_rag.models.calibration import YesCalibration, read_calibration
 
     usual = yes_calibration_path(address, cache_dir=cache_dir)
-    path = usual if choice == "auto" else Path(choice).expanduser()
+    path = usual if choice == "auto" else _path(choice)
     if choice == "auto" and not path.is_file():
         return None
     return read_calibration(path, YesCalibration, fingerprint=address_fingerprint(address)), path
@@ -233,7 +238,8 @@ def fingerprint(name: str, folder: str) -> str:
         return "0" * _DIGITS
     if not (here / "config.json").is_file():
         raise ModelError(
-            f"Expected a model's folder, with config.json and weights, got {folder} without config.json. Name another.",
+            f"Expected a model's folder, with config.json and weights, got {show(folder)} without config.json. Name "
+            "another.",
             name=name,
         )
     digest = hashlib.sha256()
@@ -280,15 +286,25 @@ def find_embedder(name: str) -> tuple[str, str]:
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
         return name, name
-    raise ModelNotFound(f"Expected a folder or owner/name of an embedder, got {name!r}.", name=name)
+    raise ModelNotFound(f"Expected a folder or owner/name of an embedder, got {show(name)}.", name=name)
 
 
 def _path(name: str) -> Path:
-    """The file or folder of that name, in whoever's home; as it is written where there is no such home."""
+    """The file or folder of that name, in whoever's home; as it is written where there is no such home.
+
+    Raises:
+        ModelNotFound: the system cannot look there: the name is too long, or a folder is closed.
+    """
+    path = Path(name)
+    with suppress(RuntimeError):
+        path = path.expanduser()
     try:
-        return Path(name).expanduser()
-    except RuntimeError:
-        return Path(name)
+        path.exists()
+    except OSError as exc:
+        raise ModelNotFound(
+            f"Expected a file or folder that can be read, got {show(exc)}. Name another.", name=name
+        ) from exc
+    return path
 
 
 def _best_installed() -> str:
@@ -378,6 +394,19 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
                 raise
     tell(1, 1)
     return folder
+
+
+@contextmanager
+def _usable_cache(cache_dir: Path) -> Iterator[None]:
+    """Turn what the system says of a closed or full folder into an error of ours."""
+    try:
+        yield
+    except OSError as exc:
+        raise ModelError(
+            f"Expected a cache folder that can be read and written, got {show(exc)}. Make room, or name another by "
+            "cache_dir.",
+            folder=cache_dir,
+        ) from exc
 
 
 @contextmanager

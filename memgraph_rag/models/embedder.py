@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
@@ -90,7 +91,7 @@ class SentenceEmbedder:
             return _LibraryNetwork.load(self._folder, device)
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"Expected a sentence-transformers model in {self._folder}, got an error: {error}", name=self.name
+                f"Expected a sentence-transformers model in {show(self._folder)}, got an error: {error}", name=self.name
             ) from error
 
     @property

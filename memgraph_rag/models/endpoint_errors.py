@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 import openai
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable, WindowExceeded
 from memgraph_rag.models.address import Address
 
@@ -80,8 +81,8 @@ def _of_status(error: openai.APIStatusError, address: Address, said: str) -> Mod
         )
     if status == 404:
         return ModelNotFound(
-            f"Expected a model {address.model!r} at {url}, got status 404: {said}. Look at its name, and whether the "
-            "address ends as the server's does, most often in /v1.",
+            f"Expected a model {show(address.model)} at {url}, got status 404: {said}. Look at its name, and whether "
+            "the address ends as the server's does, most often in /v1.",
             name=address.model, **facts,
         )  # fmt: skip
     if is_window_exceeded(error):

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import torch
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, SettingsError
 
 __all__ = [
@@ -56,7 +57,7 @@ def find_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:  # each backend has its own
         raise SettingsError(
             f"Expected a device that this machine and its torch have, such as 'auto', 'cpu', 'cuda' or 'mps', got "
-            f"{name!r}: {str(error).splitlines()[0]}",
+            f"{show(name)}: {str(error).splitlines()[0]}",
             device=name,
         ) from error
     return device
@@ -70,7 +71,8 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
     """
     if name not in _FORMATS:
         raise SettingsError(
-            f"Expected a dtype of {', '.join(map(repr, _FORMATS))}, got {name!r}. Leave it out for 'auto'.", dtype=name
+            f"Expected a dtype of {', '.join(map(repr, _FORMATS))}, got {show(name)}. Leave it out for 'auto'.",
+            dtype=name,
         )
     if name in (INT8, INT4):
         _check_integers(name, device)
@@ -80,7 +82,7 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
 def _check_integers(name: str, device: torch.device) -> None:
     if device.type not in ("cpu", "cuda"):
         raise SettingsError(
-            f"Expected a CPU or an NVIDIA GPU for the dtype {name!r}, got {device}. Leave dtype out for 'auto'.",
+            f"Expected a CPU or an NVIDIA GPU for the dtype {show(name)}, got {device}. Leave dtype out for 'auto'.",
             dtype=name, device=str(device),
         )  # fmt: skip
     if (name, device.type) == (INT8, "cpu"):
@@ -92,7 +94,7 @@ def _check_integers(name: str, device: torch.device) -> None:
             )  # fmt: skip
     elif find_spec("bitsandbytes") is None:
         raise SettingsError(
-            f"Expected the package bitsandbytes for the dtype {name!r} on {device}, got none installed. "
+            f"Expected the package bitsandbytes for the dtype {show(name)} on {device}, got none installed. "
             'Install it: pip install "memgraph_rag[quantize]".',
             dtype=name, device=str(device),
         )  # fmt: skip

@@ -23,6 +23,7 @@ from torch import Tensor
 from transformers import AutoConfig, PreTrainedModel
 
 from memgraph_rag.contracts import Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, WindowExceeded
 from memgraph_rag.models import attention
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility
@@ -88,7 +89,7 @@ class TransformersModel:
             self._config = AutoConfig.from_pretrained(self._folder).get_text_config()
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"Expected a tokenizer and a config.json in {self._folder}, got an error: {error} "
+                f"Expected a tokenizer and a config.json in {show(self._folder)}, got an error: {error} "
                 "Give a folder that transformers can load, or a name that 'memgraph-rag doctor' lists.",
                 model=self.name,
             ) from error
@@ -141,8 +142,8 @@ class TransformersModel:
             )
         except (OSError, ValueError, SafetensorError) as error:
             raise ModelError(
-                f"Expected model weights in {self._folder}, got an error: {str(error).rstrip('.')}. Unpack or fetch "
-                "the model again.",
+                f"Expected model weights in {show(self._folder)}, got an error: {str(error).rstrip('.')}. Unpack or "
+                "fetch the model again.",
                 model=self.name,
             ) from error
         attention.require_attention_interface(network)

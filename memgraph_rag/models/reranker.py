@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.types import Vector
 
@@ -56,7 +57,7 @@ class CrossEncoderReranker:
                     self._encoder = CrossEncoder(self.name)
                 except (OSError, ValueError) as exc:
                     raise ModelNotFound(
-                        f"Expected a cross-encoder of sentence-transformers, got {self.name!r}, which cannot be "
+                        f"Expected a cross-encoder of sentence-transformers, got {show(self.name)}, which cannot be "
                         f"loaded: {str(exc)[:200]}. Name a folder or a model of the hub in the setting reranker, or "
                         "leave it empty.",
                         model=self.name,

@@ -28,6 +28,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_e
 from typing_extensions import Self
 
 from memgraph_rag.contracts import Calibration, LanguageModel, Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, ModelUnavailable
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
@@ -200,7 +201,7 @@ def _send(connection: Connection, reply: tuple[str, Any, _State | None]) -> None
     except Exception as error:  # noqa: BLE001 - of pickle: an error of a library, say
         kind, value, state = reply
         unsent = ModelError(
-            f"Expected a {kind} that can be sent to another process, got {value!r}: {error}. Report it."
+            f"Expected a {kind} that can be sent to another process, got {show(value)}: {error}. Report it."
         )
         connection.send(("error", unsent, state))
 

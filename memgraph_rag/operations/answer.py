@@ -25,6 +25,7 @@ from memgraph_rag.contracts import (
     Search,
     Strategy,
 )
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.as_of import Readable, readable
@@ -204,7 +205,9 @@ class Reading:
 
 def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
     """What an empty memory says; no model was asked, so none is named."""
-    text = f'Namespace {namespace!r} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
+    text = (
+        f'Namespace {show(namespace)} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
+    )
     return Answer(question, text, True, StopReason.NOTHING_FOUND, (), (), Usage(), strategy.name, "")
 
 

@@ -29,6 +29,7 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict
 
 from memgraph_rag.contracts import Embedder, GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.operations import archive_overviews
 from memgraph_rag.operations.file_replacement import replacement
@@ -50,7 +51,6 @@ _VERSION = 1
 _MARK = f'"{_FORMAT}"'.encode()
 _SHORT_LINE_BYTES = 2**16  # of a line that holds no document
 _MOST_SPOOLED_BYTES = 2**36  # of what comes through a pipe; the disk's room is less, as a rule
-_SHOWN_CHARACTERS = 80
 _ROW_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","(?:document|overview)":\{')
 _ROW_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","(document|overview)":(\{.*\})\}')
 
@@ -95,9 +95,8 @@ def export_documents(
     """
     if (place := open_place(path)) is not None:
         raise DocumentError(
-            f"Expected a new file, or an archive to replace, got {path}, which holds something else: it belongs to "
-            "the open "
-            f"store {place}. Name another file.",
+            f"Expected a new file, or an archive to replace, got {show(path)}, which holds something else: it belongs "
+            f"to the open store {show(place)}. Name another file.",
             path=path,
         )
     version = store.version()  # before anything is read
@@ -140,7 +139,7 @@ def _write_lines(
         if len(line) > MAX_LINE_BYTES:
             raise DocumentError(
                 f"Expected documents of at most {MAX_LINE_BYTES:,} bytes in an archive, got {len(line):,} for "
-                f"{key!r}. Add it in parts.",
+                f"{show(key)}. Add it in parts.",
                 key=key,
             )
         hashes.update(own.encode())
@@ -181,7 +180,7 @@ class Archive:
                 if number > _MOST_SPOOLED_BYTES:
                     raise DocumentError(
                         f"Expected an archive of at most {_MOST_SPOOLED_BYTES:,} bytes through a pipe, got more: "
-                        f"{self._path}. Write it to a file first.",
+                        f"{show(self._path)}. Write it to a file first.",
                         path=self._path,
                     )
                 copy.write(line + b"\n")
@@ -281,7 +280,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        raise DocumentError(f"Expected an archive that can be read, got {exc}: {path}.", path=path) from exc
+        raise DocumentError(f"Expected an archive that can be read, got {show(exc)}: {show(path)}.", path=path) from exc
 
 
 def same(graph: DocumentGraph, other: DocumentGraph) -> bool:
@@ -323,30 +322,25 @@ def _check(path: Path, place: int, row: T, check: Callable[[T], None]) -> None:
 def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
     if head.get("format") != _FORMAT or head.get("version") != _VERSION:
         raise DocumentError(
-            f"Expected an archive of version {_VERSION}, got {_shown(head.get('format'))} of version "
-            f"{_shown(head.get('version'))}: {path}. 'memgraph-rag export' makes one.",
+            f"Expected an archive of version {_VERSION}, got {show(head.get('format'))} of version "
+            f"{show(head.get('version'))}: {show(path)}. 'memgraph-rag export' makes one.",
             path=path,
         )
     written_by = head.get("embedder"), head.get("dimension")
     if written_by != (embedder, dimension):
         raise SchemaMismatch(
             f"Expected an archive of the embedder {embedder} ({dimension} dimensions), got one of "
-            f"{_shown(written_by[0])} ({_shown(written_by[1])}): {path}. Use that embedder, or add the documents "
+            f"{show(written_by[0])} ({show(written_by[1])}): {show(path)}. Use that embedder, or add the documents "
             "themselves.",
             expected=written_by[0],
             came=embedder,
         )
 
 
-def _shown(value: object) -> str:
-    """What a file says of itself, in a message."""
-    return repr(value)[:_SHOWN_CHARACTERS]
-
-
 def _damaged(path: Path, place: int, what: str) -> DocumentError:
     return DocumentError(
-        f"Expected an archive as it was written, got a damaged line {place} ({what}): {path}. Nothing was stored; "
-        "take another copy.",
+        f"Expected an archive as it was written, got a damaged line {place} ({what}): {show(path)}. Nothing was "
+        "stored; take another copy.",
         path=path,
         line=place,
     )

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.operations.session_pages import is_page, is_page_key
@@ -79,4 +80,4 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
 
 def _refused(graph: DocumentGraph, expected: str) -> DocumentError:
     key = graph.document.key
-    return DocumentError(f"Expected {expected} in document {key[:80]!r}, got others. Add the document itself.", key=key)
+    return DocumentError(f"Expected {expected} in document {show(key)}, got others. Add the document itself.", key=key)

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreError
 from memgraph_rag.operations import archive
 from memgraph_rag.operations.archive_check import check_as_added
@@ -69,7 +70,7 @@ def _check_document(graph: DocumentGraph, *, dimension: int, recognizer: EntityR
     check_as_added(graph)
     if graph.document.recognizer not in ("", recognizer.name):
         raise SettingsError(
-            f"Expected entities that {recognizer.name} found, got some of {graph.document.recognizer!r}. Open "
+            f"Expected entities that {recognizer.name} found, got some of {show(graph.document.recognizer)}. Open "
             "another namespace with that recognizer, or add the documents themselves.",
             setting="recognizer",
         )

@@ -15,6 +15,7 @@ from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.operations.all_overviews import all_overviews
 from memgraph_rag.stores.layer_rows.archived import Finite, Ids, Number
@@ -206,7 +207,7 @@ class ArchivedIds:
         if not known:
             raise StoreError(
                 "Expected overviews of documents, nodes and entities that the archive holds before them, each once, "
-                f"got another, of layer {overview.layer!r}. Export the memory again."
+                f"got another, of layer {show(overview.layer)}. Export the memory again."
             )
         self._note([(overview.id, _OTHER, 0, 0)])
 

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreError
 from memgraph_rag.operations import archive_import
 from memgraph_rag.operations.archive_overviews import joined
@@ -40,7 +41,7 @@ def write_bulk_files(
         SettingsError: the folder holds something, or has no room.
     """
     if not isinstance(store, Neo4jStore):
-        raise StoreError(f"Expected a Neo4j server for an import in bulk, got {store!r}. Import without --bulk.")
+        raise StoreError(f"Expected a Neo4j server for an import in bulk, got {show(store)}. Import without --bulk.")
     target = {"database": database_of(store), "namespace": store.namespace}
     file = archive_import.checked(path, embedder, recognizer)
     _check_room(folder, file.size)
@@ -62,8 +63,8 @@ def _check_room(folder: Path, archive_bytes: int) -> None:
     free, wanted = shutil.disk_usage(above).free, int(_ROOM * archive_bytes)
     if free < wanted:
         raise SettingsError(
-            f"Expected {wanted / 2**30:.1f} GiB of room for files and database, got {free / 2**30:.1f} GiB at {above}. "
-            "Make room, or name a folder on another disk by --files.",
+            f"Expected {wanted / 2**30:.1f} GiB of room for files and database, got {free / 2**30:.1f} GiB at "
+            f"{show(above)}. Make room, or name a folder on another disk by --files.",
             folder=folder,
             free=free,
         )
@@ -76,16 +77,18 @@ def _new_files(folder: Path) -> Iterator[None]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_empty = not any(folder.iterdir())
     except OSError as exc:
-        raise SettingsError(f"Expected a folder for files, got {exc}: {folder}. Name another.", folder=folder) from exc
+        raise SettingsError(
+            f"Expected a folder for files, got {show(exc)}: {show(folder)}. Name another.", folder=folder
+        ) from exc
     if not is_empty:
-        raise SettingsError(f"Expected a new or empty folder, got {folder}, which holds something. Name another.")
+        raise SettingsError(f"Expected a new or empty folder, got {show(folder)}, which holds something. Name another.")
     done = False
     try:
         yield
         done = True
     except (OSError, sqlite3.OperationalError) as exc:
         raise SettingsError(
-            f"Expected room for files, got {exc}: {folder}. Name another folder.", folder=folder
+            f"Expected room for files, got {show(exc)}: {show(folder)}. Name another folder.", folder=folder
         ) from exc
     finally:
         if not done:

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.validation import may_name
 from memgraph_rag.text.paths import default_key, may_be_path, spellings
 from memgraph_rag.types import DocumentRecord, Fingerprint
 
 __all__ = ["checked_names", "find_documents"]
+
+_MOST_NAMED = 5
 
 
 def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
@@ -24,7 +27,7 @@ def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
         SettingsError: it is a single name, or no list.
     """
     if isinstance(names, (str, Path)) or not isinstance(names, Iterable):
-        raise SettingsError(f"Expected documents as a list of keys or ids, got {names!r}.", documents=names)
+        raise SettingsError(f"Expected documents as a list of keys or ids, got {show(names)}.", documents=names)
     return list(names)
 
 
@@ -43,8 +46,8 @@ def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[Docum
     for key, name in zip(keys, names, strict=True):
         if not may_name(key) or key not in records:
             raise DocumentNotFound(
-                f"Expected the key or id of a document in namespace {store.namespace!r}, or the path of its file, got "
-                f"{str(name) if isinstance(name, Path) else name!r}. List them with documents(), or "
+                f"Expected the key or id of a document in namespace {show(store.namespace)}, or the path of its file, "
+                f"got {show(name)}. List them with documents(), or "
                 "'memgraph-rag documents'.",
                 key=name,
             )
@@ -68,8 +71,8 @@ def _single(name: str, files: Sequence[str], stored: Sequence[Fingerprint]) -> s
         matches = [fingerprint for fingerprint in stored if fingerprint.source == file]
         if len(matches) > 1:
             raise DocumentNotFound(
-                f"Expected the path of one document, got one of several: {name!r} is stored as "
-                f"{', '.join(repr(match.key) for match in matches)}. Name one of these keys.",
+                f"Expected the path of one document, got one of several: {show(name)} is stored as "
+                f"{', '.join(show(match.key) for match in matches[:_MOST_NAMED])}. Name one of these keys.",
                 key=name,
             )
         if matches:

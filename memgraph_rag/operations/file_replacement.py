@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
 
 __all__ = ["replacement"]
@@ -48,7 +49,9 @@ def replacement(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagEr
             with suppress(FileNotFoundError):
                 Path(name).unlink()
     except OSError as exc:
-        raise error(f"Expected a place where {kind} can be written, got {exc}. Name another file.", path=path) from exc
+        raise error(
+            f"Expected a place where {kind} can be written, got {show(exc)}. Name another file.", path=path
+        ) from exc
 
 
 def _target(path: Path) -> Path:
@@ -65,12 +68,12 @@ def _require_replaceable(path: Path, target: Path, *, kind: str, mark: bytes, er
     mode = target.stat().st_mode
     if not stat.S_ISREG(mode):
         got = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket"
-        raise error(f"Expected a regular file for {kind}, got {got}: {path}. Name another file.", path=path)
+        raise error(f"Expected a regular file for {kind}, got {got}: {show(path)}. Name another file.", path=path)
     with target.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and mark not in head:
         raise error(
-            f"Expected a new file, or {kind} to replace, got {path}, which holds something else. It was left as it is: "
-            "name another file.",
+            f"Expected a new file, or {kind} to replace, got {show(path)}, which holds something else. It was left as "
+            "it is: name another file.",
             path=path,
         )

@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from datetime import datetime, timezone
 
 from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
+from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.operations.validation import may_name, readable
 from memgraph_rag.strategies import QUOTE_UNREAD
@@ -32,14 +33,14 @@ def require_keepable(strategy: Strategy, scope: Scope) -> None:
     for setting in ("at", "since", "until"):
         if (time := getattr(scope, setting)) is not None:
             raise SettingsError(
-                f"Expected keep_trace without {setting}, got {setting}={time!r}: a kept question does not say of which "
-                "time it was answered. Leave one out.",
+                f"Expected keep_trace without {setting}, got {setting}={show(time)}: a kept question does not say of "
+                "which time it was answered. Leave one out.",
                 setting=setting,
             )
     if strategy.name in QUOTE_UNREAD:
         raise StrategyError(
-            f"Expected a strategy that quotes only what it reads, to keep its trace, got {strategy.name!r}: what it "
-            "says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",
+            f"Expected a strategy that quotes only what it reads, to keep its trace, got {show(strategy.name)}: what "
+            "it says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",
             name=strategy.name,
         )
 
@@ -66,7 +67,7 @@ def forget(store: GraphStore, question: str) -> None:
         with suppress(QuestionNotFound):
             return store.forget_question(kept_id)
     raise QuestionNotFound(
-        f"Expected the text or id of a kept question in namespace {store.namespace!r}, got {question!r}. "
+        f"Expected the text or id of a kept question in namespace {show(store.namespace)}, got {show(question)}. "
         "List them with questions(), or 'memgraph-rag questions'.",
         question=question,
     )

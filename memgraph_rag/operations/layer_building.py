@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import Layer, Models, Progress, SplitDocument
+from memgraph_rag.display import show
 from memgraph_rag.errors import LayerError, MemgraphRagError
 from memgraph_rag.stores.layer_rows import misplaced_fields
 from memgraph_rag.text.loading import is_storable
@@ -18,7 +19,6 @@ from memgraph_rag.types import Annotation, LayerRows, annotation_id
 __all__ = ["build_layer"]
 
 _MOST_ANNOTATIONS = 100_000  # of one layer in one document
-_SHOWN_CHARACTERS = 80
 
 
 def build_layer(
@@ -40,8 +40,8 @@ def build_layer(
         raise
     except Exception as exc:
         raise LayerError(
-            f"Expected rows of layer {layer.name!r}, got {type(exc).__name__}: {exc}. Mend the layer's build, or leave "
-            "the layer out.",
+            f"Expected rows of layer {show(layer.name)}, got {type(exc).__name__}: {show(exc)}. Mend the layer's "
+            "build, or leave the layer out.",
             layer=layer.name,
         ) from exc
     if not isinstance(built, list) or len(built) != len(documents):
@@ -84,11 +84,11 @@ def _checked(layer: Layer, document: SplitDocument, annotations: Sequence[Annota
         texts = (annotation.text, annotation.kind, *annotation.properties)
         values = tuple(annotation.properties.values())
         if not all(isinstance(text, str) and is_storable(text) for text in texts) or not annotation.text.strip():
-            raise _refused(layer, "annotations with a text that can be stored and says something", repr(texts))
+            raise _refused(layer, "annotations with a text that can be stored and says something", show(texts))
         if not all(isinstance(value, (str, bool, int)) or _is_finite(value) for value in values):
-            raise _refused(layer, "properties that are str, bool, int or finite float", repr(values))
+            raise _refused(layer, "properties that are str, bool, int or finite float", show(values))
         if not segment_ids.issuperset(annotation.segment_ids):
-            raise _refused(layer, "ids of segments that the layer was given", repr(annotation.segment_ids))
+            raise _refused(layer, "ids of segments that the layer was given", show(annotation.segment_ids))
         yield annotation
 
 
@@ -98,6 +98,6 @@ def _is_finite(value: object) -> bool:
 
 def _refused(layer: Layer, expected: str, value: str) -> LayerError:
     return LayerError(
-        f"Expected {expected} from layer {layer.name!r}, got {value[:_SHOWN_CHARACTERS]}. Mend the layer's build.",
+        f"Expected {expected} from layer {show(layer.name)}, got {value}. Mend the layer's build.",
         layer=layer.name,
     )

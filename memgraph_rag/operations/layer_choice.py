@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from memgraph_rag.contracts import Layer
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.clusters import ClustersLayer
 from memgraph_rag.layers.context import ContextLayer
@@ -51,7 +52,7 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
     """
     if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
         raise SettingsError(
-            f"Expected a list of layers, by name out of {', '.join(LAYERS)} or as objects, got {chosen!r}.",
+            f"Expected a list of layers, by name out of {', '.join(LAYERS)} or as objects, got {show(chosen)}.",
             layers=chosen,
         )
     items = list(chosen)
@@ -72,7 +73,7 @@ def _by_name(layers: Iterable[object]) -> dict[str, Layer]:
     for item in layers:
         layer = _checked(item)
         if given.setdefault(layer.name, layer) is not layer:
-            raise SettingsError(f"Expected each layer once, got two of the name {layer.name!r}.", layer=layer.name)
+            raise SettingsError(f"Expected each layer once, got two of the name {show(layer.name)}.", layer=layer.name)
     return given
 
 
@@ -83,7 +84,7 @@ def _checked(item: object) -> Layer:
         lacks = f"without {', '.join(missing)}" if missing else "a class; give an object of it"
         raise SettingsError(
             f"Expected a layer by name out of {', '.join(LAYERS)}, or an object with {', '.join(_MEMBERS)}, got "
-            f"{item!r:.80} {lacks}. docs/extending.md has an example.",
+            f"{show(item)} {lacks}. docs/extending.md has an example.",
             layer=item,
         )
     name: object = getattr(item, "name", None)
@@ -91,7 +92,7 @@ def _checked(item: object) -> Layer:
         isinstance(name, str) and name.strip() == name and name.isprintable() and 1 <= len(name) <= _MOST_CHARACTERS
     ):
         raise SettingsError(
-            f"Expected a layer's name of 1 to {_MOST_CHARACTERS} characters that can be printed, got {name!r:.80}.",
+            f"Expected a layer's name of 1 to {_MOST_CHARACTERS} characters that can be printed, got {show(name)}.",
             layer=item,
         )
     return item  # pyright: ignore[reportReturnType] - it has all that a layer must have
@@ -108,7 +109,10 @@ def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> 
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
     if name not in makers:
-        raise SettingsError(f"Expected layers out of {', '.join((*LAYERS, *available))}, got {name!r}.", layers=name)
+        raise SettingsError(
+            f"Expected layers out of {', '.join((*LAYERS, *available))}, got {show(name)}. Name one of them.",
+            layers=name,
+        )
     return makers[name]()
 
 

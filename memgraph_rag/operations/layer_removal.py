@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import Embedder, GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.stores.layer_rows import ANNOTATIONS, kinds_of
@@ -28,10 +29,10 @@ def check_removable(layer: str) -> None:
         SettingsError: the layer has rows of a kind of its own, or the name is none.
     """
     if not isinstance(layer, str) or not layer.strip():
-        raise SettingsError(f"Expected the name of a layer, got {layer!r:.80}.", layer=layer)
+        raise SettingsError(f"Expected the name of a layer, got {show(layer)}.", layer=layer)
     if ANNOTATIONS not in kinds_of([layer]):
         raise SettingsError(
-            f"Expected a layer of annotations, such as {CONTEXT}, got {layer!r}, on which other layers may rest. "
+            f"Expected a layer of annotations, such as {CONTEXT}, got {show(layer)}, on which other layers may rest. "
             "Forget the documents, and add them without it.",
             layer=layer,
         )

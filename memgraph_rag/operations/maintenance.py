@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
@@ -31,6 +32,7 @@ from memgraph_rag.operations.validation import (
     check_count,
     check_limit,
     check_parts,
+    checked_path,
     may_name,
     with_known_arguments,
 )
@@ -234,7 +236,7 @@ class MaintainedMemory(OpenMemory):
         with telemetry.span("export") as event_fields:
             event_fields["documents"] = archive.export_documents(
                 self._store,
-                Path(path),
+                checked_path(path),
                 self.embedder,
                 document_ids=self._extent(Scope(user=user, session=session)).documents,
             )
@@ -252,7 +254,7 @@ class MaintainedMemory(OpenMemory):
             SchemaMismatch: it was written with another embedder.
         """
         self._require_writable()
-        receipts = archive_import.import_documents(self._store, Path(path), self.embedder, self.recognizer)
+        receipts = archive_import.import_documents(self._store, checked_path(path), self.embedder, self.recognizer)
         return Outcomes("import_from", telemetry.each("import", receipts))
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
@@ -275,7 +277,9 @@ class MaintainedMemory(OpenMemory):
 
         self._require_writable()
         with telemetry.span("write_bulk_files") as event_fields:
-            files = write_bulk_files(self._store, Path(path), Path(folder), self.embedder, self.recognizer)
+            files = write_bulk_files(
+                self._store, checked_path(path), checked_path(folder), self.embedder, self.recognizer
+            )
             event_fields["documents"] = files.documents
         return files
 
@@ -292,7 +296,7 @@ class MaintainedMemory(OpenMemory):
         check_count("limit", limit)
         if not may_name(after):
             raise SettingsError(
-                f"Expected after as the key of a document, got {after!r:.80}. Give next_after of the page before.",
+                f"Expected after as the key of a document, got {show(after)}. Give next_after of the page before.",
                 setting="after",
             )
         records = self._store.documents_after(after, k=limit + 1)

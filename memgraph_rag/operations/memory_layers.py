@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TypeGuard
 
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
 from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.library import LibraryLayer
@@ -78,11 +79,11 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
         if missing or not isinstance(layer.name, str) or not layer.name.strip():
             raise SettingsError(
                 f"Expected a layer of the memory out of {', '.join(MEMORY_LAYERS)}, or an object with "
-                f"{', '.join(_MEMBERS)}, got {item!r:.80}. docs/extending.md has an example.",
+                f"{', '.join(_MEMBERS)}, got {show(item)}. docs/extending.md has an example.",
                 layer=item,
             )
         if layers.setdefault(layer.name, layer) is not layer and not isinstance(item, str):
-            raise SettingsError(f"Expected each layer once, got two of the name {layer.name!r}.", layer=layer.name)
+            raise SettingsError(f"Expected each layer once, got two of the name {show(layer.name)}.", layer=layer.name)
     order = {name: place for place, name in enumerate(MEMORY_LAYERS)}
     return sorted(layers.values(), key=lambda layer: order.get(layer.name, len(order)))
 
@@ -138,8 +139,8 @@ def _parts(
             raise
         except Exception as exc:
             raise LayerError(
-                f"Expected overviews of layer {layer.name!r}, got {type(exc).__name__}: {exc}. Mend the layer's build, "
-                "or leave the layer out.",
+                f"Expected overviews of layer {show(layer.name)}, got {type(exc).__name__}: {show(exc)}. Mend the "
+                "layer's build, or leave the layer out.",
                 layer=layer.name,
             ) from exc
         if rows is None:
@@ -147,7 +148,7 @@ def _parts(
         others = {overview.layer for overview in rows.overviews} - {layer.name}
         if others:
             raise LayerError(
-                f"Expected overviews of layer {layer.name!r}, got some of {', '.join(sorted(others))}. Mend the "
+                f"Expected overviews of layer {show(layer.name)}, got some of {', '.join(sorted(others))}. Mend the "
                 "layer's build.",
                 layer=layer.name,
             )

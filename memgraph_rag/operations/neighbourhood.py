@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import GraphView
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.operations.all_overviews import all_overviews
@@ -76,7 +77,7 @@ def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neig
         SettingsError: no such kind, no name, or ``most`` below 1 or above 1,000,000.
     """
     if kind is not None and kind not in KINDS:
-        raise SettingsError(f"Expected kind out of {KINDS}, got {kind!r}.", kind=kind)
+        raise SettingsError(f"Expected kind out of {KINDS}, got {show(kind)}.", kind=kind)
     check_count("most", most)
     if not isinstance(name, str):
         raise SettingsError(f"Expected a name as a str, got {type(name).__name__}.", name=name)
@@ -135,7 +136,7 @@ def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> Docu
         advice = f"Near to it: {_quoted(near)}." if near else "'memgraph-rag documents' and 'questions' list what is."
     return DocumentNotFound(
         f"Expected the key or id of a document, the name of an entity, the text of a kept question, or an id, in "
-        f"namespace {graph.namespace!r}, got {name!r}. {advice}",
+        f"namespace {show(graph.namespace)}, got {show(name)}. {advice}",
         key=name,
         near=near,
     )
@@ -160,7 +161,7 @@ def _within(graph: GraphView, normal: str) -> list[Entity]:
 
 
 def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
+    return ", ".join(map(show, names))
 
 
 # ── what surrounds it ────────────────────────────────────────────────────────────────────────────────────────

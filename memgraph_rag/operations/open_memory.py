@@ -24,6 +24,7 @@ from memgraph_rag.contracts import (
     Models,
     Progress,
 )
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.operations import scopes
@@ -194,8 +195,8 @@ class OpenMemory:
         self._process.require()
         if self._store.read_only:
             raise StoreReadOnly(
-                f"Expected a memory that may be changed, got {self.settings.store}, opened for reading only. Open it "
-                "again without read_only."
+                f"Expected a memory that may be changed, got {show(self.settings.store)}, opened for reading only. "
+                "Open it again without read_only."
             )
 
     def _ids(self, documents: Sequence[str | Path] | None) -> list[str] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.operations.segmenting import cut_segments
@@ -311,7 +312,8 @@ def _check_same_source(record: DocumentRecord, item: Loaded) -> None:
     """Two files of one name in two folders must not replace each other unnoticed."""
     if is_elsewhere(record, item.files):
         raise DocumentError(
-            f"Expected {record.source} under the key {item.key!r}, got another file: {item.document.source}. "
-            "Give this one a key of its own, add(path, key=…) or --key; or forget the other one first.",
+            f"Expected {show(record.source)} under the key {show(item.key)}, got another file: "
+            f"{show(item.document.source)}. Give this one a key of its own, add(path, key=…) or --key; or forget the "
+            "other one first.",
             key=item.key,
         )

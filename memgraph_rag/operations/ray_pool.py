@@ -22,6 +22,7 @@ from typing import Any
 
 from typing_extensions import Self
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ClusterError, SettingsError
 from memgraph_rag.operations.graph_building import BuildOutcome, GraphBuilder
 from memgraph_rag.operations.planning import PendingDocument
@@ -109,7 +110,7 @@ class RayPool:
                 setting="ray",
             )
         if not isinstance(address, str) or not (address == _AUTO or _HOST_AND_PORT.fullmatch(address)):
-            raise SettingsError(f'Expected ray="auto" or HOST:PORT of a cluster, got {address!r:.80}.', setting="ray")
+            raise SettingsError(f'Expected ray="auto" or HOST:PORT of a cluster, got {show(address)}.', setting="ray")
         self._builder = builder
         self._address = address
         self._wants_gpu = device == "auto" or device.startswith("cuda")
@@ -280,7 +281,7 @@ class RayPool:
         Raises:
             ClusterError: workers die again and again: it is none of the documents.
         """
-        first = ", ".join(map(repr, names[:3])) or "its start"
+        first = ", ".join(map(show, names[:3])) or "its start"
         reason = " ".join(str(error).split())[:500]
         self._deaths += 1
         if self._deaths >= _MOST_DEATHS:
@@ -367,7 +368,7 @@ def _require_answer(address: str) -> None:
 
 def _no_answer(address: str, error: Exception) -> ClusterError:
     return ClusterError(
-        f"Expected a Ray cluster at {address}, got none: {error}. Start one with `ray start --head`, or take "
+        f"Expected a Ray cluster at {address}, got none: {show(error)}. Start one with `ray start --head`, or take "
         'ray="auto"; a cluster with token authentication wants its token here too, as Ray\'s documentation says.',
         address=address,
     )

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, GraphStore, Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.stores.document_reader import stored_graphs
@@ -79,7 +80,7 @@ def _in_our_words(folder: Path) -> Iterator[None]:
         yield
     except OSError as exc:
         raise SettingsError(
-            f"Expected a folder where new embeddings can be kept, got {exc}: {folder}. Make room, or set "
+            f"Expected a folder where new embeddings can be kept, got {show(exc)}: {show(folder)}. Make room, or set "
             "MEMGRAPH_RAG_CACHE_DIR to a folder that can be written.",
             path=folder,
         ) from exc

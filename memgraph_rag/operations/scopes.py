@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.scope_index import ScopeIndex
@@ -38,10 +39,10 @@ def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | Non
     """The ids of a scope's documents; None where it is held to nothing."""
     where, owner = scope.where, owner_in(scope)
     if where is not None and not isinstance(where, Mapping):
-        raise SettingsError(f"Expected where as a mapping of metadata, got {where!r}.", where=where)
+        raise SettingsError(f"Expected where as a mapping of metadata, got {show(where)}.", where=where)
     wanted = {**(where or {}), **owner}
     if where is not None and not where.items() <= wanted.items():
-        raise SettingsError(f"Expected one user and session, got {where!r:.200} and {wanted!r:.200}. Name each once.")
+        raise SettingsError(f"Expected one user and session, got {show(where)} and {show(wanted)}. Name each once.")
     ids: list[str] | None = None
     if scope.documents is not None:
         ids = list(dict.fromkeys(record.id for record in find_documents(store, checked_names(scope.documents))))
@@ -64,7 +65,7 @@ def owner_in(scope: Scope) -> dict[str, MetadataValue]:
         if value is None:
             continue
         if not isinstance(value, str) or not value.strip():
-            raise SettingsError(f"Expected {name} as a name, got {value!r:.80}. Leave it out for all.", setting=name)
+            raise SettingsError(f"Expected {name} as a name, got {show(value)}. Leave it out for all.", setting=name)
         names[name] = value
     return names
 
@@ -111,4 +112,4 @@ def require_within(document: str, scope: Scope, store: GraphStore, scopes: Scope
     except DocumentNotFound:
         held = []
     if not held:
-        raise DocumentNotFound(f"Expected a document of this user, got {document!r:.80}. Search for it.")
+        raise DocumentNotFound(f"Expected a document of this user, got {show(document)}. Search for it.")

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from memgraph_rag.contracts import GraphStore, Models, SplitDocument, TokenCounter
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
@@ -202,7 +203,7 @@ class Session:
 
     def _held(self, within: Within) -> dict[str, str]:
         if within not in ("user", "session"):
-            raise SettingsError(f"Expected within as 'user' or 'session', got {within!r}.", setting="within")
+            raise SettingsError(f"Expected within as 'user' or 'session', got {show(within)}.", setting="within")
         return {USER: self.user} | ({SESSION: self.session} if within == "session" else {})
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────

@@ -14,11 +14,12 @@ from itertools import accumulate, islice
 from typing import Any
 from urllib.parse import quote
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.layers.facts import FACTS
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import read_message
-from memgraph_rag.text.loading import is_storable, storable
+from memgraph_rag.text.loading import MAX_BYTES, is_storable, storable
 from memgraph_rag.types import (
     SESSION,
     USER,
@@ -55,6 +56,7 @@ MOST_TURNS = 32
 _MOST_CHARACTERS = 32_000  # of a page that takes a further turn
 _MOST_NAME = 100_000  # characters of a user's or session's name
 _MOST_QUOTED = 200  # characters of a readable key
+_MOST_ID_BITS = 1_024  # of a number that is an id: Python does not write out a huge one
 _END = "\n\n"
 _LONG = "session#"  # before the hash that stands for long names
 _PAGE_KEY = re.compile(rf"(?:session/[^/]+/[^/]+|{_LONG}[0-9a-f]+)/[0-9]+")  # as Conversation.key writes them
@@ -75,7 +77,7 @@ class Conversation:
             if not is_name:
                 raise SettingsError(
                     f"Expected {name} as a text of 1 to {_MOST_NAME:,} characters that can be stored, got "
-                    f"{value!r:.80}. Name whose words these are.",
+                    f"{show(value)}. Name whose words these are.",
                     setting=name,
                 )
 
@@ -205,8 +207,8 @@ def page_of(conversation: Conversation, number: int, record: DocumentRecord, seg
         turns = _turns_of(conversation, record, segments)
     except (KeyError, TypeError, ValueError) as exc:
         raise DocumentError(
-            f"Expected a page of the session under the key {record.key!r}, got another document. Forget that one, or "
-            "name the session otherwise.",
+            f"Expected a page of the session under the key {show(record.key)}, got another document. Forget that one, "
+            "or name the session otherwise.",
             key=record.key,
         ) from exc
     return Page(conversation, number, turns, tuple(segments), record)
@@ -259,6 +261,12 @@ def read_turns(
             turn_id = conversation.turn_id("content", role, moment, content, 0)
         head = f"{role} ({moment})" if moment else role
         text = f"{head}: {content}{_END}"
+        if len(text) > MAX_BYTES:
+            raise DocumentError(
+                f"Expected message {index} of at most {MAX_BYTES:,} characters, got {len(text):,}. Cut it into parts.",
+                index=index,
+                limit=MAX_BYTES,
+            )
         turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.understood(moment) or now)
     return list(turns.values())
 
@@ -286,9 +294,10 @@ def known_again(turns: Sequence[PageTurn], stored: Sequence[PageTurn]) -> int:
 
 
 def _checked_id(index: int, value: object) -> str | int:
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+    is_huge = isinstance(value, int) and value.bit_length() > _MOST_ID_BITS
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "" or is_huge:
         raise DocumentError(
-            f"Expected the id of message {index} as a non-empty str or an int, got {value!r:.80}. Leave it out, or "
+            f"Expected the id of message {index} as a non-empty str or an int, got {show(value)}. Leave it out, or "
             "give the one that the message keeps.",
             index=index,
         )

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from memgraph_rag.contracts import FingerprintIndex
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.operations.session_pages import is_page_key
 from memgraph_rag.stores import open_place
@@ -33,6 +34,7 @@ from memgraph_rag.types import (
 
 __all__ = ["GroupSize", "Item", "Loaded", "Request", "grouped", "hash_with", "is_elsewhere", "load_request"]
 
+_MOST_DESCRIBED = 60  # characters of what could not be loaded
 _MOST_SAME = 16  # keys of documents with the same text that a receipt names
 
 
@@ -119,7 +121,8 @@ def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failu
 def _refuse_open_store(path: Path) -> None:
     if (place := open_place(path)) is not None:
         raise DocumentError(
-            f"Expected a file to add, got {path}, which belongs to the open store {place}. Name another file.",
+            f"Expected a file to add, got {show(path)}, which belongs to the open store {show(place)}. Name another "
+            "file.",
             path=path,
         )
 
@@ -128,7 +131,7 @@ def _refuse_page_key(key: str) -> None:
     """Refuse the keys of a session's pages: a document there would keep the session from storing a turn."""
     if is_page_key(key):
         raise DocumentError(
-            f"Expected a key of your own, got {key[:80]!r}, which is that of a session's page. Pass another by key=…, "
+            f"Expected a key of your own, got {show(key)}, which is that of a session's page. Pass another by key=…, "
             "or store turns by Memory.session.",
             key=key,
         )
@@ -252,7 +255,8 @@ def is_elsewhere(stored: DocumentRecord, files: Sequence[str]) -> bool:
 
 def _describe(source: object) -> str:
     """A short name for a source that could not be loaded; of a file the whole path."""
-    if isinstance(source, (Path, Document)):
-        return str(source.key if isinstance(source, Document) else source)
-    text = str(source)
-    return text if len(text) <= 60 else text[:57] + "…"
+    if isinstance(source, Path):
+        return str(source)
+    name = source.key if isinstance(source, Document) else source
+    text = name if isinstance(name, str) else show(name)
+    return text if len(text) <= _MOST_DESCRIBED else text[: _MOST_DESCRIBED - 1] + "…"

@@ -7,12 +7,13 @@ comes back to it as a sentence that it can act on; what it cannot mend is raised
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.types import Answer, Evidence, Receipt, Tool
 
@@ -23,6 +24,7 @@ ToolName = Literal["search", "ask", "add", "forget"]
 TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 _MOST_RESULTS = 50
+_MOST_WRONG = 8  # arguments that a message names
 
 
 class _Arguments(BaseModel):
@@ -98,8 +100,10 @@ def make_tools(
     Raises:
         SettingsError: no tool of that name.
     """
-    if isinstance(names, str) or not set(names) <= set(TOOLS):
-        raise SettingsError(f"Expected names as some of {', '.join(map(repr, TOOLS))} in a list, got {names!r}.")
+    is_list = isinstance(names, Iterable) and not isinstance(names, str)
+    wanted = list(names) if is_list else []
+    if not is_list or not all(name in TOOLS for name in wanted):
+        raise SettingsError(f"Expected names as some of {', '.join(map(repr, TOOLS))} in a list, got {show(names)}.")
 
     functions: dict[ToolName, Callable[..., Any]] = {
         "search": lambda query, k, **scope: _passages(search(query, k=k, **scope), wishes(query, **scope)),
@@ -107,7 +111,7 @@ def make_tools(
         "add": lambda text, key: _receipt(add(text, key=key)),
         "forget": lambda document: _receipt(forget(document)),
     }
-    return [_tool(name, functions[name]) for name in names]
+    return [_tool(name, functions[name]) for name in wanted]
 
 
 def _tool(name: ToolName, function: Callable[..., Any]) -> Tool:
@@ -133,8 +137,10 @@ def _parsed(arguments: object) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
-        except ValueError as exc:
-            raise SettingsError(f"Expected arguments as a JSON object, got text that is no JSON ({exc}).") from exc
+        except (ValueError, RecursionError) as exc:
+            raise SettingsError(
+                f"Expected arguments as a JSON object, got text that is no JSON ({show(exc)})."
+            ) from exc
     if not isinstance(arguments, Mapping):
         raise SettingsError(f"Expected arguments as a JSON object, got {type(arguments).__name__}.")
     return arguments
@@ -145,7 +151,8 @@ def _checked(tool: str, model: type[_Arguments], arguments: Mapping[str, Any]) -
         return model.model_validate(arguments).model_dump()
     except ValidationError as exc:
         wrong = "; ".join(
-            f"{'.'.join(map(str, error['loc'])) or 'arguments'}: {error['msg']}" for error in exc.errors()
+            f"{show('.'.join(map(str, error['loc']))) if error['loc'] else 'arguments'}: {error['msg']}"
+            for error in exc.errors(include_url=False)[:_MOST_WRONG]
         )
         takes = ", ".join(
             f"{name}{'' if field.is_required() else ' (optional)'}" for name, field in model.model_fields.items()

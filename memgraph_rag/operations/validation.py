@@ -6,6 +6,7 @@ what came; what is returned can be stored and asked for as it is.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import date, datetime, timedelta
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from memgraph_rag.contracts import Embedder, GraphStore
-from memgraph_rag.errors import QuestionError, SettingsError, UnknownArgument
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, QuestionError, SettingsError, UnknownArgument
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.settings import Settings
 from memgraph_rag.text.loading import is_storable, storable
@@ -35,6 +37,7 @@ __all__ = [
     "check_relevance",
     "checked_budget",
     "checked_end",
+    "checked_path",
     "checked_question",
     "checked_style",
     "checked_time",
@@ -45,6 +48,7 @@ __all__ = [
 
 _MOST_QUESTION_CHARACTERS = 20_000
 _MOST_COUNT = 1_000_000
+_MOST_NAME = 80  # characters of an unknown argument's name
 MOST_TOKENS = 1_000_000_000_000
 
 _ELSEWHERE = {
@@ -83,24 +87,40 @@ def check_parts(parts: Mapping[str, object]) -> None:
         method = _METHODS[name]
         if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
             raise SettingsError(
-                f"Expected {name} as a str, a Path or an object that has {method}(), got {part!r}.", setting=name
+                f"Expected {name} as a str, a Path or an object that has {method}(), got {show(part)}.", setting=name
             )
 
 
 def check_count(name: str, count: object, *, most: int = _MOST_COUNT) -> None:
     """How many of something are wanted: at least one, and no more than an engine counts to."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
-        shown = repr(count) if not isinstance(count, int) or abs(count) < 10**18 else "a longer one"
         raise SettingsError(
-            f"Expected {name} as a whole number of at least 1 and at most {most:,}, got {shown}.", setting=name
+            f"Expected {name} as a whole number of at least 1 and at most {most:,}, got {show(count)}.", setting=name
         )
+
+
+def checked_path(path: str | Path) -> Path:
+    """Return the path, where the system could have a file of that name.
+
+    Raises:
+        DocumentError: it is no str and no Path, is empty, or holds what no path can: NUL, half a surrogate pair.
+    """
+    try:
+        name = os.fsencode(path)
+    except (TypeError, ValueError):  # ValueError: half a surrogate pair
+        name = b""
+    if not name or b"\0" in name or isinstance(path, bytes):
+        raise DocumentError(
+            f"Expected the path of a file as a str or a Path, got {show(path)}. Name another file.", path=path
+        )
+    return Path(path)
 
 
 def check_namespace(given: str | None, store: GraphStore) -> None:
     """An open store brings its namespace; another one could not be kept apart."""
     if given is not None and given != store.namespace:
         raise SettingsError(
-            f"Expected the namespace of the given store, {store.namespace!r}, got {given!r}. "
+            f"Expected the namespace of the given store, {show(store.namespace)}, got {show(given)}. "
             "Leave it out, or open the store with the other one.",
             setting="namespace",
         )
@@ -114,7 +134,7 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
     instant = timestamps.instant(text) if isinstance(text, str) else None
     if instant is None:
         raise SettingsError(
-            f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {value!r}.",
+            f"Expected {name} as ISO 8601 (2024-05-01 or 2024-05-01T10:00), a date or a datetime, got {show(value)}.",
             setting=name,
         )
     return instant
@@ -123,6 +143,8 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
 def checked_end(until: str | date | None, at: str | date | None) -> datetime | None:
     """The moment before which something was said: ``until``, or the end of the day or moment ``at``.
 
+    None is without end, which the last moment of the calendar is too: nothing can be later.
+
     Raises:
         SettingsError: one of them is no time, or both are given.
     """
@@ -130,10 +152,12 @@ def checked_end(until: str | date | None, at: str | date | None) -> datetime | N
     if moment is None:
         return checked_time("until", until)
     if until is not None:
-        raise SettingsError(f"Expected until or at, got both, {until!r} and {at!r}. Leave one out.", setting="at")
+        raise SettingsError(
+            f"Expected until or at, got both, {show(until)} and {show(at)}. Leave one out.", setting="at"
+        )
     text = at.isoformat() if isinstance(at, date) else str(at)
     is_day = len(timestamps.read(text)) == len("2024-05-01")
-    return moment + (timedelta(days=1) if is_day else timedelta(microseconds=1))
+    return timestamps.later(moment, timedelta(days=1) if is_day else timedelta(microseconds=1))
 
 
 def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> None:
@@ -142,7 +166,7 @@ def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> No
         return
     if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0 <= least <= 1:
         raise SettingsError(
-            f"Expected min_relevance as a number from 0 to 1, got {least!r}. Leave it out, or try 0.1.",
+            f"Expected min_relevance as a number from 0 to 1, got {show(least)}. Leave it out, or try 0.1.",
             setting="min_relevance",
         )
     if mode == "keywords":
@@ -153,7 +177,7 @@ def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> No
         )
     if getattr(embedder, "relevance_curve", None) is None:
         raise SettingsError(
-            f"Expected an embedder with a relevance_curve for min_relevance, got {embedder.name!r}. Leave "
+            f"Expected an embedder with a relevance_curve for min_relevance, got {show(embedder.name)}. Leave "
             "min_relevance out, or use the packaged embedder.",
             setting="min_relevance",
         )
@@ -196,14 +220,16 @@ def check_limit(name: str, value: object) -> None:
     """A limit of seconds, tokens or nodes is above 0, or None."""
     kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
     if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
-        raise SettingsError(f"Expected {name} as {expected} above 0, got {value!r}.", setting=name)
+        raise SettingsError(f"Expected {name} as {expected} above 0, got {show(value)}.", setting=name)
 
 
 def checked_style(style: object) -> AnswerStyle:
     """One of the forms of an answer, or a refusal."""
     known: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
     if style not in known:
-        raise SettingsError(f"Expected style as one of {', '.join(map(repr, known))}, got {style!r}.", setting="style")
+        raise SettingsError(
+            f"Expected style as one of {', '.join(map(repr, known))}, got {show(style)}.", setting="style"
+        )
     return known[known.index(style)]
 
 
@@ -240,8 +266,10 @@ def _with_known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _told_argument(method: str, unknown: str, known: list[str]) -> str:
-    alike = [name for name in _ELSEWHERE.get(unknown, ()) if name in known] or get_close_matches(unknown, known, n=1)
+    name = unknown if unknown.isidentifier() and len(unknown) <= _MOST_NAME else show(unknown)
+    alike = [name for name in _ELSEWHERE.get(unknown, ()) if name in known]
+    alike = alike or get_close_matches(unknown[:_MOST_NAME], known, n=1)
     if alike:
-        return f"Expected {alike[0]}=… of {method}(), got {unknown}=…. Write {alike[0]}=…."
+        return f"Expected {alike[0]}=… of {method}(), got {name}=…. Write {alike[0]}=…."
     takes = f"It takes {', '.join(known)}." if known else "It takes none."
-    return f"Expected an argument of {method}(), got {unknown}=…. {takes}"
+    return f"Expected an argument of {method}(), got {name}=…. {takes}"

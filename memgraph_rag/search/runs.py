@@ -10,12 +10,14 @@ segments that are worth 0 or more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.types import RUN_PRESETS, RunParameters, RunPreset
 
@@ -111,7 +113,7 @@ def checked_parameters(runs: RunParameters | str | None) -> RunParameters:
         return RUN_PRESETS[cast("RunPreset", runs)]
     if not isinstance(runs, RunParameters):
         raise SettingsError(
-            f"Expected runs as one of {', '.join(get_args(RunPreset))}, or RunParameters, got {runs!r:.80}.", runs=runs
+            f"Expected runs as one of {', '.join(get_args(RunPreset))}, or RunParameters, got {show(runs)}.", runs=runs
         )
     for name in ("max_length", "overall_max_length", "documents", "candidates"):
         _check_count(name, getattr(runs, name))
@@ -126,18 +128,18 @@ def checked_parameters(runs: RunParameters | str | None) -> RunParameters:
 def _check_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
         raise SettingsError(
-            f"Expected {name} of runs as a whole number from 1 to {_LARGEST:,}, got {value!r:.80}. Leave it out, or "
+            f"Expected {name} of runs as a whole number from 1 to {_LARGEST:,}, got {show(value)}. Leave it out, or "
             'name a preset, such as "balanced".',
             setting=name,
         )
 
 
 def _check_number(name: str, value: object, *, above: float | None) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if not is_number or (above is not None and cast("float", value) <= above):
         wanted = "a finite number" if above is None else f"a finite number above {above:g}"
         raise SettingsError(
-            f"Expected {name} of runs as {wanted}, got {value!r:.80}. Leave it out, or name a preset, such as "
+            f"Expected {name} of runs as {wanted}, got {show(value)}. Leave it out, or name a preset, such as "
             '"balanced".',
             setting=name,
         )

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from typing import get_args
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
+from memgraph_rag.display import show
 from memgraph_rag.errors import SearchMemoryExceeded, SettingsError
 from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
@@ -153,7 +154,7 @@ class SegmentSearch:
             parameters = checked_parameters(runs)
             return self._runs(query, k, parameters, documents=documents, since=since, until=until)
         if runs is not None:
-            raise SettingsError(f'Expected mode="segments" with runs, got {mode!r}. Leave runs out.', mode=mode)
+            raise SettingsError(f'Expected mode="segments" with runs, got {show(mode)}. Leave runs out.', mode=mode)
         facts = self.facts.refresh()
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
@@ -212,7 +213,7 @@ class SegmentSearch:
         """
         if mode not in get_args(SearchMode):
             raise SettingsError(
-                f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {mode!r}.", mode=mode
+                f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {show(mode)}.", mode=mode
             )
         if mode == "graph":
             with self._searched(query, documents=documents, since=since, until=until) as (walk, view):

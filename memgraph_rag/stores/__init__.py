@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.stores.ladybug_lock import open_place
 from memgraph_rag.stores.process_guard import OpeningProcess
@@ -59,7 +60,7 @@ def open_store(
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
     if namespace_as_database and (scheme is None or database is not None):
-        got = f"the file {where}" if scheme is None else f"the database {database!r} too"
+        got = f"the file {show(where)}" if scheme is None else f"the database {show(database)} too"
         raise SettingsError(
             f"Expected the address of a Neo4j alone, for namespace_as_database, got {got}. Leave one of the two out.",
             setting="namespace_as_database",
@@ -115,7 +116,7 @@ def _check_host(address: str) -> None:
         host, is_port = "", False
     if not host or not host.isprintable() or not is_port:
         raise SettingsError(
-            f"Expected an address such as neo4j://localhost:7687, got {address!r}. Write a host, and a port from 1 to "
-            "65535.",
+            f"Expected an address such as neo4j://localhost:7687, got {show(address)}. Write a host, and a port from 1 "
+            "to 65535.",
             address=address,
         )

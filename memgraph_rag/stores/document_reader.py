@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from memgraph_rag.contracts import GraphStore
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.graph_reads import Run, counts_of
@@ -101,7 +102,7 @@ def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Document
     """The graph, if it is all that the store counts, and everything in it has an embedding."""
     if row_counts(graph) != stored_counts:
         raise StoreError(
-            f"Expected all of document {graph.document.key!r}, {dict(stored_counts)}, got {row_counts(graph)}. "
+            f"Expected all of document {show(graph.document.key)}, {dict(stored_counts)}, got {row_counts(graph)}. "
             'This version of memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
@@ -111,8 +112,8 @@ def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Document
         if len(item.embeddings) != len(item.rows) or not are_units(item.embeddings):
             raise StoreError(
                 f"Expected an embedding of length 1 of each of the {len(item.rows)} {item.what} of document "
-                f"{graph.document.key!r}, got {len(item.embeddings)}, of which some may have another length. The graph "
-                "is damaged: memgraph-rag doctor --repair.",
+                f"{show(graph.document.key)}, got {len(item.embeddings)}, of which some may have another length. The "
+                "graph is damaged: memgraph-rag doctor --repair.",
                 document_id=graph.document.id,
             )
     return graph

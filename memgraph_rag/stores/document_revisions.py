@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, StoreError
 from memgraph_rag.stores import relation_rows, rows
 from memgraph_rag.stores.graph_reads import Run
@@ -33,7 +34,7 @@ def check_appended(graph: DocumentGraph, kept: int) -> None:
     if not 0 < kept < len(graph.segments) or not is_whole:
         raise StoreError(
             f"Expected a document of more than {kept} segments with annotations of single segments alone, got "
-            f"{graph.document.key!r} with {len(graph.segments)}. Write it whole.",
+            f"{show(graph.document.key)} with {len(graph.segments)}. Write it whole.",
             document_id=graph.document.id,
         )
 
@@ -48,7 +49,7 @@ def require_content(run: Run, graph: DocumentGraph, before: str, *, kept: int) -
     is_same = (stored[0]["sha256"] if stored else "") == before
     if not is_same or (kept and stored and sorted(stored[0]["layers"]) != sorted(graph.document.layers)):
         raise DocumentChanged(
-            f"Expected document {graph.document.key!r} with the content that was read, got another: somebody else "
+            f"Expected document {show(graph.document.key)} with the content that was read, got another: somebody else "
             "changed or forgot it meanwhile. Read it again, and write then.",
             document_id=graph.document.id,
         )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import Any, TypeVar
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
 from memgraph_rag.stores import (
     document_revisions,
@@ -92,7 +93,9 @@ class WrittenGraph(StoredGraph):
 
     def _require_writable(self) -> None:
         if self._read_only:
-            raise StoreReadOnly(f"{self!r} was opened for reading only. Open it again without read_only to change it.")
+            raise StoreReadOnly(
+                f"{show(self)} was opened for reading only. Open it again without read_only to change it."
+            )
 
     @abstractmethod
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
@@ -300,7 +303,7 @@ def extend(
     for graph in graphs:
         if not layers_in(graph) <= {*layers} & {*graph.document.layers}:
             raise StoreError(
-                f"Expected rows of the layers {sorted(layers)} for document {graph.document.key!r}, got rows of "
+                f"Expected rows of the layers {sorted(layers)} for document {show(graph.document.key)}, got rows of "
                 f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all that are "
                 "given.",
                 document_id=graph.document.id,
@@ -363,8 +366,8 @@ def _begin_extending(
     for document in (graph.document for graph in graphs):
         if document.id not in stored or stored[document.id]["sha256"] != document.sha256:
             raise DocumentNotFound(
-                f"Expected document {document.key!r} in namespace {namespace!r} with the content that the layers were "
-                "built from, got none: it was replaced or forgotten meanwhile. Call deepen() again.",
+                f"Expected document {show(document.key)} in namespace {show(namespace)} with the content that the "
+                "layers were built from, got none: it was replaced or forgotten meanwhile. Call deepen() again.",
                 document_id=document.id,
                 namespace=namespace,
             )
@@ -379,7 +382,7 @@ def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: boo
     given_ids = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
     if not (set(given_ids) <= set(stored) if of_some else given_ids == stored):
         raise StoreError(
-            f"Expected the {len(stored)} segments that are stored of document {graph.document.key!r}, got "
+            f"Expected the {len(stored)} segments that are stored of document {show(graph.document.key)}, got "
             f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
             document_id=graph.document.id,
         )
@@ -394,7 +397,8 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
     known = run("read/find_document_keys", document_ids=[document_id])
     if not known:
         raise DocumentNotFound(
-            f"Expected the id of a document in namespace {namespace!r}, got {document_id!r}. documents() lists all.",
+            f"Expected the id of a document in namespace {show(namespace)}, got {show(document_id)}. documents() lists "
+            "all.",
             document_id=document_id,
             namespace=namespace,
         )

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores import question_rows
 from memgraph_rag.stores.graph_reads import Run, nodes
@@ -29,7 +30,7 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
     """
     if question.id != question_id(namespace, question.text):  # else two namespaces might share it
         raise StoreError(
-            f"Expected the id of a question to be made of namespace {namespace!r} and its text, got {question.id}. "
+            f"Expected the id of a question to be made of namespace {show(namespace)} and its text, got {question.id}. "
             "Use question_id(namespace, text).",
             question_id=question.id,
         )
@@ -59,8 +60,8 @@ def _check_still_there(run: Run, question: Question, namespace: str) -> None:
         for node, cited in zip(quoted, question.answer.citations, strict=True)
     ):
         raise DocumentNotFound(
-            f"Expected all that was read for the question to be in namespace {namespace!r} still, got less: a document "
-            "was replaced or forgotten while it was asked. Nothing was kept; ask again.",
+            f"Expected all that was read for the question to be in namespace {show(namespace)} still, got less: a "
+            "document was replaced or forgotten while it was asked. Nothing was kept; ask again.",
             namespace=namespace,
         )
 
@@ -73,7 +74,8 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
     """
     if not run("read/find_questions", question_ids=[one_id]):
         raise QuestionNotFound(
-            f"Expected the id of a kept question in namespace {namespace!r}, got {one_id!r}. questions() lists all.",
+            f"Expected the id of a kept question in namespace {show(namespace)}, got {show(one_id)}. questions() lists "
+            "all.",
             question_id=one_id,
             namespace=namespace,
         )

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import (
     graph_reads,
@@ -309,8 +310,8 @@ class LadybugStore(graph_writes.WrittenGraph):
                 new.write_many(some)
             if _contributed(new.statistics()) != _contributed(old.statistics()):
                 raise StoreError(
-                    f"Expected all of namespace {namespace!r}, {dict(old.statistics())}, with its new embeddings, got "
-                    f"{dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
+                    f"Expected all of namespace {show(namespace)}, {dict(old.statistics())}, with its new embeddings, "
+                    f"got {dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
                     "was changed.",
                     namespace=namespace,
                 )
@@ -424,7 +425,7 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     def _require_open(self) -> None:
         if self._closed:
-            raise StoreError(f"{self!r} is closed. Open it again.")
+            raise StoreError(f"{show(self)} is closed. Open it again.")
         if self._generation != self._file.generation:
             raise schema.embedded_anew(self._file.place)
 

@@ -21,6 +21,7 @@ from weakref import WeakSet
 import ladybug
 import pyarrow as pa
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, StoreError, StoreLocked, StoreReadOnly
 from memgraph_rag.stores import ladybug_lock, ladybug_log, ladybug_sidecars
 from memgraph_rag.stores.ladybug_errors import in_our_words
@@ -82,7 +83,8 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
             file = _files[place]
             if file.read_only and not read_only:
                 raise StoreReadOnly(
-                    f"Expected a file that is free, got {place}: this process has it open for reading only. Close it.",
+                    f"Expected a file that is free, got {show(place)}: this process has it open for reading only. "
+                    "Close it.",
                     path=place,
                 )
         file.users += 1
@@ -184,7 +186,7 @@ class LadybugFile:
         with self.lock:
             if self.read_only:
                 raise StoreReadOnly(
-                    f"{self.place} is open for reading only. Open it again to change it.", path=self.place
+                    f"{show(self.place)} is open for reading only. Open it again to change it.", path=self.place
                 )
             if self.place != IN_MEMORY:
                 _require_space(self.place, row_bytes)
@@ -354,7 +356,8 @@ def _create(place: str) -> None:
     with in_our_words(place):
         if Path(place).is_dir():
             raise StoreError(
-                f"Expected a file, got the folder {place}. Name a file in it: {place}/notes.lbug.", path=place
+                f"Expected a file, got the folder {show(place)}. Name a file in it: {show(f'{place}/notes.lbug')}.",
+                path=place,
             )
         if Path(place).exists():
             return
@@ -377,15 +380,15 @@ def _replace(place: str, scratch: Path) -> None:
     for kept in (Path(place + suffix) for suffix in PENDING):  # taken for the new file's
         if kept.exists() and kept.stat().st_size:
             raise StoreError(
-                f"Expected {place} to be closed with nothing beside it, got {kept} beside it. Nothing was changed; "
-                "open the file again, and then try once more.",
+                f"Expected {show(place)} to be closed with nothing beside it, got {kept} beside it. Nothing was "
+                "changed; open the file again, and then try once more.",
                 path=place,
             )
     _flush(scratch)
     with in_our_words(place), old.open("rb+") as file:
         if not _lock(file.fileno()):
             raise StoreLocked(
-                f"Expected {place} for this process alone, got another that opened it meanwhile. Close it there, "
+                f"Expected {show(place)} for this process alone, got another that opened it meanwhile. Close it there, "
                 "then try again.",
                 path=place,
             )
@@ -421,7 +424,7 @@ def _require_space(place: str, row_bytes: int) -> None:
         free = shutil.disk_usage(Path(place).parent).free
     if free < needed:
         raise StoreError(
-            f"Expected {needed >> 20} MiB of free space beside {place}, got {free >> 20} MiB. Nothing was "
+            f"Expected {needed >> 20} MiB of free space beside {show(place)}, got {free >> 20} MiB. Nothing was "
             "written. Make room, or move the file.",
             path=place,
             free=free,

@@ -18,6 +18,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreLocked, StoreReadOnly
 from memgraph_rag.stores.ladybug_paths import ENGINE, LOCK_SUFFIX
 
@@ -135,8 +136,8 @@ def _lock_beside(place: str, *, shared: bool) -> int | None:
 
 def _locked(place: str, who: str) -> StoreLocked:
     return StoreLocked(
-        f"Expected a file that is free, got {place}: {who} has it open. Close it there, or use a Neo4j server for "
-        "several processes.",
+        f"Expected a file that is free, got {show(place)}: {who} has it open. Close it there, or use a Neo4j server "
+        "for several processes.",
         path=place,
     )
 
@@ -212,8 +213,8 @@ def _lock_for_reading(place: str) -> int | None:
         descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as exc:
         raise StoreReadOnly(
-            f"Expected a file to read, got {place}, which cannot be opened ({exc}). Open it once without read_only: "
-            "that makes it.",
+            f"Expected a file to read, got {show(place)}, which cannot be opened ({show(exc)}). Open it once without "
+            "read_only: that makes it.",
             path=place,
         ) from exc
     if sys.platform == "win32":

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.stores.ladybug_errors import in_our_words
 from memgraph_rag.stores.ladybug_paths import LOGS
@@ -55,8 +56,8 @@ def require_whole(place: str) -> None:
             content = log.read_bytes()
             if committed_bytes(content) not in (None, len(content)):
                 raise StoreReadOnly(
-                    f"Expected a log that ends with a whole write, got {log}, of which the last write was cut off. "
-                    "Open the file once without read_only: that drops it.",
+                    f"Expected a log that ends with a whole write, got {show(log)}, of which the last write was cut "
+                    "off. Open the file once without read_only: that drops it.",
                     path=place,
                 )
 

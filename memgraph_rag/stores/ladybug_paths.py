@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreError
 
 __all__ = [
@@ -58,12 +59,16 @@ def real_place(path: str) -> str:
         SettingsError: it is no path.
     """
     if "\0" in path:
-        raise SettingsError(f"Expected the path of a file, got {path!r}, with a NUL in it. Name another.", path=path)
+        raise SettingsError(
+            f"Expected the path of a file, got {show(path)}, with a NUL in it. Name another.", path=path
+        )
     try:
         place = os.path.realpath(Path(path).expanduser())
         os.fsencode(place)
     except (RuntimeError, UnicodeEncodeError) as exc:  # no such user; half a surrogate pair
-        raise SettingsError(f"Expected the path of a file, got {path!r} ({exc}). Name another.", path=path) from exc
+        raise SettingsError(
+            f"Expected the path of a file, got {show(path)} ({show(exc)}). Name another.", path=path
+        ) from exc
     return place
 
 
@@ -76,8 +81,8 @@ def check_place(place: str, *, read_only: bool) -> None:
     """
     if place.endswith(SCRATCH):
         raise SettingsError(
-            f"Expected the path of a store, got {place!r}, a name that only purge gives. Use one that does not end in "
-            f"{SCRATCH}.",
+            f"Expected the path of a store, got {show(place)}, a name that only purge gives. Use one that does not end "
+            f"in {SCRATCH}.",
             path=place,
         )
     folder, name = os.path.split(os.fsencode(place))
@@ -93,8 +98,8 @@ def check_place(place: str, *, read_only: bool) -> None:
         names = Path(place).stat().st_nlink
         if names > 1 and not read_only and Path(place).is_file():
             raise StoreError(
-                f"Expected a file with one name, got {place}, which has {names} (hard links): the log lies beside one "
-                "of them, so what is written by another is lost. Copy the file, and open the copy.",
+                f"Expected a file with one name, got {show(place)}, which has {names} (hard links): the log lies "
+                "beside one of them, so what is written by another is lost. Copy the file, and open the copy.",
                 path=place,
             )
 

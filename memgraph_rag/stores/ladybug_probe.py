@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 
 __all__ = ["try_file"]
@@ -57,7 +58,7 @@ def try_file(path: Path, *, timeout_s: float = TIMEOUT_S) -> None:
 
 def _damaged(path: Path, outcome: str) -> StoreError:
     return StoreError(
-        f"Expected a file that Ladybug can read, got {outcome}: {path} is damaged. Restore it from a copy, or import "
-        "an export of it into a new file.",
+        f"Expected a file that Ladybug can read, got {outcome}: {show(path)} is damaged. Restore it from a copy, or "
+        "import an export of it into a new file.",
         path=str(path),
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.ladybug_file import LadybugFile
 
@@ -59,7 +60,7 @@ def _copy(old: LadybugFile, new: LadybugFile, name: str, match: str, ends: list[
     (counted,) = new.read(f"{match} RETURN count(*) AS count", {})
     if counted["count"] != rows.num_rows:
         raise StoreError(
-            f"Expected {rows.num_rows} rows of {name} in the copy of {old.place}, got {counted['count']}. "
+            f"Expected {rows.num_rows} rows of {name} in the copy of {show(old.place)}, got {counted['count']}. "
             "The file was left as it was: run memgraph-rag doctor.",
             path=old.place,
             table=name,

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.tokenize import keywords as keywords_of
@@ -484,4 +485,4 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     def _require_open(self) -> None:
         if self._closed:
-            raise StoreError(f"{self!r} is closed. Open it again.")
+            raise StoreError(f"{show(self)} is closed. Open it again.")

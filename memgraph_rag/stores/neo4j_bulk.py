@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import graph_writes, rows, schema
 from memgraph_rag.stores.overview_writes import write_overviews
@@ -104,8 +105,8 @@ def database_of(store: Neo4jStore) -> str:
     found = store._run("read/find_any_node")
     if found:
         raise StoreError(
-            f"Expected an empty database for an import in bulk, which replaces all of it, got {store!r} with nodes of "
-            f"{':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or into an empty database."
+            f"Expected an empty database for an import in bulk, which replaces all of it, got {show(store)} with nodes "
+            f"of {':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or into an empty database."
         )
     return store._connection.database or "neo4j"
 

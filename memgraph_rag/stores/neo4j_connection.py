@@ -27,6 +27,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.process_guard import OpeningProcess, keep_for_ever
@@ -388,7 +389,7 @@ def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, da
     code = getattr(exc, "code", None) or ""
     if code.endswith("DatabaseNotFound"):
         return StoreAccessDenied(
-            f"Expected a database named {database!r} at {address}, got none. Name another, or leave database "
+            f"Expected a database named {show(database)} at {address}, got none. Name another, or leave database "
             "out for the user's own.",
             address=address,
             database=database,
@@ -407,7 +408,7 @@ def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, da
         )
     if isinstance(exc, exceptions.DatabaseUnavailable):
         return StoreUnavailable(
-            f"Expected the database {database!r} at {address} to run, got one that is stopped. Start it, or look "
+            f"Expected the database {show(database)} at {address} to run, got one that is stopped. Start it, or look "
             "into the server's log.",
             address=address,
             database=database,

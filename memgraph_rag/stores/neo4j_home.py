@@ -17,6 +17,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
 __all__ = ["LOCALHOST", "Home"]
@@ -249,7 +250,8 @@ class Home:
 
 def _unusable(path: Path, exc: OSError) -> SettingsError:
     return SettingsError(
-        f"Expected a folder of a local Neo4j, got {exc}: {path}. Choose an empty or a new folder.", home=path
+        f"Expected a folder of a local Neo4j, got {show(exc)}: {show(path)}. Choose an empty or a new folder.",
+        home=path,
     )
 
 

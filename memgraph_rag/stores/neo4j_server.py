@@ -29,6 +29,7 @@ from neo4j.exceptions import ClientError, DriverError
 from platformdirs import user_data_path
 
 from memgraph_rag.contracts import Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError, StoreLocked, StoreUnavailable
 from memgraph_rag.stores.neo4j_distribution import NEWEST, Distribution, fetch
 from memgraph_rag.stores.neo4j_home import LOCALHOST, Home
@@ -191,7 +192,9 @@ def _folder(home: Path | None) -> Home:
     try:
         return Home(path.expanduser().resolve())
     except (OSError, RuntimeError) as exc:  # the home of nobody, or links in a circle
-        raise SettingsError(f"Expected a folder, got {exc}: {path}. Choose another one.", home=path) from exc
+        raise SettingsError(
+            f"Expected a folder, got {show(exc)}: {show(path)}. Choose another one.", home=path
+        ) from exc
 
 
 # ── starting ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -301,7 +304,7 @@ def _wait_until_it_answers(server: RunningServer, timeout_s: float) -> None:
     else:
         stop(server.home)
         what = f"did not answer within {timeout_s:g} s and was stopped"
-    raise StoreError(f"Neo4j {server.version} {what}. {home.log} ends: {home.log_tail(3)}", log=home.log)
+    raise StoreError(f"Neo4j {server.version} {what}. {show(home.log)} ends: {home.log_tail(3)}", log=home.log)
 
 
 def _answers(http_port: int) -> bool:
@@ -330,7 +333,7 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
             refused = exc
         except DriverError as exc:
             raise StoreUnavailable(
-                f"Neo4j at {server.bolt_uri} stopped answering. It said: {exc}", uri=server.bolt_uri
+                f"Neo4j at {server.bolt_uri} stopped answering. It said: {show(exc)}", uri=server.bolt_uri
             ) from exc
         else:
             home.forget_generated_password()

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.rows import Columns, Row, caption
 from memgraph_rag.types import Finding, Overview, Span, Summarizes
@@ -61,7 +62,7 @@ def decode_overview(row: Row) -> Overview:
     except (TypeError, ValueError) as exc:
         raise StoreError(
             f"Expected the findings of overview {row['id']} as lists of text and spans, got something else. The graph "
-            f"is damaged: remove_layer({row['layer']!r}), then deepen() builds it again.",
+            f"is damaged: remove_layer({show(row['layer'])}), then deepen() builds it again.",
             node_id=row["id"],
         ) from exc
     lists = {name: tuple(row[name] or ()) for name in ("documents", "entities")}

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.rows import Columns, Row, caption
 from memgraph_rag.types import (
@@ -151,8 +152,8 @@ def _damage_told(question_id: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as exc:  # of the JSON in it, or of what that holds
         raise StoreError(
-            f"Expected a kept question as it was written, got {question_id}, which cannot be read ({exc}). Forget it: "
-            f"memgraph-rag forget --question {question_id}",
+            f"Expected a kept question as it was written, got {question_id}, which cannot be read ({show(exc)}). "
+            f"Forget it: memgraph-rag forget --question {question_id}",
             question_id=question_id,
         ) from exc
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores import relation_rows
@@ -98,7 +99,7 @@ def check_named(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
             if (relation.segment_id, end) not in named:
                 raise StoreError(
                     f"Expected relations between entities that their segment mentions, in document "
-                    f"{graph.document.key!r}, got {relation.description[:80]!r} with an end, {end}, that it does not. "
-                    "Give the mention too.",
+                    f"{show(graph.document.key)}, got {show(relation.description)} with an end, {end}, that it does "
+                    "not. Give the mention too.",
                     relation=relation,
                 )

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.types import (
     Annotation,
@@ -314,7 +315,7 @@ def decode_surfaces(row: Row) -> Counter[tuple[str, str]]:
     except (TypeError, ValueError) as exc:
         raise StoreError(
             f"Expected how entity {row['id']} is written, as lists of surface, kind and count, got "
-            f"{_in_short(row['surfaces'])}. The graph is damaged: run memgraph-rag doctor --repair.",
+            f"{show(row['surfaces'])}. The graph is damaged: run memgraph-rag doctor --repair.",
             entity_id=row["id"],
         ) from exc
 
@@ -375,17 +376,13 @@ def decode_document(row: Row) -> DocumentRecord:
         metadata = dict(json.loads(row["metadata"]))
     except (TypeError, ValueError) as exc:
         raise StoreError(
-            f"Expected the metadata of document {row['key']!r} as a JSON object, got {_in_short(row['metadata'])}. "
+            f"Expected the metadata of document {show(row['key'])} as a JSON object, got {show(row['metadata'])}. "
             "The graph is damaged: use a copy of it, or remove the document by open_store(…).forget("
-            f"{row['id']!r}) and add it again.",
+            f"{show(row['id'])}) and add it again.",
             document_id=row["id"],
             key=row["key"],
         ) from exc
     return DocumentRecord(**{**row, "layers": tuple(row["layers"]), "metadata": metadata})
-
-
-def _in_short(value: object) -> str:
-    return repr(value)[:CAPTION_CHARACTERS]
 
 
 def decode_segment(row: Row) -> Segment:
@@ -442,7 +439,7 @@ def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
         properties = dict(json.loads(row["properties"]))
     except (TypeError, ValueError) as exc:
         raise StoreError(
-            f"Expected the properties of annotation {row['id']} as a JSON object, got {_in_short(row['properties'])}. "
+            f"Expected the properties of annotation {row['id']} as a JSON object, got {show(row['properties'])}. "
             f"The graph is damaged: forget document {row['document_id']}, then add it again.",
             annotation_id=row["id"],
         ) from exc

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.stores import relation_writes, tiling
 from memgraph_rag.stores.layer_rows import KINDS
@@ -48,15 +49,15 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
 def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Matrix, dimension: int) -> None:
     if nodes and matrix.shape != (len(nodes), dimension):
         raise StoreError(
-            f"Expected embeddings of shape {(len(nodes), dimension)} for document {graph.document.key!r}, got "
+            f"Expected embeddings of shape {(len(nodes), dimension)} for document {show(graph.document.key)}, got "
             f"{matrix.shape}. Embed every node, relation and name of a relation's end with the embedder that the "
             "store was built with.",
             shape=matrix.shape,
         )
     if nodes and not are_units(matrix):
         raise StoreError(
-            f"Expected embeddings of length 1 for document {graph.document.key!r}, got one of another length, or one "
-            "with a number that is not finite. It would distort every search: give what Embedder.embed promises.",
+            f"Expected embeddings of length 1 for document {show(graph.document.key)}, got one of another length, or "
+            "one with a number that is not finite. It would distort every search: give what Embedder.embed promises.",
             key=graph.document.key,
         )
 
@@ -66,7 +67,7 @@ def _check_echoes(graph: DocumentGraph) -> None:
     echoes = {segment.id for segment in graph.segments if segment.echo}
     if any(segment_id in echoes for kind in KINDS for segment_id in kind.segment_ids(graph)):
         raise StoreError(
-            f"Expected rows of layers that rest on evidence only in document {graph.document.key!r}, got some of "
+            f"Expected rows of layers that rest on evidence only in document {show(graph.document.key)}, got some of "
             "segments that are echoes of answers. Leave these out.",
             key=graph.document.key,
         )
@@ -83,7 +84,8 @@ def check_group(graphs: Sequence[DocumentGraph], dimension: int, *, namespace: s
     twice = [key for key, number in Counter(graph.document.key for graph in graphs).items() if number > 1]
     if twice:
         raise StoreError(
-            f"Expected each document once in a write, got {twice[0]!r} more than once. Write the one that is to stay.",
+            f"Expected each document once in a write, got {show(twice[0])} more than once. Write the one that is to "
+            "stay.",
             key=twice[0],
         )
 
@@ -108,8 +110,8 @@ def check_question(question: Question) -> None:
             text.encode()
         except UnicodeEncodeError as exc:
             raise StoreError(
-                f"Expected text in a question and its answer, got half a surrogate pair, {text[exc.start]!r}. Keep it "
-                "without.",
+                f"Expected text in a question and its answer, got half a surrogate pair, {show(text[exc.start])}. Keep "
+                "it without.",
                 question_id=question.id,
             ) from exc
 
@@ -124,7 +126,7 @@ def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -
     """
     if owner_of(stored.metadata) != owner_of(metadata):
         raise DocumentError(
-            f"Expected the user and session that document {stored.key[:80]!r} is stored with, got others in the "
+            f"Expected the user and session that document {show(stored.key)} is stored with, got others in the "
             "metadata. Choose another key; or forget the document first, if it is yours.",
             key=stored.key,
         )
@@ -154,7 +156,7 @@ def _check_storable(record: DocumentRecord, texts: Iterable[str]) -> None:
             text.encode()
         except UnicodeEncodeError as exc:
             raise DocumentError(
-                f"Expected text in document {record.key!r}, got half a surrogate pair, {text[exc.start]!r}, at "
+                f"Expected text in document {show(record.key)}, got half a surrogate pair, {show(text[exc.start])}, at "
                 f"character {exc.start}. Decode the source with errors='replace'.",
                 key=record.key,
             ) from exc

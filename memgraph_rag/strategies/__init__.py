@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, cast
 
 from memgraph_rag.contracts import Strategy
+from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.decom import Decom
 from memgraph_rag.strategies.full_context import FullContext
@@ -123,7 +124,7 @@ def find_strategy(wanted: str | Strategy) -> Strategy:
         return strategy
     names = [name for name in STRATEGIES if not any(name in ablations for ablations in _ABLATIONS.values())]
     raise StrategyError(
-        f"Expected a strategy out of {', '.join(names)}, or an object with a name and read(), got {wanted!r}.",
+        f"Expected a strategy out of {', '.join(names)}, or an object with a name and read(), got {show(wanted)}.",
         name=wanted,
     )
 
@@ -138,7 +139,7 @@ def _check_signature(strategy: Strategy) -> None:
         signature.bind("question", "context")
     except TypeError as error:
         raise StrategyError(
-            f"Expected a strategy with read(question, context), got {strategy.name!r} with read{signature}. Take "
+            f"Expected a strategy with read(question, context), got {show(strategy.name)} with read{signature}. Take "
             "graph, search, session, embedder, budget, documents and extract from the context "
             "(memgraph_rag.contracts.ReadingContext).",
             name=strategy.name,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import cast
 
 from memgraph_rag.contracts import AttentiveSession, ReadingSession
+from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 
 __all__ = ["require_attention"]
@@ -21,7 +22,7 @@ def require_attention(session: ReadingSession, strategy: str) -> AttentiveSessio
     """
     if not session.attends:
         raise StrategyError(
-            f"Expected a model whose attention can be read for strategy {strategy!r}, got one behind an address, "
+            f"Expected a model whose attention can be read for strategy {show(strategy)}, got one behind an address, "
             'without a reader. Give it one: Memory(model=…, reader="auto"), or ask with strategy="walk".',
             strategy=strategy,
         )

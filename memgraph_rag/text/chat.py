@@ -11,11 +11,15 @@ from datetime import date
 from itertools import accumulate, pairwise
 from typing import Any
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.types import Message, Turn
 
-__all__ = ["read_message", "render", "unread_times"]
+__all__ = ["MAX_SPEAKER", "read_message", "render", "unread_times"]
+
+MAX_SPEAKER = 256
+"""Most characters of a message's role, a turn's speaker: each of its segments holds it."""
 
 _BETWEEN = "\n\n"
 
@@ -64,7 +68,7 @@ def read_message(index: int, message: object) -> tuple[str, str, str]:
     """Role, content and time of a message; the time as it is written, empty without.
 
     Raises:
-        DocumentError: it is no message, or has no role or content.
+        DocumentError: it is no message, has no role or content, or a role above ``MAX_SPEAKER``.
     """
     if isinstance(message, Message):
         role, content, time = message.role, message.content, message.time
@@ -82,12 +86,20 @@ def read_message(index: int, message: object) -> tuple[str, str, str]:
             index=index,
         )
     moment = time.isoformat() if isinstance(time, date) else time or ""
-    return _required(index, "role", role), _required(index, "content", content), moment
+    role = _required(index, "role", role)
+    if len(role) > MAX_SPEAKER:
+        raise DocumentError(
+            f"Expected the role of message {index} as at most {MAX_SPEAKER} characters, got {len(role):,}. Put what is "
+            "said into the content.",
+            index=index,
+            limit=MAX_SPEAKER,
+        )
+    return role, _required(index, "content", content), moment
 
 
 def _required(index: int, name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        got = repr(value) if value is None or isinstance(value, str) else type(value).__name__
+        got = show(value) if value is None or isinstance(value, str) else type(value).__name__
         raise DocumentError(
             f"Expected the {name} of message {index} as a non-empty str, got {got}. Set it, or leave the message out.",
             index=index,

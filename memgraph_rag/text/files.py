@@ -12,6 +12,7 @@ import re
 import stat
 from pathlib import Path
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text import markup
 
@@ -102,13 +103,14 @@ def _read_bytes(path: Path) -> bytes:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError as exc:
         raise DocumentError(
-            f"Expected a file, got a path where nothing is: {path.absolute()}. Check it; text is passed as a str.",
+            f"Expected a file, got a path where nothing is: {show(path.absolute())}. Check it; text is passed as "
+            "a str.",
             path=path,
         ) from exc
     except PermissionError as exc:
-        raise DocumentError(f"Expected a file that may be read, got no permission: {path}.", path=path) from exc
+        raise DocumentError(f"Expected a file that may be read, got no permission: {show(path)}.", path=path) from exc
     except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
-        raise DocumentError(f"Expected a file that can be read, got {exc}: {str(path)!r}.", path=path) from exc
+        raise DocumentError(f"Expected a file that can be read, got {show(exc)}: {show(path)}.", path=path) from exc
     _check_kind_and_size(path, stat.S_IFREG, len(data))  # it may have grown meanwhile
     return data
 
@@ -116,14 +118,14 @@ def _read_bytes(path: Path) -> bytes:
 def _check_kind_and_size(path: Path, mode: int, size: int) -> None:
     if stat.S_ISDIR(mode):
         raise DocumentError(
-            f"Expected a file, got a folder: {path}. Add its files: add_many(Path({str(path)!r})).",
+            f"Expected a file, got a folder: {show(path)}. Add its files: add_many(Path({show(path)})).",
             path=path,
         )
     if not stat.S_ISREG(mode):
-        raise DocumentError(f"Expected a file, got a device, pipe or socket: {path}.", path=path)
+        raise DocumentError(f"Expected a file, got a device, pipe or socket: {show(path)}.", path=path)
     if size > MAX_BYTES:
         raise DocumentError(
-            f"Expected a file of at most {MAX_BYTES:,} bytes, got {size:,}: {path}. Cut it into parts.",
+            f"Expected a file of at most {MAX_BYTES:,} bytes, got {size:,}: {show(path)}. Cut it into parts.",
             path=path,
             limit=MAX_BYTES,
         )
@@ -169,7 +171,7 @@ def _with_plain_line_ends(text: str, path: Path) -> str:
 
 def _not_text(path: Path, kind: str) -> DocumentError:
     return DocumentError(
-        f"Expected text, Markdown, HTML or PDF, got {kind}: {path}. Save it as text (UTF-8) or PDF first.",
+        f"Expected text, Markdown, HTML or PDF, got {kind}: {show(path)}. Save it as text (UTF-8) or PDF first.",
         path=path,
         found=kind,
     )

@@ -18,9 +18,10 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
-from memgraph_rag.text.paths import expanded, names_folder
+from memgraph_rag.text.paths import expanded, names_file, names_folder
 
 __all__ = ["IGNORE_FILES", "Folder"]
 
@@ -57,8 +58,10 @@ class Folder:
     """
 
     def __init__(self, path: Path, *, without: Collection[Path] = ()) -> None:
-        if not names_folder(path):
-            raise DocumentError(f"Expected a folder, got {str(path)!r}. Add a file as add(Path(…)).", path=path)
+        if not isinstance(path, Path) or not names_folder(path):
+            raise DocumentError(
+                f"Expected a folder as a Path, got {show(path)}. Add a file as add(Path(…)).", path=path
+            )
         self.path = expanded(path)
         self.left_out: dict[Path, str] = {}
         self._root = self.path.resolve()
@@ -98,7 +101,7 @@ class Folder:
     def _leaves_out_folder(self, folder: Path, rules: _Rules) -> bool:
         if folder.name in _VERSION_CONTROL:
             reason = "of version control"
-        elif folder.name in _OF_PROGRAMS or any((folder / mark).is_file() for mark in _MARKS_OF_PROGRAMS):
+        elif folder.name in _OF_PROGRAMS or any(_is_file(folder / mark) for mark in _MARKS_OF_PROGRAMS):
             reason = "of programs"
         else:
             reason = _why_not_named(self._resolved(folder), rules, is_folder=True)
@@ -108,10 +111,11 @@ class Folder:
 
     def _why_not(self, file: Path, rules: _Rules) -> str:
         """Why a file is left out; empty where it is not."""
-        if file.is_symlink():
-            return "a link"
-        if not file.is_file():
-            return "no file"
+        with suppress(OSError):  # of a folder that may not be entered: adding the file says so
+            if file.is_symlink():
+                return "a link"
+            if not file.is_file():
+                return "no file"
         if self._is_store(file):  # before it is opened: closing a file again may take the engine's lock from it
             return "the memory itself"
         return _why_not_named(self._resolved(file), rules, is_folder=False) or _why_not_content(file)
@@ -151,7 +155,7 @@ def _why_not_content(file: Path) -> str:
 
 def _rules_above(folder: Path) -> _Rules:
     """The rules of the folders around this one, up to the root of its Git repository; none that leave it out itself."""
-    root = next((item for item in (folder, *folder.parents) if (item / ".git").exists()), folder)
+    root = next((item for item in (folder, *folder.parents) if names_file(item / ".git")), folder)
     rules: _Rules = ()
     for outer in reversed(folder.parents):
         if root == outer or root in outer.parents:
@@ -165,9 +169,16 @@ def _with_rules_of(folder: Path, rules: _Rules) -> _Rules:
     return (*rules, (folder, GitIgnoreSpec(patterns))) if patterns else rules
 
 
+def _is_file(path: Path) -> bool:
+    """Whether there is a file; none in a folder that may not be entered."""
+    with suppress(OSError):
+        return path.is_file()
+    return False
+
+
 def _patterns(path: Path) -> Iterator[GitIgnoreSpecPattern]:
     """The patterns of an ignore file; none of a line that is no pattern, or that could take for ever to try."""
-    if path.is_symlink() or not path.is_file():
+    if not _is_file(path) or path.is_symlink():
         return
     with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
         for line in islice(file, _MOST_PATTERNS):

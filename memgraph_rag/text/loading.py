@@ -19,9 +19,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarning
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.text.chat import render
+from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.text.files import MAX_BYTES, read
 from memgraph_rag.text.paths import default_key, expanded, may_be_path, names_file, spellings
 from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, owner_of
@@ -51,9 +52,6 @@ MAX_KEY = 512
 
 MAX_TITLE = 1_000
 """Most characters of a title."""
-
-MAX_SPEAKER = 256
-"""Most characters of a message's role, a turn's speaker: each of its segments holds it."""
 
 MAX_METADATA = 65_536
 """Most bytes of a document's metadata, as JSON."""
@@ -147,8 +145,8 @@ def _warn_of_path(text: str) -> None:
     name = text.strip() if len(text) <= _LONGEST_PATH else ""
     if may_be_path(name) and names_file(Path(name)):
         warnings.warn(
-            f"Expected text, got a str that names a file: {name!r}. It was taken as text; to add the file, pass "
-            f"Path({name!r}).",
+            f"Expected text, got a str that names a file: {show(name)}. It was taken as text; to add the file, pass "
+            f"Path({show(name)}).",
             MemgraphRagWarning,
             stacklevel=2,
         )
@@ -178,18 +176,18 @@ def _checked(document: Document) -> Document:
         if len(getattr(document, name)) > most:
             raise DocumentError(
                 f"Expected a {name} of at most {most:,} characters, got {len(getattr(document, name)):,} in "
-                f"{document.key!r}. Shorten it.",
+                f"{show(document.key)}. Shorten it.",
                 key=document.key,
                 limit=most,
             )
     if not document.text.strip():
         raise DocumentError(
-            f"Expected text, got none: {document.key!r} is empty or only white space.", key=document.key
+            f"Expected text, got none: {show(document.key)} is empty or only white space.", key=document.key
         )
     size = len(document.text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
         raise DocumentError(
-            f"Expected at most {MAX_BYTES:,} bytes of text, got {size:,} in {document.key!r}. Cut it into parts.",
+            f"Expected at most {MAX_BYTES:,} bytes of text, got {size:,} in {show(document.key)}. Cut it into parts.",
             key=document.key,
             limit=MAX_BYTES,
         )
@@ -220,7 +218,7 @@ def _checked_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
         moment = timestamps.read(turn.time)
         if turn.time and not moment:
             raise DocumentError(
-                f"Expected the time of turn {index} as ISO 8601, got {turn.time[:40]!r}. "
+                f"Expected the time of turn {index} as ISO 8601, got {show(turn.time)}. "
                 'Write it as "2024-05-01T10:00", or leave it empty.',
                 index=index,
             )
@@ -270,7 +268,7 @@ def _check_key(key: object) -> None:
         raise DocumentError(f"Expected a key of 1 to {MAX_KEY} characters, got {got}. Pass another by key=….", key=key)
     if not is_storable(key):
         raise DocumentError(
-            f"Expected a key that can be stored, got NUL or a lone surrogate in {key!r}. Pass another by key=….",
+            f"Expected a key that can be stored, got NUL or a lone surrogate in {show(key)}. Pass another by key=….",
             key=key,
         )
 
@@ -282,7 +280,7 @@ def _checked_metadata(metadata: Mapping[str, MetadataValue | date]) -> dict[str,
     checked: dict[str, MetadataValue] = {}
     for name, value in metadata.items():
         if not isinstance(name, str) or not name:
-            raise DocumentError(f"Expected the keys of metadata as non-empty str, got {_shortly(name)}.")
+            raise DocumentError(f"Expected the keys of metadata as non-empty str, got {show(name)}.")
         checked[storable(name)] = _checked_value(name, value)
     size = len(json.dumps(checked).encode())
     if size > MAX_METADATA:
@@ -305,14 +303,7 @@ def _checked_value(name: str, value: object) -> MetadataValue:
     if isinstance(value, int) and value.bit_length() <= _MOST_BITS:
         return value
     raise DocumentError(
-        f"Expected metadata[{_shortly(name)}] as str, int (up to {_MOST_BITS:,} bits), finite float, bool, date or "
-        f"datetime, got {_shortly(value)}. Leave it out, or write it as a str.",
+        f"Expected metadata[{show(name)}] as str, int (up to {_MOST_BITS:,} bits), finite float, bool, date or "
+        f"datetime, got {show(value)}. Leave it out, or write it as a str.",
         name=name,
     )
-
-
-def _shortly(value: object) -> str:
-    """A value for a message: names and numbers as they are, anything else by its type."""
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        return f"an int of {value.bit_length():,} bits"
-    return repr(value)[:80] if isinstance(value, (str, int, float)) else type(value).__name__

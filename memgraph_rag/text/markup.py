@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical.markdown import FRONT_MATTER, headings
 from memgraph_rag.text.html_tokenizer import Tag, attributes, tokens
@@ -72,7 +73,7 @@ def read_html(page: str, path: Path) -> tuple[str, str]:
     text, title = reader.close()
     if not text:
         raise DocumentError(
-            f"Expected a page with text, got one without: {path}. Save pages that a script fills from a browser.",
+            f"Expected a page with text, got one without: {show(path)}. Save pages that a script fills from a browser.",
             path=path,
         )
     return text, as_line(title)

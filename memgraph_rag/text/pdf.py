@@ -19,6 +19,7 @@ from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 from pypdf.generic import IndirectObject, PdfObject, StreamObject
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.pdf_bookmarks import marked, read_bookmarks
@@ -61,30 +62,30 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
     except _BudgetSpent as exc:
         raise DocumentError(
             f"Expected a PDF of {len(data):,} bytes that unpacks to at most {exc.args[0]:,} bytes of page content and "
-            f"{MAX_BYTES:,} characters of text, got more: {path}. Cut it into parts, or save it as text.",
+            f"{MAX_BYTES:,} characters of text, got more: {show(path)}. Cut it into parts, or save it as text.",
             path=path,
             limit=exc.args[0],
         ) from None
     except FileNotDecryptedError as exc:
         raise DocumentError(
-            f"Expected a PDF that can be read without a password, got an encrypted one: {path}. Save it without.",
+            f"Expected a PDF that can be read without a password, got an encrypted one: {show(path)}. Save it without.",
             path=path,
         ) from exc
     except DependencyError as exc:
         raise DocumentError(
-            f"Expected a PDF that pypdf reads by itself, got one that needs more ({exc}): {path}. Install that, or "
-            "save it without encryption.",
+            f"Expected a PDF that pypdf reads by itself, got one that needs more ({show(exc)}): {show(path)}. Install "
+            "that, or save it without encryption.",
             path=path,
         ) from exc
     except _DAMAGE as exc:
         raise DocumentError(
-            f"Expected a PDF, got a damaged one ({type(exc).__name__}: {as_line(str(exc))[:120]}): {path}. "
+            f"Expected a PDF, got a damaged one ({type(exc).__name__}: {as_line(str(exc))[:120]}): {show(path)}. "
             "Open and save it anew with a PDF program.",
             path=path,
         ) from exc
     if not text.strip():
         raise DocumentError(
-            f"Expected a PDF with text, got one without: {path}. Pages that are pictures need OCR first "
+            f"Expected a PDF with text, got one without: {show(path)}. Pages that are pictures need OCR first "
             "(for example with ocrmypdf).",
             path=path,
         )

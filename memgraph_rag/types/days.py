@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 __all__ = ["RelativeDays", "written_day"]
 
@@ -42,7 +43,7 @@ class RelativeDays:
 def _written_span(first: date, last: date) -> str:
     if first == last:
         return written_day(first)
-    is_whole_month = first.day == 1 and (last + timedelta(days=1)).day == 1
+    is_whole_month = first.day == 1 and last.day == monthrange(last.year, last.month)[1]
     if is_whole_month and first.month == last.month:
         return f"{_MONTHS[first.month - 1]} {first.year}"
     if is_whole_month and (first.month, last.month) == (1, 12):

@@ -70,6 +70,24 @@ def test_wrong_usage_is_2(cli, arguments) -> None:
     assert "Usage:" in cli(*arguments, status=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMGRAPH_RAG_ENDPOINT_BODY", "{sesame"),
+        ("MEMGRAPH_RAG_ENDPOINT_BODY", "[1]"),
+        ("MEMGRAPH_RAG_WINDOW", "wide\x1b[31m"),
+        ("NEO4J_PASSWORD", "sesame\udc80"),
+    ],
+)
+def test_variable_that_cannot_be_used_is_one_line_and_2(cli, monkeypatch, variable, value) -> None:
+    monkeypatch.setenv(variable, value)
+    shown = cli("documents", status=2).stderr
+    assert shown.startswith(f"SettingsError: The variable {variable} cannot be used")
+    assert shown.count("\n") == 1
+    assert "sesame" not in shown
+    assert "\x1b" not in shown
+
+
 def test_version(cli) -> None:
     assert cli("--version").stdout == f"memgraph_rag {memgraph_rag.__version__}\n"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 
+import pytest
 from rich.console import Console
 
-from memgraph_rag.cli.json_output import step_form
+from memgraph_rag.cli.json_output import step_form, write_json
 from memgraph_rag.cli.render import walk_line
 from memgraph_rag.types import Segment, Step
 
@@ -44,3 +46,12 @@ def test_the_form_holds_numbers_of_python_and_everything_of_a_step() -> None:
     form = step_form(Step(SEGMENT, 1.0, 0.5, sources={"entry": 1.0}, via="by", reason="why", dropped=("a",)))
     assert form["sources"] == {"entry": 1.0}
     assert (form["via"], form["reason"], form["dropped"]) == ("by", "why", ["a"])
+
+
+def test_json_keeps_its_text_and_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    form = {"title": "Zo\u00eb \x1b]0;x\x07 \u202e \x9b31m \udcff"}
+    write_json(form)
+    shown = capsys.readouterr().out
+    assert "Zo\u00eb" in shown
+    assert shown.replace("\n", "").isprintable()
+    assert json.loads(shown) == form

@@ -81,3 +81,15 @@ def test_long_texts_take_linear_time_for_days() -> None:
     began = time.process_time()
     relative_days("a couple of last " * 20_000, SAID)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("said", ["0001-01-01", "9999-12-31"])
+@pytest.mark.parametrize(
+    "words", ["today", "yesterday", "tomorrow", "this week", "this month", "this year", "last May"]
+)
+def test_days_at_the_ends_of_the_calendar_can_be_written(words: str, said: str) -> None:
+    assert all(str(days).startswith(words) for days in relative_days(f"I ran {words}.", said))
+
+
+def test_last_year_of_the_calendar_is_written() -> None:
+    assert [str(days) for days in relative_days("I ran this year.", "9999-12-31")] == ["this year: 9999"]

@@ -134,3 +134,25 @@ def test_any_text_is_understood_as_a_moment_or_as_none(text: str):
 )
 def test_metadata_name_a_moment(metadata: dict[str, str | int | float | bool], moment: str):
     assert timestamps.named_in(metadata) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "later"),
+    [
+        ("2024-02-29T23:00:00+01:00", "2024-03-01T23:00:00+01:00"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-02T00:00:00+14:00"),  # has no instant in the calendar of UTC
+        ("9999-12-30T23:59:59Z", "9999-12-31T23:59:59+00:00"),
+        ("9999-12-31T10:00:00+14:00", "9999-12-31T20:00:00+00:00"),  # the day before in UTC
+    ],
+)
+def test_later_moment_is_found_where_any_calendar_has_it(text: str, later: str) -> None:
+    instant = timestamps.instant(text)
+    assert instant is not None
+    assert timestamps.later(instant, timedelta(days=1)) == datetime.fromisoformat(later)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31", "9999-12-31T23:59:59.999999Z", "9999-12-31T00:00:00-14:00"])
+def test_nothing_is_later_than_the_calendar(text: str) -> None:
+    instant = timestamps.instant(text)
+    assert instant is not None
+    assert timestamps.later(instant, timedelta(days=1)) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,23 @@ def test_a_folder_that_cannot_be_opened_is_told(root: Path) -> None:
     assert names(folder) == []
     assert "cannot be opened" in left_out(folder)["sub"]
     (root / "sub").chmod(0o700)
+
+
+def test_folder_that_may_be_listed_but_not_entered_gives_its_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, closed__a_dot_txt="x", b_dot_txt="x")
+
+    def refuse(status: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+        def asked(path: Path, **options: bool) -> os.stat_result:
+            if path.parent.name == "closed":
+                raise PermissionError(13, "Permission denied", str(path))
+            return status(path, **options)
+
+        return asked
+
+    monkeypatch.setattr(Path, "stat", refuse(Path.stat))
+    monkeypatch.setattr(Path, "lstat", refuse(Path.lstat))
+    assert names(Folder(root)) == ["b.txt", "closed/a.txt"]  # adding the second says why it cannot be read
+    assert names(Folder(root / "closed"))
 
 
 @pytest.mark.parametrize("name", ["missing", "a.md", "a\x00b"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memgraph_rag.contracts import EntityRecognizer
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.recognizers import spacy_model, stanza_model
 from memgraph_rag.models.recognizers.rules import RuleRecognizer
@@ -35,13 +36,13 @@ def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = 
     recognizer = _find(choice, stanza_dir)
     if recognizer is None:
         raise ModelNotFound(
-            f"Expected a recognizer of names for {choice!r}, got none: none is installed{_how_to_get(choice)}, "
+            f"Expected a recognizer of names for {show(choice)}, got none: none is installed{_how_to_get(choice)}, "
             'or use recognizer="auto".',
             name=choice,
         )
     if stored and recognizer.name != stored:
         raise SettingsError(
-            f"Expected the recognizer of this namespace, {stored}, got recognizer={choice!r}, "
+            f"Expected the recognizer of this namespace, {stored}, got recognizer={show(choice)}, "
             f"which is {recognizer.name}. "
             'Use recognizer="auto", or another namespace.',
             setting="recognizer", stored=stored, found=recognizer.name,
@@ -74,7 +75,8 @@ def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:
     if choice == "rules":
         return RuleRecognizer()
     raise SettingsError(
-        f"Expected a recognizer such as auto, stanza, stanza/de, spacy, spacy/en_core_web_md or rules, got {choice!r}.",
+        "Expected a recognizer such as auto, stanza, stanza/de, spacy, spacy/en_core_web_md or rules, got "
+        f"{show(choice)}.",
         setting="recognizer", value=choice,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.graph_reads import Run
@@ -140,6 +141,6 @@ def require(graph: DocumentGraph, rules: Mapping[str, bool]) -> None:
     broken = next((rule for rule, holds in rules.items() if not holds), None)
     if broken is not None:
         raise StoreError(
-            f"Expected {broken} in document {graph.document.key!r}, got others. Add the document itself again.",
+            f"Expected {broken} in document {show(graph.document.key)}, got others. Add the document itself again.",
             key=graph.document.key,
         )

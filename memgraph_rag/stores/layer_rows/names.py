@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import TypedDict, override
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.graph_reads import Run, mentions_in, titles_in
@@ -149,8 +150,9 @@ def _check_ids(graph: DocumentGraph, namespace: str) -> None:
     for named in (*graph.mentions, *graph.titles):
         if named.entity_id != entity_id(namespace, named.normal):  # else two namespaces might share an entity
             raise StoreError(
-                f"Expected the id of entity {named.normal!r} to be made of namespace {namespace!r} and that name, got "
-                f"{named.entity_id} in document {graph.document.key!r}. Use entity_id(namespace, normal).",
+                f"Expected the id of entity {show(named.normal)} to be made of namespace {show(namespace)} and that "
+                f"name, got {named.entity_id} in document {show(graph.document.key)}. Use entity_id(namespace, "
+                "normal).",
                 entity_id=named.entity_id,
                 normal=named.normal,
             )
@@ -163,14 +165,15 @@ def _check_places(graph: DocumentGraph) -> None:
         if segment is None or not segment.start <= mention.start < mention.end <= segment.end:
             where = "a segment that is not there" if segment is None else f"[{segment.start}, {segment.end})"
             raise StoreError(
-                f"Expected mentions within the segments of document {graph.document.key!r}, got {mention.surface!r} "
-                f"at [{mention.start}, {mention.end}) in {where}. Count the document's characters.",
+                f"Expected mentions within the segments of document {show(graph.document.key)}, got "
+                f"{show(mention.surface)} at [{mention.start}, {mention.end}) in {where}. Count the document's "
+                "characters.",
                 mention=mention,
             )
         if segment.text[mention.start - segment.start : mention.end - segment.start] != mention.surface:
             raise StoreError(
-                f"Expected the surface of a mention as it stands in document {graph.document.key!r}, got "
-                f"{mention.surface!r} at [{mention.start}, {mention.end}), where another text stands. Count the "
+                f"Expected the surface of a mention as it stands in document {show(graph.document.key)}, got "
+                f"{show(mention.surface)} at [{mention.start}, {mention.end}), where another text stands. Count the "
                 "document's characters.",
                 mention=mention,
             )

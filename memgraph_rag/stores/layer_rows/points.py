@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import NotRequired, TypedDict, override
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import rows
 from memgraph_rag.stores.graph_reads import Run
@@ -205,21 +206,22 @@ def _check_edges(graph: DocumentGraph) -> None:
     for edge in graph.summarizes:
         if edge.source_id not in points or edge.target_id not in levels:
             raise StoreError(
-                f"Expected SUMMARIZES edges from points of document {graph.document.key!r} to its nodes, got "
+                f"Expected SUMMARIZES edges from points of document {show(graph.document.key)} to its nodes, got "
                 f"{edge.source_id} -> {edge.target_id}. Give both ends with the document.",
                 edge=edge,
             )
         if levels[edge.target_id] >= levels[edge.source_id]:
             raise StoreError(
-                f"Expected SUMMARIZES edges from points of document {graph.document.key!r} to nodes of a lower level, "
-                f"got {edge.source_id} (level {levels[edge.source_id]}) -> {edge.target_id} (level "
+                f"Expected SUMMARIZES edges from points of document {show(graph.document.key)} to nodes of a lower "
+                f"level, got {edge.source_id} (level {levels[edge.source_id]}) -> {edge.target_id} (level "
                 f"{levels[edge.target_id]}). Leave it out.",
                 edge=edge,
             )
         target = points.get(edge.target_id)
         if target is not None and target.layer != points[edge.source_id].layer:
             raise StoreError(
-                f"Expected SUMMARIZES edges of document {graph.document.key!r} within one layer, got {edge.source_id} "
-                f"({points[edge.source_id].layer}) -> {edge.target_id} ({target.layer}). Leave it out.",
+                f"Expected SUMMARIZES edges of document {show(graph.document.key)} within one layer, got "
+                f"{edge.source_id} ({points[edge.source_id].layer}) -> {edge.target_id} ({target.layer}). Leave it "
+                "out.",
                 edge=edge,
             )

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import TypedDict, override
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import relation_writes, rows
 from memgraph_rag.stores.graph_reads import Run, mentions_in, relations_in
@@ -57,9 +58,9 @@ class RelationRows(RowKind):
             )
             if wrong:
                 raise StoreError(
-                    f"Expected relations of two entities each, stated by segments of document {graph.document.key!r}, "
-                    f"got {relation.description[:80]!r} ({relation.id}) with {wrong}. Leave it out, or give what it "
-                    "lacks.",
+                    f"Expected relations of two entities each, stated by segments of document "
+                    f"{show(graph.document.key)}, got {show(relation.description)} ({relation.id}) with {wrong}. Leave "
+                    "it out, or give what it lacks.",
                     relation=relation,
                 )
 
