@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.lexical.own_clauses import change_words, is_in_first_person, is_of_kin
-from memgraph_rag.lexical.roles import head_length, is_machine
+from memgraph_rag.lexical.own_words import own_words
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.search.graph import Found
 from memgraph_rag.search.ranking import standard
@@ -102,7 +102,8 @@ def candidates_of(
     vectors = {each.id: each.vector for each in found.values() if each.vector is not None}
     cosines = {each.id: each.cosine or 0.0 for each in found.values()}
     known = [item for item in results if item.segment.id in vectors]
-    people = [item for item in known if item.segment.speaker and not is_machine(item.segment.speaker)]
+    spoken = {item.segment.id: own_words([item.segment])[0].strip() for item in known}  # nothing of a machine's
+    people = [item for item in known if spoken[item.segment.id]]
     people = [item for item in people if instant(item.segment.time) is not None and not _asks(item)][:CANDIDATES]
     if not people or asked_for(question, {item.segment.speaker for item in people}):
         return None
@@ -112,7 +113,7 @@ def candidates_of(
     usual = float(np.mean([cosines[item.segment.id] for item in known]))
     above = np.array([cosines[item.segment.id] - usual for item in own])
     likeness = above / np.maximum(np.linalg.norm(centred, axis=1), 1e-9)
-    said = [item.segment.text[head_length(item.segment.text, item.segment.speaker) :].strip() for item in own]
+    said = [spoken[item.segment.id] for item in own]
     columns = [
         likeness,
         standard(likeness),

@@ -54,6 +54,10 @@ def test_of_two_statements_of_one_matter_the_later_holds() -> None:
     assert newest((BIKE, "01", 0.75), (BUS, "12", 0.8), *OTHERS) == BUS
 
 
+def test_a_quoted_statement_supersedes_nothing() -> None:
+    assert newest((BUS, "01", 0.8), (f"> {BIKE}", "12", 0.75), *OTHERS) == BUS
+
+
 def test_what_is_later_and_of_another_matter_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS) == BUS
 
