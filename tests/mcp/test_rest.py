@@ -241,3 +241,12 @@ def test_a_failed_call_is_counted_by_its_own_error_not_by_what_caused_it() -> No
         raise StoreUnavailable("gone") from OSError("no route")
     assert 'outcome="StoreUnavailable"' in figures.text().decode()
     assert "OSError" not in figures.text().decode()
+
+
+@pytest.mark.parametrize("at", ["9999-12-31", "9999-12-31T23:59:59.999999-14:00", "0001-01-01T00:00:00+14:00"])
+def test_ends_of_the_calendar_are_moments(post: Post, at: str) -> None:
+    post("remember", text=FOX, key="fox")
+    found = post("recall", query="fox", at=at)
+    assert found.status_code == 200
+    assert bool(found.json()["passages"]) is at.startswith("9999")
+    assert post("ask", question=QUESTION, at=at).status_code == 200
