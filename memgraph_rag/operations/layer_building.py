@@ -12,8 +12,7 @@ from dataclasses import replace
 from memgraph_rag.contracts import Layer, Models, Progress, SplitDocument
 from memgraph_rag.errors import LayerError, MemgraphRagError
 from memgraph_rag.stores.layer_rows import misplaced_fields
-from memgraph_rag.text.loading import is_storable
-from memgraph_rag.types import Annotation, LayerRows, annotation_id
+from memgraph_rag.types import Annotation, LayerRows, annotation_id, is_storable
 
 __all__ = ["build_layer"]
 

@@ -18,8 +18,7 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.errors import QuestionError, SettingsError, UnknownArgument
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.settings import Settings
-from memgraph_rag.text.loading import is_storable, storable
-from memgraph_rag.types import AnswerStyle, Budget
+from memgraph_rag.types import AnswerStyle, Budget, is_storable, storable
 
 T = TypeVar("T")
 

@@ -76,6 +76,7 @@ from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
+from memgraph_rag.types.texts import is_storable, storable
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -154,6 +155,7 @@ __all__ = [
     "as_line",
     "ends_of",
     "entity_id",
+    "is_storable",
     "leaves_of",
     "make_id",
     "make_sections",
@@ -163,6 +165,7 @@ __all__ = [
     "question_id",
     "relation_id",
     "section_id",
+    "storable",
     "text_hash",
     "text_id",
     "written_day",
