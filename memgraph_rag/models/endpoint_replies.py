@@ -7,7 +7,6 @@ names the server.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -84,8 +83,7 @@ def _top(choice: Any) -> Iterable[tuple[str, float]]:
     listed = getattr(first, "top_logprobs", None)
     for item in listed if isinstance(listed, list) else ():
         token, logprob = getattr(item, "token", None), getattr(item, "logprob", None)
-        is_number = isinstance(logprob, (int, float)) and not isinstance(logprob, bool)
-        if isinstance(token, str) and is_number and not math.isnan(logprob):
+        if isinstance(token, str) and isinstance(logprob, (int, float)) and logprob == logprob:  # no NaN
             yield token, max(min(logprob, 0.0), _LEAST_LOGPROB)
 
 
@@ -113,14 +111,14 @@ def read_vectors(data: object, texts: int, address: Address) -> Matrix:
 
 def _in_order(data: Sequence[Any]) -> Sequence[Any]:
     """The items by their numbers; as they came where these number them otherwise than 0, 1, 2 …, or not at all."""
-    places = [getattr(item, "index", None) for item in data]
+    places: list[Any] = [getattr(item, "index", None) for item in data]
     if not all(isinstance(place, int) for place in places) or sorted(places) != list(range(len(data))):
         return data
     return sorted(data, key=lambda item: item.index)
 
 
 def _refuse(expected: str, value: object, address: Address) -> NoReturn:
-    shown = value if isinstance(value, str) else f"{type(value).__name__} {value!r}"
+    shown = " ".join((value if isinstance(value, str) else repr(value)).split())
     raise ModelError(
         f"Expected {expected} from the model's server at {address.url}, got {shown:.{_SHOWN}}. Look whether it speaks "
         "OpenAI's protocol, or use another server.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
+from memgraph_rag.operations.checked_models import CheckedEmbedder
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.operations.memory_layers import (
     MEMORY_LAYERS,
@@ -78,7 +79,7 @@ class MaintainedMemory(OpenMemory):
         """
         self._require_writable()
         check_parts({"embedder": embedder})
-        new = as_object(embedder) or open_embedder(str(embedder), self.settings)
+        new = CheckedEmbedder(as_object(embedder) or open_embedder(str(embedder), self.settings))
         with telemetry.span("reembed") as event_fields:
             folder = self._reembedding_dir
             event_fields["documents"] = reembed.reembed(self._store, new, folder=folder, progress=self._progress)
@@ -192,7 +193,7 @@ class MaintainedMemory(OpenMemory):
             return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, overviews)))
         layer_removal.check_removable(layer)
         records = self._store.documents(self._ids(documents))
-        receipts = layer_removal.remove_layer(self._store, self.embedder, layer, records)
+        receipts = layer_removal.remove_layer(self._store, self._models.embedder, layer, records)
         return Outcomes("remove_layer", telemetry.each("remove_layer", receipts))
 
     def examine(self) -> list[Damage]:
@@ -214,7 +215,7 @@ class MaintainedMemory(OpenMemory):
         """
         self._require_writable()
         with telemetry.span("repair") as event_fields:
-            damages = repair.repair(self._store, self.embedder)
+            damages = repair.repair(self._store, self._models.embedder)
             event_fields["found"] = sum(damage.number for damage in damages)
         return damages
 
@@ -235,7 +236,7 @@ class MaintainedMemory(OpenMemory):
             event_fields["documents"] = archive.export_documents(
                 self._store,
                 Path(path),
-                self.embedder,
+                self._models.embedder,
                 document_ids=self._scoped_ids(None, user=user, session=session),
             )
         return event_fields["documents"]
@@ -252,7 +253,8 @@ class MaintainedMemory(OpenMemory):
             SchemaMismatch: it was written with another embedder.
         """
         self._require_writable()
-        receipts = archive_import.import_documents(self._store, Path(path), self.embedder, self.recognizer)
+        models = self._models
+        receipts = archive_import.import_documents(self._store, Path(path), models.embedder, models.recognizer)
         return Outcomes("import_from", telemetry.each("import", receipts))
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
@@ -274,8 +276,9 @@ class MaintainedMemory(OpenMemory):
         from memgraph_rag.operations.bulk_import import write_bulk_files  # imports the driver
 
         self._require_writable()
+        models = self._models
         with telemetry.span("write_bulk_files") as event_fields:
-            files = write_bulk_files(self._store, Path(path), Path(folder), self.embedder, self.recognizer)
+            files = write_bulk_files(self._store, Path(path), Path(folder), models.embedder, models.recognizer)
             event_fields["documents"] = files.documents
         return files
 
