@@ -300,7 +300,7 @@ class Memory(MaintainedMemory):
         self._process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        chosen = chosen or strategy_for(question, self._store, self.embedder)
+        chosen = chosen or strategy_for(question, self._store, self._models.embedder)
         held = Scope(**scope)
         if keep_trace:
             kept_questions.require_keepable(chosen, held)
@@ -352,7 +352,7 @@ class Memory(MaintainedMemory):
         self._process.require()
         query = validation.checked_question(query)
         validation.check_count("k", k)
-        validation.check_relevance(min_relevance, mode=mode, embedder=self.embedder)
+        validation.check_relevance(min_relevance, mode=mode, embedder=self._models.embedder)
         with telemetry.span("search", k=k) as event_fields:
             extent = self._extent(Scope(**scope))
             evidence = self._search.find(

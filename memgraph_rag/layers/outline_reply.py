@@ -65,7 +65,7 @@ TASK = (
 What comes before the first section is the abstract, so the model is not asked for it.
 """
 
-_OMISSION = re.compile(r"\s*(?:\.\.\.|…)\s*")
+_OMISSION = re.compile(r"\.\.\.|…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def placed(said: Sequence[Part], text: str, start: int, end: int) -> tuple[list[
 
 def _found(paragraph: str, text: str, start: int, end: int) -> tuple[int, int] | None:
     """The characters of a paragraph of which the model left the middle out; None where its beginning is nowhere."""
-    written = [piece.split() for piece in _OMISSION.split(paragraph) if piece]
+    written = [words for piece in _OMISSION.split(paragraph) if (words := piece.split())]
     if not written:
         return None
     head = _pattern(written[0][:_WORDS], from_end=False).search(text, start, end)
@@ -150,9 +150,10 @@ def _pattern(words: Sequence[str], *, from_end: bool) -> re.Pattern[str]:
 
 def _title_line(title: str, text: str, start: int, begins: int) -> int:
     """Where the last line between two places begins that is the title; the second place where none is."""
-    if not title:
+    words = re.search(r"\w(?:.*\w)?", title[:_TITLE_CHARACTERS], re.DOTALL)  # marks around a title are any on its line
+    if words is None:
         return begins
-    line = rf"^[^\w\n]*{_pattern(title.split(), from_end=False).pattern}[^\w\n]*$"
+    line = rf"^[^\w\n]*{_pattern(words[0].split(), from_end=False).pattern}[^\w\n]*$"
     lines = list(re.compile(line, re.IGNORECASE | re.MULTILINE).finditer(text, start, begins))
     return lines[-1].start() if lines else begins
 

@@ -14,7 +14,7 @@ __all__ = ["as_paragraph", "goes_in_circles", "usable_prose"]
 
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)", re.DOTALL)
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
-_BULLET = re.compile(r"\n\s*(?:[*•‣●-]|\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
 _MOST_TIMES = 3  # that a sentence is said before more of it is worthless
 
 

@@ -2,8 +2,8 @@
 
 It knows neither prompts nor sessions. Invariants: no more requests at a time than allowed; a request that fails in a
 way that may pass is repeated, with the server's own pause where it names one, until its deadline, and raises one error
-of ours; a text that broke off is never taken for a whole one; a redirect is not followed; the key is read for each
-request and kept nowhere.
+of ours; a reply has a bound in time and in bytes, and is checked; a text that broke off is never taken for a whole one;
+a redirect is not followed; the key is read for each request and kept nowhere.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from threading import BoundedSemaphore
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -30,8 +29,9 @@ from tenacity import (
 
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable
 from memgraph_rag.models.address import Address
+from memgraph_rag.models.endpoint_replies import read_chunk, read_vectors
 from memgraph_rag.models.token_estimate import estimated_tokens
-from memgraph_rag.types import Usage
+from memgraph_rag.types import Matrix, Usage
 
 __all__ = ["Ask", "Endpoint", "Reply"]
 
@@ -43,7 +43,7 @@ _PAUSES = wait_random_exponential(multiplier=0.5, max=20.0)
 _MAY_BE_REFUSED = ("max_tokens", "temperature", "seed", "response_format", "logprobs", "top_logprobs", "stream_options")
 _GUESSED = ("response_format", "logprobs")  # what a refusal is about that does not say
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
-_REASONING = ("reasoning_content", "reasoning")  # fields of what is thought before anything is said
+_MOST_CHARACTERS = 64  # of a token; what reads a reply then takes its time from what was asked for
 _FINISHES: Mapping[str, Literal["end", "stopped", "length"]] = {"length": "length", "content_filter": "stopped"}
 
 
@@ -122,7 +122,10 @@ class Endpoint:
     def _open_client(self) -> Any:
         import openai
 
-        transport = openai.DefaultHttpxClient(follow_redirects=False)
+        from memgraph_rag.models.endpoint_limits import ReplyLimits
+
+        hooks = ReplyLimits(self.address).hooks
+        transport = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
         weakref.finalize(self, transport.close)
         client = openai.OpenAI(
             base_url=self.address.url, api_key=self._key, max_retries=0, timeout=self._seconds, http_client=transport
@@ -186,24 +189,23 @@ class Endpoint:
 
     def _pieces(self, ask: Ask, deadline: float) -> Generator[str, None, Reply]:
         """One attempt."""
-        text, finish, usage, top = "", None, None, ()
-        started, thought = time.perf_counter(), False
+        text, finish, tokens, top, thought = "", "", None, (), False
+        started, most = time.perf_counter(), ask.max_tokens * _MOST_CHARACTERS
         with self._slots, self._errors_as_ours(), self._sent(ask, deadline) as stream:
             kind = stream.response.headers.get("content-type", "")
             if "event-stream" not in kind:
                 raise self._wrong_content(kind)
-            for chunk in stream:
-                if time.monotonic() > deadline:
-                    raise self._cut(f"no end within {self._seconds:g} s")
-                usage = getattr(chunk, "usage", None) or usage
-                for choice in (getattr(chunk, "choices", None) or ())[:1]:
-                    finish = choice.finish_reason or finish
-                    top = top or _first_token(choice)
-                    thought |= any(getattr(choice.delta, name, None) for name in _REASONING)
-                    if piece := getattr(choice.delta, "content", None):
-                        text += piece
-                        yield piece
-        if finish is None and usage is None:
+            for event in stream:
+                chunk = read_chunk(event, self.address)
+                tokens, finish, top = chunk.tokens or tokens, chunk.finish or finish, top or chunk.top
+                thought |= chunk.thinks
+                piece = chunk.text[: most - len(text)]
+                text += piece
+                if piece:
+                    yield piece
+                if len(piece) < len(chunk.text):  # the server does not keep to max_tokens
+                    return Reply(text, "length", self._estimated(ask, text, started), top)
+        if not finish and tokens is None:
             raise self._cut("one that breaks off")
         if thought and not text:
             raise ModelError(
@@ -211,8 +213,10 @@ class Endpoint:
                 'tokens. Turn it off, most often by endpoint_body={"reasoning_effort": "none"}.',
                 name=self.address.model,
             )
-        counted = self._estimated(ask, text, started) if usage is None else _reported(usage, started)
-        return Reply(text, _FINISHES.get(finish or "", "end"), counted, top)
+        usage = self._estimated(ask, text, started)
+        if tokens is not None:
+            usage = replace(usage, prompt_tokens=tokens[0], generated_tokens=tokens[1])
+        return Reply(text, _FINISHES.get(finish, "end"), usage, top)
 
     def _sent(self, ask: Ask, deadline: float) -> Any:
         """The stream of a reply; what the server refuses to be told is left out from then on."""
@@ -256,25 +260,21 @@ class Endpoint:
 
     # ── all else ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, d) float32 as the server gives them.
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, rows L2-normalised.
 
         Raises:
             ModelUnavailable: the server did not answer in time.
-            ModelError: it refused.
+            ModelError: it refused, or gave no vectors.
         """
 
-        def send(deadline: float) -> np.ndarray:
+        def send(deadline: float) -> Matrix:
             with self._slots, self._errors_as_ours():
                 answer = self._client.embeddings.create(
                     model=self.address.model, input=list(texts), encoding_format="float",
                     timeout=self._timeout(deadline),
                 )  # fmt: skip
-            data = getattr(answer, "data", None)
-            if not isinstance(data, list) or len(data) != len(texts):
-                raise self._wrong_content("no list of as many vectors as texts")
-            in_order = sorted(data, key=lambda item: item.index or 0)  # those of a server that numbers none stay
-            return np.array([item.embedding for item in in_order], np.float32)
+            return read_vectors(getattr(answer, "data", None), len(texts), self.address)
 
         return self._repeated(send)
 
@@ -312,9 +312,10 @@ class Endpoint:
         told = [model for model in listed if model.get("id") == self.address.model] or listed
         if len(told) != 1:
             return None
-        fields = {**(told[0].get("meta") or {}), **told[0]}
+        meta = told[0].get("meta")
+        fields = {**(meta if isinstance(meta, dict) else {}), **told[0]}
         sizes = (fields.get(name) for name in _WINDOWS)
-        return next((size for size in sizes if isinstance(size, int) and size > 0), None)
+        return next((size for size in sizes if isinstance(size, int) and size > 1), None)
 
     def _repeated(self, send: Callable[[float], T]) -> T:
         """What a request gives; again where that may help, as long as there is time."""
@@ -349,11 +350,10 @@ class Endpoint:
 
         return wrong_content(kind, self.address)
 
-    def _cut(self, what: str) -> ModelUnavailable:
-        return ModelUnavailable(
-            f"Expected a whole answer from {self.address.url}, got {what}. Try again, or raise endpoint_seconds.",
-            url=self.address.url,
-        )
+    def _cut(self, got: str) -> ModelUnavailable:
+        from memgraph_rag.models.endpoint_errors import breaks_off
+
+        return breaks_off(got, self.address)
 
     def _estimated(self, ask: Ask, text: str, started: float) -> Usage:
         read = sum(estimated_tokens(message["content"]) for message in ask.messages)
@@ -382,15 +382,6 @@ def _refused_fields(error: Any, body: Mapping[str, Any]) -> set[str]:
     named = {name for name in _MAY_BE_REFUSED if name in body and name in words}
     refused = named or set([name for name in _GUESSED if name in body][:1])
     return refused | ({"top_logprobs"} if "logprobs" in refused else set[str]())
-
-
-def _first_token(choice: Any) -> tuple[tuple[str, float], ...]:
-    content = getattr(getattr(choice, "logprobs", None), "content", None)
-    return tuple((top.token, top.logprob) for top in content[0].top_logprobs or ()) if content else ()
-
-
-def _reported(usage: Any, started: float) -> Usage:
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, 1, time.perf_counter() - started)
 
 
 def _portable(schema: Any) -> Any:

@@ -53,8 +53,8 @@ class EndpointEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         batches = [[text or " " for text in texts[at : at + _TEXTS]] for at in range(0, len(texts), _TEXTS)]
         with ThreadPool(min(self._requests, len(batches))) as pool:  # whose threads are not waited for after Ctrl-C
-            vectors = np.concatenate(pool.map(self._endpoint.embed, batches))
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+            vectors = pool.map(self._endpoint.embed, batches)
+        return np.concatenate(vectors)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """About how many tokens each text has."""

@@ -6,6 +6,7 @@ class (``retryable``); no message, cause or traceback holds the key.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import time
@@ -17,7 +18,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable, WindowExceeded
 from memgraph_rag.models.address import Address
 
-__all__ = ["as_ours", "foreign_errors", "is_window_exceeded", "wrong_content"]
+__all__ = ["as_ours", "breaks_off", "foreign_errors", "is_window_exceeded", "too_long", "wrong_content"]
 
 _WINDOW = re.compile(r"context.{0,12}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)", re.I)
 _SHOWN = 300  # characters of what a server says
@@ -27,9 +28,9 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
 
 
 def foreign_errors() -> tuple[type[Exception], ...]:
-    """What the client may raise: its own errors, its transport's, and what half a JSON gives."""
+    """What the client may raise: its own errors, its transport's, and what half a JSON or a bottomless one gives."""
     transports = (sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules)
-    return openai.OpenAIError, ValueError, *(transport.TransportError for transport in transports)
+    return openai.OpenAIError, ValueError, RecursionError, *(transport.TransportError for transport in transports)
 
 
 def is_window_exceeded(error: openai.APIStatusError) -> bool:
@@ -39,6 +40,9 @@ def is_window_exceeded(error: openai.APIStatusError) -> bool:
 
 def as_ours(error: Exception, address: Address) -> ModelError:
     """The error to raise instead, with its cause, but without the words and frames in which the key may stand."""
+    if isinstance(error.__cause__, ModelError):  # ours, which the client passed on
+        told, told.__cause__ = error.__cause__.with_traceback(None), None
+        return told
     said = _readable(error)
     told = _told(error, address, said)
     error.args = (said,)
@@ -56,7 +60,7 @@ def _told(error: Exception, address: Address, said: str) -> ModelError:
             f"Expected an answer from {url}, got silence. Look whether the server works, or raise endpoint_seconds.",
             url=url,
         )
-    if isinstance(error, ValueError):
+    if isinstance(error, (ValueError, RecursionError)):
         return ModelUnavailable(f"Expected JSON from {url}, got something that breaks off. Try again.", url=url)
     if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
         return ModelUnavailable(
@@ -114,6 +118,23 @@ def wrong_content(kind: str, address: Address) -> ModelError:
     )
 
 
+def breaks_off(got: str, address: Address) -> ModelUnavailable:
+    """The error for a reply that did not come whole."""
+    return ModelUnavailable(
+        f"Expected a whole answer from {address.url}, got {got}. Try again, or raise endpoint_seconds.",
+        url=address.url,
+    )
+
+
+def too_long(most: int, address: Address) -> ModelError:
+    """The error for a reply that has no end."""
+    return ModelError(
+        f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Look whether the "
+        "address is that of a model's server.",
+        url=address.url,
+    )
+
+
 def _readable(error: Exception) -> str:
     """The beginning of what the server said, without the key that was sent, on one line."""
     sent = error.request.headers.get("authorization", "") if isinstance(error, openai.APIError) else ""
@@ -127,10 +148,10 @@ def _retry_after(error: openai.APIStatusError) -> float | None:
     """Seconds that the server asks to wait; None where it does not tell."""
     value = error.response.headers.get("retry-after", "")
     try:
-        return max(float(value), 0.0)
+        seconds = float(value)
     except ValueError:
-        pass
-    try:
-        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return None
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None

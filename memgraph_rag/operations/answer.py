@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,7 +26,7 @@ from memgraph_rag.contracts import (
     Strategy,
 )
 from memgraph_rag.display import show
-from memgraph_rag.errors import StoreError
+from memgraph_rag.errors import StoreError, StrategyError
 from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.as_of import Readable, readable
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
@@ -117,7 +117,7 @@ class Reading:
         was_checked = False
         with self._models.language.open_session(question) as session:
             context = self._context(source, session, budget)
-            for steps in strategy.read(question, context):
+            for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
@@ -209,6 +209,35 @@ def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
         f'Namespace {show(namespace)} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
     )
     return Answer(question, text, True, StopReason.NOTHING_FOUND, (), (), Usage(), strategy.name, "")
+
+
+def _passes(strategy: Strategy, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps of each pass of a strategy.
+
+    Raises:
+        StrategyError: it gave something else than steps, each with a node that was read.
+    """
+    try:
+        passes = strategy.read(question, context)
+    except StopIteration as exc:
+        raise _no_steps(strategy, "StopIteration") from exc
+    if not isinstance(passes, Iterable):
+        raise _no_steps(strategy, f"a {type(passes).__name__}")
+    for steps in passes:
+        if not isinstance(steps, tuple) or not steps:
+            raise _no_steps(strategy, f"{show(steps)}")
+        for step in steps:
+            if not isinstance(step, Step) or not isinstance(step.node, Node):
+                raise _no_steps(strategy, f"{show(step)} among them")
+        yield steps
+
+
+def _no_steps(strategy: Strategy, got: str) -> StrategyError:
+    return StrategyError(
+        f"Expected tuples of at least one Step with its node from strategy {show(strategy.name)}, got {got}. Mend the "
+        "strategy's read, or use another strategy.",
+        name=strategy.name,
+    )
 
 
 def _ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:

@@ -31,9 +31,8 @@ _PARAGRAPH = (
     "information that belongs to the answer.\n\n"
     "Question: {question}"
 )
-_END = re.compile(r"[.!?。！？]*[\"”’)\]]*\s*$")
 _WHOLE = re.compile(r"[.!?。！？][\"”’)\]]*\s*$")
-_ITEM_NUMBER = re.compile(r"(?:^|(?<=[\n:.!?\])]))\s*\d{1,2}[.)]\s*$")
+_ITEM_NUMBER = re.compile(r"(?:^|(?<=[\n:.!?\])]))[^\S\n]*\d{1,2}[.)]\s*$")
 _MARK = re.compile(r" \[\d+\]")
 
 
@@ -131,9 +130,11 @@ def with_marks(
     pending, is_first = "", True
     for piece in pieces:
         pending += piece
-        while end := _first_end(pending):
-            yield _marked(pending[:end], quotes, citations)
-            pending, is_first = pending[end:], False
+        start = 0
+        for end in _ends(pending):
+            yield _marked(pending[start:end], quotes, citations)
+            start, is_first = end, False
+        pending = pending[start:]
     is_cut = was_cut()
     if is_cut:
         pending = _ITEM_NUMBER.sub("", pending)  # of an item that was not begun
@@ -141,10 +142,11 @@ def with_marks(
         yield _marked(pending, quotes, citations)
 
 
-def _first_end(text: str) -> int:
-    """Where the first sentence ends that has another one behind it; 0 where none does. An item's number ends none."""
-    ends = (end for _, end in sentences(text)[:-1])
-    return next((end for end in ends if not _ITEM_NUMBER.search(text, 0, end)), 0)
+def _ends(text: str) -> Iterator[int]:
+    """Where each sentence ends that has another one behind it. An item's number ends none."""
+    for start, end in sentences(text)[:-1]:
+        if not _ITEM_NUMBER.search(text[start:end]):
+            yield end
 
 
 def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
@@ -155,5 +157,5 @@ def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
             citations.append(citation)
             places.append((citation.document_id, citation.start))
         mark = f" [{places.index((citation.document_id, citation.start)) + 1}]"
-    body = _END.sub("", sentence)
+    body = sentence.rstrip().rstrip('"”’)]').rstrip(".!?。！？")
     return body + mark + sentence[len(body) :]

@@ -15,8 +15,8 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.operations.session_pages import is_page, is_page_key
 from memgraph_rag.stores.layer_rows import KINDS, RELATIONS, layers_in
-from memgraph_rag.text.loading import is_storable, load
-from memgraph_rag.types import Document, DocumentGraph, Turn
+from memgraph_rag.text.loading import load
+from memgraph_rag.types import Document, DocumentGraph, Turn, is_storable
 
 __all__ = ["check_as_added"]
 

@@ -250,6 +250,6 @@ def _names_in(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
 
 def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
     """The vectors of each document's texts; all are embedded in one call."""
-    vectors = units(embedder.embed(list(chain.from_iterable(texts))))
+    vectors = embedder.embed(list(chain.from_iterable(texts)))
     ends = np.cumsum([len(document_texts) for document_texts in texts])
     return np.split(vectors, ends[:-1]) if len(ends) else []

@@ -6,17 +6,40 @@ ours that names it; the same rows get the same ids.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import astuple, replace
 
-from memgraph_rag.contracts import Layer, Models, Progress, SplitDocument
+from memgraph_rag.contracts import Layer, LearningLayer, Models, Progress, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import LayerError, MemgraphRagError
 from memgraph_rag.stores.layer_rows import misplaced_fields
-from memgraph_rag.text.loading import is_storable
-from memgraph_rag.types import Annotation, LayerRows, annotation_id
+from memgraph_rag.types import (
+    Annotation,
+    InformationPoint,
+    LayerRows,
+    Mention,
+    OverviewRows,
+    Relation,
+    Section,
+    Summarizes,
+    Title,
+    Usage,
+    annotation_id,
+    is_storable,
+)
 
-__all__ = ["build_layer"]
+__all__ = ["build_layer", "extract_rows", "refused", "require_rows"]
+
+_KINDS: Mapping[str, type] = {
+    "points": InformationPoint,
+    "summarizes": Summarizes,
+    "mentions": Mention,
+    "titles": Title,
+    "relations": Relation,
+    "annotations": Annotation,
+    "sections": Section,
+}
 
 _MOST_ANNOTATIONS = 100_000  # of one layer in one document
 
@@ -34,31 +57,58 @@ def build_layer(
     Raises:
         LayerError: the layer raised something, or gave what is no row of its own.
     """
+    rows = _rows(
+        layer, documents, lambda: layer.build(documents, namespace=namespace, models=models, progress=progress)
+    )
+    return [_completed(layer, *pair, namespace) for pair in zip(documents, rows, strict=True)]
+
+
+def extract_rows(
+    layer: LearningLayer, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
+) -> list[LayerRows]:
+    """What a layer finds for a question in segments of each document, in order.
+
+    Raises:
+        LayerError: the layer raised something, or gave what is no row.
+    """
+    return _rows(layer, documents, lambda: layer.extract(question, documents, namespace=namespace, models=models))
+
+
+def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], object]) -> list[LayerRows]:
+    """What a layer makes of documents, if it is rows for each."""
     try:
-        built = layer.build(documents, namespace=namespace, models=models, progress=progress)
+        made = make()
     except MemgraphRagError:
         raise
     except Exception as exc:
         raise LayerError(
-            f"Expected rows of layer {show(layer.name)}, got {type(exc).__name__}: {show(exc)}. Mend the layer's "
-            "build, or leave the layer out.",
+            f"Expected rows of layer {show(layer.name)}, got {type(exc).__name__}: {show(exc)}. Mend the layer, or "
+            "leave it out.",
             layer=layer.name,
         ) from exc
-    if not isinstance(built, list) or len(built) != len(documents):
-        kind = f"{len(built)}" if isinstance(built, list) else f"a {type(built).__name__}"
-        raise _refused(layer, f"a list of {len(documents)} LayerRows, one for each document", kind)
-    return [_completed(layer, *pair, namespace) for pair in zip(documents, built, strict=True)]
+    if not isinstance(made, list) or len(made) != len(documents):
+        kind = f"{len(made)}" if isinstance(made, list) else f"a {type(made).__name__}"
+        raise refused(layer.name, f"a list of {len(documents)} LayerRows, one for each document", kind)
+    for rows in made:
+        if not isinstance(rows, LayerRows):
+            raise refused(layer.name, "LayerRows for each document", f"a {type(rows).__name__}")
+        require_rows(layer.name, rows, _KINDS)
+    return made
 
 
 def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace: str) -> LayerRows:
     """The rows of one document, its annotations with their places and ids."""
-    if not isinstance(rows, LayerRows):
-        raise _refused(layer, "LayerRows for each document", f"a {type(rows).__name__}")
     if misplaced := misplaced_fields(layer.name, rows):
-        raise _refused(layer, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
+        raise refused(layer.name, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
     if others := {point.layer for point in rows.points} - {layer.name}:
-        raise _refused(layer, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
-    annotations = tuple(_checked(layer, document, rows.annotations))
+        raise refused(layer.name, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
+    if len(rows.annotations) > _MOST_ANNOTATIONS:
+        raise refused(
+            layer.name, f"at most {_MOST_ANNOTATIONS:,} annotations of a document", f"{len(rows.annotations):,}"
+        )
+    segment_ids = {segment.id for segment in document.segments}
+    for annotation in rows.annotations:
+        _check(layer, annotation, segment_ids)
     return replace(
         rows,
         annotations=tuple(
@@ -69,35 +119,59 @@ def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace
                 layer=layer.name,
                 index=index,
             )
-            for index, annotation in enumerate(annotations)
+            for index, annotation in enumerate(rows.annotations)
         ),
     )
 
 
-def _checked(layer: Layer, document: SplitDocument, annotations: Sequence[Annotation]) -> Iterator[Annotation]:
-    if len(annotations) > _MOST_ANNOTATIONS:
-        raise _refused(layer, f"at most {_MOST_ANNOTATIONS:,} annotations of a document", f"{len(annotations):,}")
-    segment_ids = {segment.id for segment in document.segments}
-    for annotation in annotations:
-        if not isinstance(annotation, Annotation):
-            raise _refused(layer, "annotations", f"a {type(annotation).__name__}")
-        texts = (annotation.text, annotation.kind, *annotation.properties)
-        values = tuple(annotation.properties.values())
-        if not all(isinstance(text, str) and is_storable(text) for text in texts) or not annotation.text.strip():
-            raise _refused(layer, "annotations with a text that can be stored and says something", show(texts))
-        if not all(isinstance(value, (str, bool, int)) or _is_finite(value) for value in values):
-            raise _refused(layer, "properties that are str, bool, int or finite float", show(values))
-        if not segment_ids.issuperset(annotation.segment_ids):
-            raise _refused(layer, "ids of segments that the layer was given", show(annotation.segment_ids))
-        yield annotation
+def require_rows(layer: str, rows: LayerRows | OverviewRows, kinds: Mapping[str, type]) -> None:
+    """Refuse rows whose fields are of other types than they say, before anything is done with them.
+
+    Raises:
+        LayerError: a field does not hold items of its kind, the notes are no counts, or the usage is none.
+    """
+    for name, kind in kinds.items():
+        items = getattr(rows, name)
+        if not isinstance(items, (tuple, list)) or not all(_is_item(item, kind) for item in items):
+            raise refused(layer, f"{name} as a tuple of {kind.__name__}", show(items))
+    notes = rows.notes
+    if not isinstance(notes, Mapping) or not all(isinstance(count, int) for count in notes.values()):
+        raise refused(layer, "notes with a count each", show(notes))
+    used = astuple(rows.usage) if isinstance(rows.usage, Usage) else ()
+    if not used or not all(isinstance(number, (int, float)) for number in used):
+        raise refused(layer, "a Usage in numbers", show(rows.usage))
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, float) and value - value == 0
+def _is_item(item: object, kind: type) -> bool:
+    return isinstance(item, kind) and (not isinstance(item, str) or is_storable(item))
 
 
-def _refused(layer: Layer, expected: str, value: str) -> LayerError:
+def _check(layer: Layer, annotation: Annotation, segment_ids: Set[str]) -> None:
+    properties, named = annotation.properties, annotation.segment_ids
+    if not isinstance(properties, Mapping) or not isinstance(named, (tuple, list)):
+        raise refused(layer.name, "annotations with properties and a tuple of segment_ids", show(annotation))
+    texts = (annotation.text, annotation.kind, *properties)
+    if not all(isinstance(text, str) and is_storable(text) for text in texts) or not annotation.text.strip():
+        raise refused(layer.name, "annotations with a text that can be stored and says something", show(texts))
+    if not all(map(_is_property, properties.values())):
+        raise refused(
+            layer.name, "properties that are storable str, bool, int or finite float", show(properties.values())
+        )
+    if not all(isinstance(name, str) for name in named) or not segment_ids >= set(named):
+        raise refused(layer.name, "ids of segments that the layer was given", show(named))
+    if len(set(named)) < len(named):
+        raise refused(layer.name, "each segment of an annotation once", show(named))
+
+
+def _is_property(value: object) -> bool:
+    if isinstance(value, str):
+        return is_storable(value)
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def refused(layer: str, expected: str, value: str) -> LayerError:
+    """The error for what a layer gave and may not give."""
     return LayerError(
-        f"Expected {expected} from layer {show(layer.name)}, got {value}. Mend the layer's build.",
-        layer=layer.name,
+        f"Expected {expected} from layer {show(layer)}, got {value}. Mend the layer's build.",
+        layer=layer,
     )

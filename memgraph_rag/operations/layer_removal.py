@@ -62,5 +62,5 @@ def _without(store: GraphStore, embedder: Embedder, layer: str, record: Document
     return DocumentGraph(
         document=replace(record, layers=left),
         segments=segments,
-        segment_embeddings=units(with_neighbours(units(vectors), segments)) if len(vectors) else vectors,
+        segment_embeddings=units(with_neighbours(vectors, segments)) if len(vectors) else vectors,
     )

@@ -14,6 +14,7 @@ from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
+from memgraph_rag.operations.checked_models import CheckedEmbedder
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.operations.memory_layers import (
     MEMORY_LAYERS,
@@ -80,7 +81,7 @@ class MaintainedMemory(OpenMemory):
         """
         self._require_writable()
         check_parts({"embedder": embedder})
-        new = as_object(embedder) or open_embedder(str(embedder), self.settings)
+        new = CheckedEmbedder(as_object(embedder) or open_embedder(str(embedder), self.settings))
         with telemetry.span("reembed") as event_fields:
             folder = self._reembedding_dir
             event_fields["documents"] = reembed.reembed(self._store, new, folder=folder, progress=self._progress)
@@ -194,7 +195,7 @@ class MaintainedMemory(OpenMemory):
             return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, overviews)))
         layer_removal.check_removable(layer)
         records = self._store.documents(self._ids(documents))
-        receipts = layer_removal.remove_layer(self._store, self.embedder, layer, records)
+        receipts = layer_removal.remove_layer(self._store, self._models.embedder, layer, records)
         return Outcomes("remove_layer", telemetry.each("remove_layer", receipts))
 
     def examine(self) -> list[Damage]:
@@ -216,7 +217,7 @@ class MaintainedMemory(OpenMemory):
         """
         self._require_writable()
         with telemetry.span("repair") as event_fields:
-            damages = repair.repair(self._store, self.embedder)
+            damages = repair.repair(self._store, self._models.embedder)
             event_fields["found"] = sum(damage.number for damage in damages)
         return damages
 
@@ -237,7 +238,7 @@ class MaintainedMemory(OpenMemory):
             event_fields["documents"] = archive.export_documents(
                 self._store,
                 checked_path(path),
-                self.embedder,
+                self._models.embedder,
                 document_ids=self._extent(Scope(user=user, session=session)).documents,
             )
         return event_fields["documents"]
@@ -254,7 +255,8 @@ class MaintainedMemory(OpenMemory):
             SchemaMismatch: it was written with another embedder.
         """
         self._require_writable()
-        receipts = archive_import.import_documents(self._store, checked_path(path), self.embedder, self.recognizer)
+        models = self._models
+        receipts = archive_import.import_documents(self._store, checked_path(path), models.embedder, models.recognizer)
         return Outcomes("import_from", telemetry.each("import", receipts))
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
@@ -276,9 +278,10 @@ class MaintainedMemory(OpenMemory):
         from memgraph_rag.operations.bulk_import import write_bulk_files  # imports the driver
 
         self._require_writable()
+        models = self._models
         with telemetry.span("write_bulk_files") as event_fields:
             files = write_bulk_files(
-                self._store, checked_path(path), checked_path(folder), self.embedder, self.recognizer
+                self._store, checked_path(path), checked_path(folder), models.embedder, models.recognizer
             )
             event_fields["documents"] = files.documents
         return files

@@ -8,9 +8,9 @@ meanwhile, or its receipt says so, so that of processes that build at once the l
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
 from memgraph_rag.display import show
@@ -18,7 +18,8 @@ from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
 from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.library import LibraryLayer
 from memgraph_rag.operations.all_overviews import all_overviews
-from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Usage
+from memgraph_rag.operations.layer_building import refused, require_rows
+from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Summarizes, Usage
 
 __all__ = [
     "MEMORY_LAYERS",
@@ -42,6 +43,10 @@ NOT_ALONE = "others wrote all the while: deepen again"
 """Note of a receipt: whether something lacks is not known."""
 
 _MOST_PASSES = 4  # each of which looks again at what others wrote during the one before it
+
+_END: Any = object()
+
+_KINDS: Mapping[str, type] = {"overviews": Overview, "summarizes": Summarizes, "removed": str}
 
 _MEMBERS = ("name", "needs_language", "requires", "build")
 
@@ -129,12 +134,14 @@ def _parts(
     """What a layer gives, and nothing that is not its own.
 
     Raises:
-        LayerError: it raised something that is no error of ours, or gave rows of another layer.
+        LayerError: it raised something that is no error of ours, or gave rows that are none, or of another layer.
     """
-    parts = iter(layer.build(store, models=models, progress=progress))
+    parts: Iterator[OverviewRows] | None = None
     while True:
         try:
-            rows = next(parts, None)
+            if parts is None:
+                parts = iter(layer.build(store, models=models, progress=progress))
+            rows = next(parts, _END)
         except MemgraphRagError:
             raise
         except Exception as exc:
@@ -143,15 +150,13 @@ def _parts(
                 "layer's build, or leave the layer out.",
                 layer=layer.name,
             ) from exc
-        if rows is None:
+        if rows is _END:
             return
-        others = {overview.layer for overview in rows.overviews} - {layer.name}
-        if others:
-            raise LayerError(
-                f"Expected overviews of layer {show(layer.name)}, got some of {', '.join(sorted(others))}. Mend the "
-                "layer's build.",
-                layer=layer.name,
-            )
+        if not isinstance(rows, OverviewRows):
+            raise refused(layer.name, "OverviewRows", f"a {type(rows).__name__}")
+        require_rows(layer.name, rows, _KINDS)
+        if others := {overview.layer for overview in rows.overviews} - {layer.name}:
+            raise refused(layer.name, "overviews of its own", f"some of {', '.join(map(repr, others))}")
         yield rows
 
 

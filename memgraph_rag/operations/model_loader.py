@@ -28,6 +28,7 @@ from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.address import is_address, parse_address
 from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.models.journal import Journal
+from memgraph_rag.operations.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.settings import Settings
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class FoundModels:
         self._settings = settings
         self._given = language
         self._reader = reader
-        self._language: LanguageModel | None = None
+        self._language: CheckedModel | None = None
         self._opening = Lock()
         self._embedder = embedder
         self._recognizer = recognizer
@@ -79,37 +80,41 @@ class FoundModels:
         self._progress = progress
 
     @property
-    def language(self) -> LanguageModel:
+    def language(self) -> CheckedModel:
         """The language model, with its reader where it has one; weights load when they are first needed."""
         with self._opening:  # two threads must not load two
             if self._language is None:
-                self._language = self._open_language()
+                self._language = CheckedModel(self._open_language())
             return self._language
 
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CheckedEmbedder:
         """The embedding model."""
-        return self._found_embedder if self._embedder is None else self._embedder
+        return self._checked_embedder
 
     @cached_property
-    def _found_embedder(self) -> Embedder:
-        return open_embedder(self._settings.embedder, self._settings)
+    def _checked_embedder(self) -> CheckedEmbedder:
+        found = open_embedder(self._settings.embedder, self._settings) if self._embedder is None else self._embedder
+        return CheckedEmbedder(found)
 
     @embedder.setter
-    def embedder(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+    def embedder(self, embedder: CheckedEmbedder) -> None:
+        self._embedder, self._checked_embedder = embedder.unchecked, embedder
 
     @property
-    def recognizer(self) -> EntityRecognizer:
+    def recognizer(self) -> CheckedRecognizer:
         """What finds names in documents and questions.
 
         Raises:
             SettingsError: another one than the namespace was built with.
             ModelNotFound: the one that the namespace was built with is not installed.
         """
-        return self._fitting_recognizer
+        return self._checked_recognizer
 
     @cached_property
+    def _checked_recognizer(self) -> CheckedRecognizer:
+        return CheckedRecognizer(self._fitting_recognizer())
+
     def _fitting_recognizer(self) -> EntityRecognizer:
         stored, given = self._stored_recognizer(), self._recognizer
         if given is not None:
@@ -136,7 +141,7 @@ class FoundModels:
         return spacy_parser.installed()
 
     def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()]]:
-        stored = self._fitting_recognizer.name if "_fitting_recognizer" in vars(self) else self._stored_recognizer()
+        stored = self._checked_recognizer.name if "_checked_recognizer" in vars(self) else self._stored_recognizer()
         again = partial(
             FoundModels,
             without_database(self._settings),
@@ -208,12 +213,12 @@ class FoundModels:
             assert weights is not None
             return self._open_weights(*weights)
         pen = self._given or open_endpoint_model(self._settings, self._journal)
-        eye = self._reader or (self._open_weights(*weights) if weights else None)
+        eye = CheckedModel(self._reader) if self._reader else self._open_weights(*weights) if weights else None
         if eye is None:
             return pen
         from memgraph_rag.models.pen_and_eye import PenAndEye
 
-        return PenAndEye(pen, eye)
+        return PenAndEye(CheckedModel(pen), eye)
 
     @without_garbage_collection()
     def _open_weights(self, name: str, folder: str) -> AttentiveModel:
@@ -286,7 +291,7 @@ def open_language_model(settings: Settings) -> LanguageModel:
         ModelNotFound: there is none.
         SettingsError: the address is none.
     """
-    return FoundModels(settings, stored_recognizer=str, journal=None).language
+    return FoundModels(settings, stored_recognizer=str, journal=None).language.unchecked
 
 
 def open_embedder(wanted: str, settings: Settings) -> Embedder:

@@ -106,7 +106,7 @@ class OpenMemory:
             progress=progress,
         )
         try:
-            self._store.migrate(embedder=self.embedder.name, dimension=self.embedder.dimension)
+            self._store.migrate(embedder=self._models.embedder.name, dimension=self._models.embedder.dimension)
             self._search = self._new_search()
         except BaseException:
             self.close()
@@ -115,12 +115,12 @@ class OpenMemory:
     @property
     def language_model(self) -> LanguageModel:
         """The language model, with its reader; weights load when they are first needed."""
-        return self._models.language
+        return self._models.language.unchecked
 
     @property
     def embedder(self) -> Embedder:
         """The embedding model."""
-        return self._models.embedder
+        return self._models.embedder.unchecked
 
     @property
     def recognizer(self) -> EntityRecognizer:
@@ -130,7 +130,7 @@ class OpenMemory:
             SettingsError: another one than the namespace was built with.
             ModelNotFound: the one that the namespace was built with is not installed.
         """
-        return self._models.recognizer
+        return self._models.recognizer.unchecked
 
     @property
     def namespace(self) -> str:
@@ -140,8 +140,8 @@ class OpenMemory:
     def _new_search(self) -> SegmentSearch:
         return SegmentSearch(
             self._store,
-            self.embedder,
-            self.recognizer,
+            self._models.embedder,
+            self._models.recognizer,
             stemming=self.settings.stemming,
             most_bytes=self.settings.search_memory_mib * 2**20,
             space=self.settings.search,
@@ -184,7 +184,7 @@ class OpenMemory:
 
     @cached_property
     def _wishes(self) -> Wishes:
-        return Wishes(self._search.facts, self._store, self.embedder)
+        return Wishes(self._search.facts, self._store, self._models.embedder)
 
     @property
     def _reembedding_dir(self) -> Path:

@@ -109,7 +109,7 @@ class _Kept:
     def _add(self, texts: dict[bytes, str]) -> None:
         rows = np.zeros(len(texts), self._row)
         rows["key"] = [np.void(key) for key in texts]
-        rows["vector"] = units(self._embedder.embed(list(texts.values())))
+        rows["vector"] = self._embedder.embed(list(texts.values()))
         with _in_our_words(self.path.parent):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             with os.fdopen(descriptor, "ab") as file:

@@ -96,7 +96,7 @@ def _vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, V
     relations = (relation for document_id in documents for relation in store.relations_of(document_id))
     texts |= {relation.id: relation.description for relation in relations if relation.id in wanted}
     texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
-    vectors = units(embedder.embed(list(texts.values()))) if texts else ()
+    vectors = embedder.embed(list(texts.values())) if texts else ()
     return dict(zip(texts, vectors, strict=True)) | _segment_vectors(store, embedder, flaws.unembedded_segments)
 
 
@@ -107,6 +107,6 @@ def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequenc
         segments = store.segments_of(record.id)
         context = store.annotations(record.id) if CONTEXT in record.layers else None
         texts = in_context(record.title, segments, context)
-        embedded = units(with_neighbours(units(embedder.embed(texts)), segments))
+        embedded = units(with_neighbours(embedder.embed(texts), segments))
         vectors |= {segment.id: vector for segment, vector in zip(segments, embedded, strict=True)}
     return {segment_id: vectors[segment_id] for segment_id in segment_ids if segment_id in vectors}

@@ -19,7 +19,7 @@ from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.layers.facts import FACTS
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import read_message
-from memgraph_rag.text.loading import MAX_BYTES, is_storable, storable
+from memgraph_rag.text.loading import MAX_BYTES
 from memgraph_rag.types import (
     SESSION,
     USER,
@@ -29,8 +29,10 @@ from memgraph_rag.types import (
     MetadataValue,
     Segment,
     Turn,
+    is_storable,
     make_id,
     owner_of,
+    storable,
 )
 
 __all__ = [

@@ -1,7 +1,6 @@
-"""Embeddings at length 1, whatever embedder made them.
+"""Embeddings at length 1, whatever made them.
 
-It knows no embedder. Invariant: a row that has length 1 stays bit for bit; one without a direction stays too, and the
-store refuses it.
+It knows no embedder. Invariant: a row that has length 1 stays bit for bit; one without a direction stays too.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from memgraph_rag.contracts import GraphStore, LearningLayer, Models, SplitDocum
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.operations.graph_building import embed_relations, unnamed_ends
+from memgraph_rag.operations.layer_building import extract_rows
 from memgraph_rag.types import DocumentGraph, Relation, Segment
 
 __all__ = ["Learning"]
@@ -42,6 +43,7 @@ class Learning:
 
         Raises:
             StoreError: the store cannot be read.
+            LayerError: the layer failed, or gave what is no row.
         """
         in_order = sorted(
             {segment.id: segment for segment in segments}.values(),
@@ -51,7 +53,7 @@ class Learning:
         required = {*self._layer.requires}
         records = [record for record in self._store.documents(list(segments_of)) if required <= {*record.layers}]
         documents = [SplitDocument(record.id, record.title, segments_of[record.id]) for record in records]
-        rows = self._layer.extract(question, documents, namespace=self._store.namespace, models=self._models)
+        rows = extract_rows(self._layer, question, documents, namespace=self._store.namespace, models=self._models)
         none = np.zeros((0, self._models.embedder.dimension), np.float32)
         graphs = [
             DocumentGraph(record, document.segments, none, mentions=found_rows.mentions, relations=found_rows.relations)

@@ -21,8 +21,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError, UnknownArgument
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.settings import Settings
-from memgraph_rag.text.loading import is_storable, storable
-from memgraph_rag.types import AnswerStyle, Budget, Scope
+from memgraph_rag.types import AnswerStyle, Budget, Scope, is_storable, storable
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ _APART = (
     "Which simpler questions have to be answered first, to answer the question? Write at most three, one a line, each "
     "with the names that it is about. Write the questions only."
 )
-_QUESTION = re.compile(r"[^?？]*[?？]")
+_QUESTION = re.compile(r"([^?？]*)([?？]|\Z)")  # the rest, which is none, is matched too: it is then read once
 _MARK = re.compile(r"^\W*(?:\d+\s*[.):]\s*)?\W*")
 
 
@@ -62,7 +62,7 @@ def sub_questions(reply: str, *, besides: str = "") -> list[str]:
     >>> sub_questions("1. Who made Up? 2. Where was she born? 2. Where was she born? Good luck.")
     ['Who made Up?', 'Where was she born?']
     """
-    lines = (_MARK.sub("", match.group()).strip() for match in _QUESTION.finditer(reply))
+    lines = (_MARK.sub("", match.group()).strip() for match in _QUESTION.finditer(reply) if match[2])
     fresh = {line.casefold(): line for line in lines if 1 < len(line) <= _LONGEST and line != besides}
     return list(fresh.values())[:_MOST_QUESTIONS]
 

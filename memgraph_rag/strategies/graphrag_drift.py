@@ -29,7 +29,7 @@ __all__ = ["GraphragDrift"]
 
 _COMPARED_TOKENS = 16_000  # of the reports that are compared with the question
 _REPLY_TOKENS = 96
-_QUESTION = re.compile(r"[^?;\n]*\w[^?;\n]*\?")
+_SENTENCE = re.compile(r"([^?;\n]*)([?;\n]|\Z)")
 _FOLLOW_UPS = (
     "The information above may not be enough to answer the question. Write up to {most} short questions whose answers "
     "would help to answer it, with full names. Write the questions only."
@@ -116,12 +116,17 @@ class GraphragDrift:
                 context.session,
                 _FOLLOW_UPS.format(most=self._follow_ups),
                 max_tokens=_REPLY_TOKENS,
-                is_usable=lambda text: bool(_QUESTION.search(text)),
+                is_usable=lambda text: bool(_questions_in(text)),
                 retries=0,
             )
         except WindowExceeded:
             return []
-        return [as_line(match.group()) for match in _QUESTION.finditer(reply)][: self._follow_ups]
+        return _questions_in(reply)[: self._follow_ups]
+
+
+def _questions_in(reply: str) -> list[str]:
+    matches = _SENTENCE.finditer(reply)
+    return [as_line(match.group()) for match in matches if match[2] == "?" and any(map(str.isalnum, match[1]))]
 
 
 def _all_but_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:

@@ -35,7 +35,7 @@ _REPLY_TOKENS = 64
 _MOST_RATING = 100
 _UNRATED = 50  # of a number that is named without a rating
 _LEAST_YES = 0.5
-_NUMBER = re.compile(r"(\d+)(?:\s*[:=(]\s*(\d+))?")
+_NUMBER = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*[:=(]\s*(\d{1,6})(?!\d))?")
 _NONE = re.compile(r"\W*(?:none|no)\b", re.IGNORECASE)
 # Without an example: a 0.5B model replied with its numbers.
 _WHICH = (

@@ -45,7 +45,7 @@ _WHICH = (
     "A document begins like this:\n{abstract}\n\nThese are its sections:\n{titles}\n\nWhich of them may hold what the "
     "question asks for? Reply with their numbers only, separated by commas, or with the word None."
 )
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")  # int() takes no more than 4,300 digits
 _NONE = re.compile(r"\W*(?:none|no)\b", re.IGNORECASE)
 
 

@@ -32,7 +32,7 @@ _WHICH = (
     "These parts can be read next:\n{parts}\n\nWhich one is most likely to lead to the answer? Reply with its number "
     "only."
 )
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")  # int() takes no more than 4,300 digits
 
 
 class MemWalker:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.text.files import MAX_BYTES, read
 from memgraph_rag.text.paths import default_key, expanded, may_be_path, names_file, spellings
-from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, owner_of
+from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, is_storable, owner_of, storable
 
 __all__ = [
     "MAX_BYTES",
@@ -62,7 +61,6 @@ MAX_SOURCE = 32_767
 _MOST_BITS = 1_024  # of a whole number in metadata
 _LONGEST_PATH = 256  # characters of a str that may be meant as a path, with a line end
 _MOST_OF_A_TITLE = 300  # characters of one found in a file: broken pages have titles of megabytes
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate pairs
 
 _HINTS = {
     bytes: "Decode it first, or pass the Path of the file.",
@@ -248,16 +246,6 @@ def _check_fields(index: int, turn: object) -> None:
             index=index,
             limit=MAX_SPEAKER,
         )
-
-
-def is_storable(text: str) -> bool:
-    """Whether every store and every tokenizer takes the text as it is."""
-    return not _UNSTORABLE.search(text)
-
-
-def storable(text: str) -> str:
-    """The text, as a plain str, with U+FFFD for each character that no store takes."""
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def _check_key(key: object) -> None:

@@ -80,6 +80,7 @@ from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
+from memgraph_rag.types.texts import is_storable, storable
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -163,6 +164,7 @@ __all__ = [
     "as_line",
     "ends_of",
     "entity_id",
+    "is_storable",
     "leaves_of",
     "make_id",
     "make_sections",
@@ -173,6 +175,7 @@ __all__ = [
     "question_id",
     "relation_id",
     "section_id",
+    "storable",
     "text_hash",
     "text_id",
     "written_day",

@@ -1,8 +1,8 @@
 """Growth: whatever is repeated twice as often may take little more than twice the time.
 
-Each work reads what somebody else wrote: files, text, answers. An input is a few scraps, each repeated; it is doubled
-until the work takes long enough to be measured, or the input is as long as it may be. Times are of this process, the
-least of some runs. The invariant: the inputs follow from the seed.
+Each work reads what somebody else wrote: files, text, a model's replies. An input is a few scraps, each repeated; it is
+doubled until the work takes long enough to be measured, or the input is as long as it may be. Times are of this
+process, the least of some runs. The invariant: the inputs follow from the seed.
 """
 
 from __future__ import annotations
@@ -17,17 +17,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.layers import outline_reply
+from memgraph_rag.layers.community_reports import read_report
+from memgraph_rag.layers.community_sources import Sources
+from memgraph_rag.layers.extraction import said
+from memgraph_rag.layers.extracts import first_sentence
+from memgraph_rag.layers.points import bullets
+from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.models.json_check import bare_json
+from memgraph_rag.models.yes_no import verdict
+from memgraph_rag.operations.answer_style import as_phrase, with_marks
+from memgraph_rag.strategies import graphrag_drift, graphrag_global, reflection
+from memgraph_rag.strategies.decom import sub_questions
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.text import echoes
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.markup import markdown_title, read_html
 from memgraph_rag.text.splitting import sentences, split
-from memgraph_rag.types import Segment
+from memgraph_rag.types import Prompt, Segment, as_line
 
 MOST_GROWTH = 2.6
 _FEWEST_CHARACTERS, _MOST_CHARACTERS = 16_000, 512_000
 _MEASURABLE_S, _RUNS = 0.08, 3
+_LONGEST_ANSWER = 100_000  # characters, of some thousand; longer lists of numbers take sentencex quadratic time
 _NOISE_S = 0.05  # of a loaded machine, in each time
 
 HTML_SCRAPS = (
@@ -108,6 +121,28 @@ TEXT_SCRAPS = (
 )
 
 
+REPLY_SCRAPS = (
+    *TEXT_SCRAPS,
+    *('{"parts": [["Section", "', '", ["', '"]], ', '{"names": ["', '"a", ', "{", "[", '"', "\\", "}]", "…", "..."),
+    *(
+        "1) ",
+        "2.\n",
+        "? ",
+        "？",
+        "Who? ",
+        "; ",
+        "None ",
+        "1: 50, ",
+        "Action -1 ",
+        "**",
+        "• ",
+        "Here it is:\n",
+        "\r",
+        "—",
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Growth:
     """Work that took more than it should for twice the input."""
@@ -149,6 +184,43 @@ def _cited(text: str) -> object:
     return Quotes(weighted, keys={"d": "d"}, embedder=FakeEmbedder(8)).cite("Who found a fox?", "Ann found a fox.")
 
 
+def _read_as_prose(reply: str) -> None:
+    usable_prose(reply, complete=False)
+    as_paragraph(f"a{reply}b")
+    goes_in_circles(Prompt("", ()), reply)
+    first_sentence(reply)
+
+
+def _read_as_list(reply: str) -> None:
+    bullets(reply, complete=False)
+    bullets(as_line(reply), complete=True)
+
+
+def _read_as_json(reply: str) -> None:
+    said(reply)
+    said('{"names": ["' + reply)
+    read_report(reply, [], [], Sources({}, [], []))
+    parts = [outline_reply.Part("Section", reply[:200], (each,)) for each in (reply[-50:], reply)]
+    outline_reply.parts(reply)
+    outline_reply.placed(parts, reply, 0, len(reply))
+
+
+def _read_in_walks(reply: str) -> None:
+    sub_questions(reply)
+    graphrag_drift._questions_in(reply)
+    graphrag_global._ratings(reply, 9)
+    reflection._is_verdict(reply)
+    reflection._says_something(reply)
+    verdict(reply, [])
+    bare_json(reply)
+
+
+def _read_as_answer(reply: str) -> None:
+    as_phrase(reply)
+    reply = reply[:_LONGEST_ANSWER]
+    list(with_marks([reply, "."], Quotes([], keys={}, embedder=FakeEmbedder(8)), [], was_cut=lambda: True))
+
+
 def works(folder: Path) -> Mapping[str, Work]:
     """The works by name; files are written into the folder."""
 
@@ -172,6 +244,11 @@ def works(folder: Path) -> Mapping[str, Work]:
         "answer": Work(lambda text: echoes.answered("n", text, _segments(text)[:8])),
         "echoes": Work(_marked),
         "citations": Work(_cited),
+        "reply as prose": Work(_read_as_prose, REPLY_SCRAPS),
+        "reply as list": Work(_read_as_list, REPLY_SCRAPS),
+        "reply as JSON": Work(_read_as_json, REPLY_SCRAPS),
+        "reply in a walk": Work(_read_in_walks, REPLY_SCRAPS),
+        "reply as answer": Work(_read_as_answer, REPLY_SCRAPS),
     }
 
 

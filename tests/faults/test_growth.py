@@ -23,6 +23,12 @@ ONCE_QUADRATIC = [
     ("sentences", ("Use `foo bar` now.\n",)),
     ("sentences", ("'it is' ",)),
     ("splitter", ("安。",)),
+    ("reply as prose", ("\n",)),
+    ("reply as JSON", ("\t",)),
+    ("reply as JSON", ("- ", "x", "\n", "y")),
+    ("reply in a walk", ("x",)),
+    ("reply as answer", ("\n",)),
+    ("reply as answer", ("?! ",)),
 ]
 
 

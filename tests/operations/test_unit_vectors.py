@@ -10,7 +10,7 @@ import pytest
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.errors import StoreError
+from memgraph_rag.errors import ModelError
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Matrix
@@ -34,7 +34,7 @@ def test_rows_of_length_1_stay_bit_for_bit() -> None:
     assert units(np.zeros((0, 3), np.float32)).shape == (0, 3)
 
 
-def test_rows_without_direction_are_left_to_the_store() -> None:
+def test_rows_without_direction_stay() -> None:
     rows = np.array([[0, 0], [np.nan, 1], [np.inf, 1], [3, 4]], np.float32)
     np.testing.assert_array_equal(units(rows)[:3], rows[:3])
 
@@ -58,6 +58,6 @@ def test_an_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: flo
 def test_an_embedder_of_zeros_is_refused(tmp_path: Path) -> None:
     with (
         Memory(tmp_path / "notes.lbug", **options(embedder=Scaled(0.0), layers=("entities",))) as memory,
-        pytest.raises(StoreError, match="length 1"),
+        pytest.raises(ModelError, match="not all 0"),
     ):
         memory.add("Ann found a red fox.")
