@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["import_in_bulk"]
 
+
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
     """Write the files; where no folder is named for them, import them into the local server."""
     from memgraph_rag.stores.neo4j_import import import_files
