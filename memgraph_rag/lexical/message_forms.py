@@ -19,7 +19,7 @@ _MOST_LINE = 400  # characters of a line that has one of these forms
 
 _SPEECH = (
     r"(?:said|says?|wrote|writes?|told|tells?|texted|e-?mailed|mailed|messaged|replied|replies|answer(?:ed|s)|asked|"
-    r"asks|posted|tweeted|commented|reads|stated|quoted|sent|goes|claim(?:ed|s)|went|announce[ds]|schrieb(?:en)?|sagt[e]?|"
+    r"asks|posted|tweeted|commented|reads|stated|quoted|sent|claim(?:ed|s)|announce[ds]|schrieb(?:en)?|sagt[e]?|"
     r"geschrieben|a écrit|a dit|escribió|dijo|ha scritto|ha detto|schreef|zei|escreveu|disse|napisał\w*)"
 )
 _TEXT = (
