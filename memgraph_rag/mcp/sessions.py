@@ -42,9 +42,9 @@ class SessionLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; where it opens a session, make room before."""
-        user = scope["user"]
-        assert isinstance(user, AuthenticatedUser)
-        sessions, headers = self._sessions[user.access_token.client_id], Headers(scope=scope)
+        user = scope.get("user")
+        owner = user.access_token.client_id if isinstance(user, AuthenticatedUser) else ""  # a server without tokens
+        sessions, headers = self._sessions[owner], Headers(scope=scope)
         session_id, version = headers.get(MCP_SESSION_ID_HEADER), headers.get(MCP_PROTOCOL_VERSION_HEADER)
         if session_id is None and version in (None, *HANDSHAKE_PROTOCOL_VERSIONS):
             await self._open(sessions, scope, receive, send)
