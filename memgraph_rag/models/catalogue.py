@@ -19,12 +19,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.address import Address, is_address
+from memgraph_rag.models.gguf_header import check_gguf
+from memgraph_rag.models.model_files import model_files, require_all_weights
 
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration import HeadCalibration, YesCalibration
@@ -363,6 +365,7 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
     _remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
         return folder
+    check_gguf(gguf)
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
@@ -370,22 +373,19 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
 
     tell = _tell(progress, f"converting {gguf.stem}")
     tell(0, 1)
-    with _scratch_folder(folder.parent) as scratch:
+    room = f"Its cache needs about {3 * gguf.stat().st_size / 1e9:.0f} GB free in {folder.parent}."
+    what = f"a checkpoint in {gguf.name} that can be converted"
+    with _scratch_folder(folder.parent) as scratch, model_files(what, room, name=gguf.stem):
         converted = scratch / "model"
-        try:
-            with without_loading_bars():  # bars of loading and of writing
-                network = AutoModelForCausalLM.from_pretrained(
-                    str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
-                    quantization_config=GgufConfig(dequantize=True),
-                )  # fmt: skip
-                network.save_pretrained(converted)
-            AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(converted)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelError(
-                f"The checkpoint {gguf.name} could not be converted: {error}. Its cache needs about "
-                f"{3 * gguf.stat().st_size / 1e9:.0f} GB free in {folder.parent}.",
-                name=gguf.stem,
-            ) from error
+        with without_loading_bars():  # bars of loading and of writing
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
+                quantization_config=GgufConfig(dequantize=True), output_loading_info=True,
+            )  # fmt: skip
+            network, report = loaded
+            require_all_weights(report)
+            network.save_pretrained(converted)
+        AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(converted)
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
             converted.replace(folder)

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from memgraph_rag.display import show
-from memgraph_rag.errors import ModelError
 from memgraph_rag.models.garbage_pause import without_garbage_collection
+from memgraph_rag.models.model_files import model_files
 from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
 
 if TYPE_CHECKING:
@@ -85,14 +84,16 @@ class SentenceEmbedder:
         from memgraph_rag.models.sentence_bert import SentenceBert, is_plain_bert
 
         device = find_device(self._device)
-        try:
-            if is_plain_bert(Path(self._folder)):
-                return SentenceBert(Path(self._folder), device)
-            return _LibraryNetwork.load(self._folder, device)
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"Expected a sentence-transformers model in {show(self._folder)}, got an error: {error}", name=self.name
-            ) from error
+        expected = f"a sentence-transformers model in {self._folder}"
+        with model_files(expected, "Fetch the model again, or name another.", name=self.name):
+            is_plain = is_plain_bert(Path(self._folder))
+            network = (
+                SentenceBert(Path(self._folder), device) if is_plain else _LibraryNetwork.load(self._folder, device)
+            )
+            width = network.encode(["one"]).shape[1]  # weights of other shapes than the files tell fail here
+            if self._dimension not in (None, width):
+                raise ValueError(f"vectors of {width} numbers, where its files tell {self._dimension}")
+            return network
 
     @property
     def dimension(self) -> int:

@@ -18,13 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, PreTrainedModel
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.display import show
-from memgraph_rag.errors import ModelError, WindowExceeded
+from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models import attention
 from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility
 from memgraph_rag.models.batch_row import BatchRow
@@ -35,6 +33,7 @@ from memgraph_rag.models.graphed_reading import GraphedReading
 from memgraph_rag.models.hardware import find_device, find_dtype, memory_errors
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.models.kv_cache import JoinedCaches, RowCache, cache_argument
+from memgraph_rag.models.model_files import model_files
 from memgraph_rag.models.prefix_cache import Prefixes
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
@@ -84,15 +83,13 @@ class TransformersModel:
         self._passes = SharedPasses(self._read_together)
         self._writing = SharedWriting(self)
         self.prefixes = Prefixes()
-        try:
+        with model_files(
+            f"a tokenizer and a config.json in {self._folder}",
+            "Give a folder that transformers can load, or a name that 'memgraph-rag doctor' lists.",
+            name=self.name,
+        ):
             self.tokens = Tokens(folder)
             self._config = AutoConfig.from_pretrained(self._folder).get_text_config()
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"Expected a tokenizer and a config.json in {show(self._folder)}, got an error: {error} "
-                "Give a folder that transformers can load, or a name that 'memgraph-rag doctor' lists.",
-                model=self.name,
-            ) from error
         self.window = min(window, getattr(self._config, "max_position_embeddings", window))
         self._grammars = Grammars(self.tokens, self._config.vocab_size)
         self.device = find_device(device)
@@ -131,21 +128,18 @@ class TransformersModel:
         """The weights, loaded at the first use."""
         with self._loading:
             if self._network is None:
-                with memory_errors(self.device, f"weights of {self.name}"):
-                    self._network = self._load()
+                self._network = self._load()
             return self._network
 
     def _load(self) -> PreTrainedModel:
-        try:
+        expected, advice = f"model weights in {self._folder}", "Unpack or fetch the model again."
+        with (
+            model_files(expected, advice, name=self.name),
+            memory_errors(self.device, f"weights of {self.name}"),
+        ):
             network = read_weights(
                 self._folder, self.number_format, device=self.device, attention=attention.IMPLEMENTATION
             )
-        except (OSError, ValueError, SafetensorError) as error:
-            raise ModelError(
-                f"Expected model weights in {show(self._folder)}, got an error: {str(error).rstrip('.')}. Unpack or "
-                "fetch the model again.",
-                model=self.name,
-            ) from error
         attention.require_attention_interface(network)
         return network
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memgraph_rag.display import show
 from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.models.model_files import model_files
 from memgraph_rag.types import Vector
 
 if TYPE_CHECKING:
@@ -53,13 +53,11 @@ class CrossEncoderReranker:
             if self._encoder is None:
                 from sentence_transformers import CrossEncoder
 
-                try:
+                with model_files(
+                    f"a cross-encoder of sentence-transformers in {self.name}",
+                    "Name a folder or a model of the hub in the setting reranker, or leave it empty.",
+                    name=self.name,
+                    error=ModelNotFound,
+                ):
                     self._encoder = CrossEncoder(self.name)
-                except (OSError, ValueError) as exc:
-                    raise ModelNotFound(
-                        f"Expected a cross-encoder of sentence-transformers, got {show(self.name)}, which cannot be "
-                        f"loaded: {str(exc)[:200]}. Name a folder or a model of the hub in the setting reranker, or "
-                        "leave it empty.",
-                        model=self.name,
-                    ) from exc
             return self._encoder

@@ -102,7 +102,12 @@ class SentenceBert:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._cut = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._cut.enable_truncation(int(_read(folder / "sentence_bert_config.json")["max_seq_length"]))
+        longest = int(_read(folder / "sentence_bert_config.json")["max_seq_length"])
+        for kind, most in (("word", self._tokenizer.get_vocab_size()), ("position", longest)):
+            rows = len(self._weights[f"embeddings.{kind}_embeddings.weight"])
+            if rows < most:
+                raise ValueError(f"{rows} {kind} embeddings, where {most} are needed")
+        self._cut.enable_truncation(longest)
         self._cut.enable_padding(pad_id=int(config.get("pad_token_id") or 0))
 
     def in_dtype(self, dtype: torch.dtype) -> Self:

@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, P
 from memgraph_rag.models.hardware import INT4, INT8, find_dtype, multiplies_integers
 from memgraph_rag.models.int8_linear import is_faster, use_int8
 from memgraph_rag.models.loading_bars import without_loading_bars
+from memgraph_rag.models.model_files import require_all_weights
 
 __all__ = ["find_number_format", "read_weights"]
 
@@ -49,7 +50,7 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
 
     Raises:
         OSError, SafetensorError: there is no checkpoint in the folder, or it cannot be read.
-        ValueError: transformers has no such model.
+        ValueError: transformers has no such model, or weights of it are missing.
     """
     dtype = find_dtype(number_format, device)
     bits = _fewer_bits(number_format, device, dtype)
@@ -66,7 +67,11 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
 
 def _read(folder: str, dtype: torch.dtype, attention: str, **more: Any) -> PreTrainedModel:
     with without_loading_bars():
-        network = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation=attention, **more)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=dtype, attn_implementation=attention, output_loading_info=True, **more
+        )  # fmt: skip
+    network, report = loaded
+    require_all_weights(report)
     return network.eval().requires_grad_(False)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Named, Progress
-from memgraph_rag.display import show
+from memgraph_rag.display import MOST_CHARACTERS, show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, storable
@@ -281,4 +281,4 @@ def _shown(got: object) -> str:
     if isinstance(got, np.ndarray):
         numbers = f" ({', '.join(map(str, got[:3]))} …)" if got.ndim == 1 else ""
         return f"an array of shape {got.shape} and type {got.dtype}{numbers}"
-    return got if isinstance(got, str) else show(got)
+    return " ".join(got[:MOST_CHARACTERS].split()) if isinstance(got, str) else show(got)

@@ -43,6 +43,7 @@ from fault_kills import kills  # noqa: E402
 from fault_leaders import changed_leaders  # noqa: E402
 from fault_load import loaded  # noqa: E402
 from fault_migrations_neo4j import migrations  # noqa: E402
+from fault_model_files import MODEL_FUZZERS  # noqa: E402
 from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
@@ -66,6 +67,7 @@ def many(count: int, share: float) -> int:
 
 
 SERVERS = ENGINES[1:]
+_FUZZERS = FUZZERS | MODEL_FUZZERS
 
 PARTS = (
     Part("kills", ENGINES, lambda place, share: kills(place, many(200, share), seed=11)),
@@ -169,7 +171,7 @@ def suites(share: float, engines: Sequence[str]) -> Tally:
 def fuzz(name: str, seconds: float) -> Tally:
     """One fuzzer; a crash comes out with the example that made it."""
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it says of each broken file that it is broken
-    return Tally(tried=FUZZERS[name].run(seconds))
+    return Tally(tried=_FUZZERS[name].run(seconds))
 
 
 def growth(name: str, seconds: float) -> Tally:
@@ -189,7 +191,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--fuzz-seconds", type=float, default=600.0, help="for each fuzzer, times the share")
-    parser.add_argument("--fuzzers", nargs="+", choices=FUZZERS, default=list(FUZZERS))
+    parser.add_argument("--fuzzers", nargs="+", choices=_FUZZERS, default=list(_FUZZERS))
     given = parser.parse_args()
     total = Tally()
     servers = Servers()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fault_fuzz import FUZZERS
+from fault_model_files import MODEL_FUZZERS
 
 SECONDS = 2.0
 
@@ -11,3 +12,8 @@ SECONDS = 2.0
 @pytest.mark.parametrize("name", FUZZERS)
 def test_whatever_comes_there_is_a_value_or_an_error_of_ours(name: str) -> None:
     assert FUZZERS[name].run(SECONDS) > 10
+
+
+@pytest.mark.parametrize("name", MODEL_FUZZERS)
+def test_whatever_a_models_file_holds_it_is_read_or_refused(name: str) -> None:
+    assert MODEL_FUZZERS[name].run(2 * SECONDS) > 5

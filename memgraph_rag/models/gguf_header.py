@@ -1,0 +1,195 @@
+"""What the header of a GGUF file claims, held against the file before anything is made of it.
+
+The libraries that convert such a file trust it: they walk arrays of a claimed length, and make networks of a claimed
+size. It knows the format (versions 2 and 3) and no library but its table of number formats. Invariants: no more is read
+than the file holds, in time in proportion to it; what passes describes no more numbers than the file has, up to a small
+factor, so that a conversion needs memory in proportion to the file.
+
+Source: the format's description, github.com/ggml-org/ggml, docs/gguf.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from memgraph_rag.errors import ModelError
+
+__all__ = ["check_gguf"]
+
+_MAGIC = b"GGUF"
+_VERSIONS = (2, 3)
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_UINT32, _STRING, _ARRAY = 4, 8, 9
+_INTEGERS = "BbHhIiQq"
+
+_SIZES = (
+    *("block_count", "embedding_length", "feed_forward_length", "context_length", "vocab_size", "expert_count"),
+    *("attention.head_count", "attention.key_length", "expert_feed_forward_length"),
+)
+_NEEDED = _SIZES[:3]
+
+_MOST_DIMENSIONS = 8
+_MOST_ITEMS = 4_000_000  # of all lists; a vocabulary of 262,144 tokens has 1.4 million
+_MOST_NAME = 65_535  # bytes, as the format has it of keys
+_SHOWN = 200  # characters
+_FACTOR = 2  # a size that the numbers of the file allow for, with some room
+_FACTOR_OF_PLACES = 64  # most models compute a token's place, and only name how many there may be
+
+
+def check_gguf(path: Path) -> None:
+    """Refuse a GGUF file whose header claims what the file cannot hold.
+
+    Raises:
+        ModelError: it is no GGUF file, is cut off, or claims more than it holds.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        header = _Header(file, size, path.name)
+        header.read()
+
+
+class _Header:
+    """The header of one file, read from its beginning to its end."""
+
+    def __init__(self, file: BinaryIO, size: int, name: str) -> None:
+        self._file = file
+        self._size = size
+        self._name = name
+        self._order = "<"
+        self._items = 0
+        self._sizes: dict[str, int] = {}  # of the network, by their names without the architecture's
+        self._alignment = 32
+
+    def read(self) -> None:
+        """Read all of it, and hold it against the file."""
+        if self._bytes(4) != _MAGIC:
+            self._refuse("a file that begins with GGUF", "another")
+        (version,) = self._unpack("I")
+        if version & 0xFFFF == 0:
+            self._order, version = ">", version >> 24
+        if version not in _VERSIONS:
+            self._refuse("version 2 or 3", version)
+        tensors, pairs = self._unpack("QQ")
+        for _ in range(pairs):
+            self._read_pair()
+        elements = self._read_tensors(tensors)
+        self._check_sizes(tensors, elements)
+
+    def _read_pair(self) -> None:
+        key = self._read_name().decode("utf-8", "replace")
+        (kind,) = self._unpack("I")
+        if kind == _STRING:
+            self._skip_text()
+        elif kind == _ARRAY:
+            self._read_array(key)
+        elif kind in _SCALARS:
+            (value,) = self._unpack(_SCALARS[kind])
+            if _SCALARS[kind] in _INTEGERS:
+                self._note(key, value)
+            if key == "general.alignment":
+                if kind != _UINT32 or value == 0 or value & (value - 1):
+                    self._refuse("an alignment that is a power of two", value)
+                self._alignment = value
+        else:
+            self._refuse("a known type of value", kind)
+
+    def _read_array(self, key: str) -> None:
+        kind, length = self._unpack("IQ")
+        self._items += length
+        if self._items > _MOST_ITEMS:
+            self._refuse(f"at most {_MOST_ITEMS:,} items in lists", f"{self._items:,}")
+        if kind == _STRING:
+            for _ in range(length):
+                self._skip_text()
+            if key == "tokenizer.ggml.tokens":
+                self._note("vocab_size", length)
+        elif kind in _SCALARS:
+            values = self._unpack(f"{length}{_SCALARS[kind]}")
+            if values and _SCALARS[kind] in _INTEGERS:
+                self._note(key, max(values))
+        else:
+            self._refuse("lists of texts or numbers", f"one of type {kind}")
+
+    def _read_tensors(self, count: int) -> int:
+        """How many numbers all tensors hold."""
+        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
+
+        sizes = {int(kind): GGML_QUANT_SIZES[kind] for kind in GGMLQuantizationType if kind in GGML_QUANT_SIZES}
+        elements, parts = 0, list[tuple[int, int]]()
+        for _ in range(count):
+            self._read_name()
+            (dimensions,) = self._unpack("I")
+            if not 1 <= dimensions <= _MOST_DIMENSIONS:
+                self._refuse(f"tensors of 1 to {_MOST_DIMENSIONS} dimensions", dimensions)
+            shape = self._unpack(f"{dimensions}Q")
+            kind, offset = self._unpack("IQ")
+            block, block_bytes = sizes.get(kind, (0, 0))
+            if not block or not all(shape) or shape[0] % block:
+                self._refuse("tensors of a known number format, in whole blocks", f"type {kind} of shape {shape}")
+            elements += math.prod(shape)
+            parts.append((offset, offset + math.prod(shape) // block * block_bytes))
+        room = self._size - -(-self._file.tell() // self._alignment) * self._alignment
+        parts.sort()
+        if any(start < end for (_, end), (start, _) in pairwise(parts)) or (parts and parts[-1][1] > room):
+            self._refuse(f"tensors beside each other within its {self._size:,} bytes", "others")
+        return elements
+
+    def _check_sizes(self, tensors: int, elements: int) -> None:
+        """Refuse sizes of a network that has more numbers than the file: what lacks would be made up."""
+        sizes = self._sizes
+        lacking = [name for name in _NEEDED if name not in sizes]
+        if lacking:
+            self._refuse("a size of the network", f"no {lacking[0]}")
+        layers, width = sizes["block_count"], sizes["embedding_length"]
+        inner = max(width, sizes["feed_forward_length"])
+        heads = sizes.get("attention.head_count", 0) * sizes.get("attention.key_length", 0)
+        experts = sizes.get("expert_count", 0) * sizes.get("expert_feed_forward_length", 0)
+        claimed = layers * width * max(inner, heads, experts), width * sizes.get("vocab_size", 0)
+        places = width * sizes.get("context_length", 0)
+        if layers > tensors or max(claimed) > _FACTOR * elements or places > _FACTOR_OF_PLACES * elements:
+            self._refuse(
+                f"a network of the {elements:,} numbers in its tensors",
+                f"{layers:,} layers of width {width:,}, {sizes}",
+            )
+
+    def _note(self, key: str, value: int) -> None:
+        name = key.partition(".")[2] or key
+        if name in _SIZES:
+            if value < 0:
+                self._refuse("sizes of the network that are not below 0", f"{key} of {value}")
+            self._sizes[name] = max(value, self._sizes.get(name, 0))
+
+    def _read_name(self) -> bytes:
+        (length,) = self._unpack("Q")
+        if length > _MOST_NAME:
+            self._refuse(f"names of at most {_MOST_NAME:,} bytes", f"one of {length:,}")
+        return self._bytes(length)
+
+    def _skip_text(self) -> None:
+        (length,) = self._unpack("Q")
+        self._require(length)
+        self._file.seek(length, os.SEEK_CUR)
+
+    def _unpack(self, form: str) -> tuple[int, ...]:
+        form = self._order + form
+        return struct.unpack(form, self._bytes(struct.calcsize(form)))
+
+    def _bytes(self, length: int) -> bytes:
+        self._require(length)
+        return self._file.read(length)
+
+    def _require(self, length: int) -> None:
+        if length > self._size - self._file.tell():
+            self._refuse(f"a header within its {self._size:,} bytes", "one that reaches further")
+
+    def _refuse(self, expected: str, got: object) -> NoReturn:
+        raise ModelError(
+            f"Expected {expected} in the GGUF file {self._name}, got {got!s:.{_SHOWN}}. Fetch the file again, or take "
+            "another.",
+            name=self._name,
+        )
