@@ -23,7 +23,15 @@ from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
 from memgraph_rag.operations.layer_building import build_layer
 from memgraph_rag.operations.segmenting import cut_segments
-from memgraph_rag.operations.session_pages import Conversation, Page, PageTurn, known_again, page_of, read_turns
+from memgraph_rag.operations.session_pages import (
+    Conversation,
+    Page,
+    PageTurn,
+    StoredTurn,
+    known_again,
+    page_of,
+    read_turns,
+)
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.text import echoes
 from memgraph_rag.text.context import in_context, with_neighbours
@@ -139,7 +147,7 @@ class Session:
         self._check = check
         self._count_tokens, self._segment_tokens = count_tokens, segment_tokens
         self._lock = threading.Lock()
-        self._stored: dict[str, tuple[int, PageTurn]] | None = None  # each turn and its page; None where not known
+        self._stored: dict[str, StoredTurn] | None = None  # in order; None where it is not known
         self._last = Page(conversation, 0)
         self._written = _Written()
 
@@ -230,23 +238,23 @@ class Session:
             return Stored(unchanged=known), known
         first = turns[0]
         if first.id in stored:
-            return self._add_known(first, stored[first.id][0]), 1
+            return self._add_known(first, stored[first.id].page), 1
         page = self._last if self._last.is_open else Page(self._conversation, self._last.number + 1)
         new = page.fitting(self._with_ids(turns, stored))
         written = self._write(page, (*page.turns, *new))
-        stored.update((turn.id, (page.number, turn)) for turn in new)
+        stored.update((turn.id, StoredTurn(turn.id, page.number, turn.form)) for turn in new)
         self._last = written
         return self._done(written, len(page.segments), added=len(new)), len(new)
 
-    def _known_again(self, turns: Sequence[PageTurn], stored: dict[str, tuple[int, PageTurn]]) -> int:
+    def _known_again(self, turns: Sequence[PageTurn], stored: dict[str, StoredTurn]) -> int:
         """How many of the first turns repeat the end of the session, as it is stored now."""
-        last = [stored[turn_id][1] for turn_id in islice(reversed(stored), len(turns))]
+        last = [stored[turn_id] for turn_id in islice(reversed(stored), len(turns))]
         known = known_again(turns, last[::-1])
         if known:
             self._require_stored(self._last)
         return known
 
-    def _with_ids(self, turns: Sequence[PageTurn], stored: Mapping[str, tuple[int, PageTurn]]) -> Iterator[PageTurn]:
+    def _with_ids(self, turns: Sequence[PageTurn], stored: Mapping[str, StoredTurn]) -> Iterator[PageTurn]:
         """The turns before the first that is stored; one without an id gets a free one."""
         free = (turn_id for place in count(len(stored)) if (turn_id := self._conversation.turn_id(place)) not in stored)
         for turn in takewhile(lambda turn: turn.id not in stored, turns):
@@ -265,7 +273,7 @@ class Session:
         written = self._write(replace(page, segments=()), [turn if each.id == turn.id else each for each in page.turns])
         if number == self._last.number:
             self._last = written
-        self._known()[turn.id] = number, turn
+        self._known()[turn.id] = StoredTurn(turn.id, number, turn.form)
         return self._done(written, 0, edited=1)
 
     def _require_stored(self, page: Page) -> None:
@@ -284,7 +292,7 @@ class Session:
         document_id = self._conversation.page_id(page.number)
         segments = (*page.segments, *self._with_echoes(self._cut(document, document_id, page.segments)))
         before = self._written if self._written.is_of(page) else _Written()
-        new = units(self._models.embedder.embed(in_context("", segments[len(before.facts) :])))
+        new = self._models.embedder.embed(in_context("", segments[len(before.facts) :]))
         vectors = np.concatenate([before.vectors, new]) if before.facts else new
         split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
         layer = FactsLayer(before.facts)
@@ -326,11 +334,13 @@ class Session:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _known(self) -> dict[str, tuple[int, PageTurn]]:
-        """Each stored turn with its page, in order; the session's pages are read where that is not known."""
+    def _known(self) -> dict[str, StoredTurn]:
+        """The stored turns by id, in order; the session's pages are read where that is not known."""
         if self._stored is None:
             pages = [self._page(number) for number, _ in self._records()]
-            self._stored = {turn.id: (page.number, turn) for page in pages for turn in page.turns}
+            self._stored = {
+                turn.id: StoredTurn(turn.id, page.number, turn.form) for page in pages for turn in page.turns
+            }
             self._last = pages[-1] if pages else Page(self._conversation, 0)
         return self._stored
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from memgraph_rag.display import show
@@ -41,6 +41,7 @@ __all__ = [
     "Conversation",
     "Page",
     "PageTurn",
+    "StoredTurn",
     "is_growing",
     "is_page",
     "is_page_key",
@@ -111,6 +112,19 @@ class PageTurn:
     text: str
     speaker: str
     time: str
+
+    @property
+    def form(self) -> int:
+        """The hash of who says what, by which turns without an id are compared; of this process alone."""
+        return hash((self.speaker, self.text))
+
+
+class StoredTurn(NamedTuple):
+    """What a session remembers of a turn that is stored, so that a long one is not held in memory."""
+
+    id: str
+    page: int
+    form: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +287,7 @@ def read_turns(
     return list(turns.values())
 
 
-def known_again(turns: Sequence[PageTurn], stored: Sequence[PageTurn]) -> int:
+def known_again(turns: Sequence[PageTurn], stored: Sequence[PageTurn | StoredTurn]) -> int:
     """Return how many of the first turns repeat the end of what is stored: a retried call, an overlapping history.
 
     It is the largest number n for which the first n turns are the last n stored ones. A turn with an id is the stored
@@ -285,7 +299,7 @@ def known_again(turns: Sequence[PageTurn], stored: Sequence[PageTurn]) -> int:
     """
     ids = {turn.id for turn in turns if turn.id}
     forms = [*turns, None, *stored]  # None: no repetition reaches past the turns
-    said = [turn and (turn.id if turn.id in ids else "", turn.speaker, turn.text) for turn in forms]
+    said = [turn and (turn.id if turn.id in ids else "", turn.form) for turn in forms]
     borders = [0]  # of each beginning of what is said, the length of its longest proper end that it begins with, too
     for form in said[1:]:
         length = borders[-1]
