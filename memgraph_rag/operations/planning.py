@@ -113,7 +113,7 @@ class Planner:
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """What is to be done for each of these documents, in order. Metadata that changed are stored here."""
         stored = self._stored_records(group)
-        items = [self._without_strangers(self._with_stored_parts(item, stored), stored) for item in group]
+        items = self._without_strangers([self._with_stored_parts(item, stored) for item in group])
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
         plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
@@ -124,9 +124,8 @@ class Planner:
         return make_id(self._store.namespace, "document", key)
 
     def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
-        """What is stored under the keys of these documents and of others with the same text, by document id."""
-        keys = [key for item in group if isinstance(item, Loaded) for key in (item.key, *item.same_as)]
-        ids = [self._document_id(key) for key in dict.fromkeys(keys)]
+        """What is stored under the keys of the documents to be added, by document id."""
+        ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded)]
         return {record.id: record for record in self._store.documents(ids)}
 
     def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
@@ -135,12 +134,20 @@ class Planner:
             return item
         return replace(item, document=item.over(record))
 
-    def _without_strangers(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
-        """The document; of a user or a session it names no document with the same text that is not theirs."""
-        if not isinstance(item, Loaded) or (owner := owner_of(item.document.metadata)) == (None, None):
-            return item
-        own = {record.key for record in stored.values() if owner_of(record.metadata) == owner}
-        return replace(item, same_as=tuple(key for key in item.same_as if key in own))
+    def _without_strangers(self, items: Sequence[Item]) -> list[Item]:
+        """The documents; one of a user or a session names no document with the same text that is not theirs.
+
+        The store is asked only where such a document has the text of another.
+        """
+        owned = [item for item in items if isinstance(item, Loaded) and item.same_as and _is_owned(item.document)]
+        ids = [self._document_id(key) for item in owned for key in item.same_as]
+        owners = {record.key: owner_of(record.metadata) for record in self._store.documents(ids)} if ids else {}
+
+        def own_alone(item: Loaded) -> Loaded:
+            owner = owner_of(item.document.metadata)
+            return replace(item, same_as=tuple(key for key in item.same_as if owners.get(key) == owner))
+
+        return [own_alone(item) if isinstance(item, Loaded) and _is_owned(item.document) else item for item in items]
 
     def _store_metadata(
         self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]
@@ -306,6 +313,10 @@ def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool
         and document.metadata.get(ECHO) == record.metadata.get(ECHO)
         and hash_with(document, document.title, record.metadata) == record.sha256
     )
+
+
+def _is_owned(document: Document) -> bool:
+    return owner_of(document.metadata) != (None, None)
 
 
 def _check_same_source(record: DocumentRecord, item: Loaded) -> None:
