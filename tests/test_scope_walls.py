@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
@@ -17,6 +17,7 @@ from memgraph_rag import Memory
 from memgraph_rag.contracts import SearchMode
 from memgraph_rag.mcp.tools import recall
 from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.types import Scope, ScopeFields
 
 QUERY = "Where do I live and what do I like about the river?"
 DAYS = ("2026-01-10", "2026-02-10", "2026-03-10")
@@ -147,3 +148,7 @@ def test_readers_give_what_is_in_their_scope(world: tuple[Memory, list[Said]], t
 
     for reader, text in readings(memory, {"user": "ann"}, "pecan", "graph", tmp_path / "notes.jsonl").items():
         assert any(canary in text.casefold() for canary in inside), reader
+
+
+def test_scope_and_its_keywords_have_the_same_fields() -> None:
+    assert [field.name for field in fields(Scope)] == list(ScopeFields.__annotations__)
