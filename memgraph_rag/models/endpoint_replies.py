@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.address import Address
 from memgraph_rag.types import Matrix, storable
@@ -22,7 +23,6 @@ __all__ = ["Chunk", "read_chunk", "read_vectors"]
 _REASONING = ("reasoning_content", "reasoning")  # fields of what is thought before anything is said
 _MOST_COUNTED = 10**12  # tokens that a server may report for one reply
 _LEAST_LOGPROB = -1000.0  # as good as impossible
-_SHOWN = 40  # characters of a value that is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,9 @@ def read_vectors(data: object, texts: int, address: Address) -> Matrix:
     if rows.ndim != 2 or not rows.shape[1]:
         _refuse("vectors of numbers, all of one length", numbers[0], address)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    if not np.isfinite(largest).all() or not largest.all():
-        _refuse("vectors of finite numbers, not all 0", "others", address)
+    has_direction = np.isfinite(largest) & (largest > 0)
+    if not has_direction.all():
+        _refuse("vectors of finite numbers, not all 0", rows[~has_direction[:, 0]][0].tolist(), address)
     rows /= largest  # so that no square overflows
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
@@ -118,9 +119,8 @@ def _in_order(data: Sequence[Any]) -> Sequence[Any]:
 
 
 def _refuse(expected: str, value: object, address: Address) -> NoReturn:
-    shown = " ".join((value if isinstance(value, str) else repr(value)).split())
     raise ModelError(
-        f"Expected {expected} from the model's server at {address.url}, got {shown:.{_SHOWN}}. Look whether it speaks "
+        f"Expected {expected} from the model's server at {address.url}, got {show(value)}. Look whether it speaks "
         "OpenAI's protocol, or use another server.",
         url=address.url,
     )

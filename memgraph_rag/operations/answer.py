@@ -225,7 +225,7 @@ def _passes(strategy: Strategy, question: str, context: ReadingContext) -> Itera
         raise _no_steps(strategy, f"a {type(passes).__name__}")
     for steps in passes:
         if not isinstance(steps, tuple) or not steps:
-            raise _no_steps(strategy, f"{show(steps)}")
+            raise _no_steps(strategy, show(steps))
         for step in steps:
             if not isinstance(step, Step) or not isinstance(step.node, Node):
                 raise _no_steps(strategy, f"{show(step)} among them")

@@ -7,7 +7,7 @@ part. What a part raises itself comes through, but for ``StopIteration``, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, replace
 from operator import index
@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Named, Progress
-from memgraph_rag.display import MOST_CHARACTERS, show
+from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Named
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, storable
 
-__all__ = ["CheckedEmbedder", "CheckedModel", "CheckedRecognizer"]
+__all__ = ["CheckedEmbedder", "CheckedModel", "CheckedRecognizer", "is_usage"]
 
 _LONGEST_KIND = 200  # characters
 
@@ -114,7 +114,7 @@ class CheckedRecognizer:
         except TypeError:
             _refuse(self, "a list of names for each text", given)
         if len(lists) != len(texts):
-            _refuse(self, f"{len(texts)} lists of names", f"{len(lists)}")
+            _refuse(self, f"{len(texts)} lists of names", len(lists))
         return [sorted(self._checked(name, text) for name in names) for names, text in zip(lists, texts, strict=True)]
 
     def _checked(self, named: object, text: str) -> Named:
@@ -165,24 +165,14 @@ class CheckedModel:
         """See ``LanguageModel.open_session``; the session is an ``AttentiveSession`` where the model attends."""
         return self.unchecked.open_session(question)
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Callable[[Prompt, str], bool] | None = None,
-        schema: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-    ) -> list[Generation]:
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
         """See ``LanguageModel.generate``.
 
         Raises:
             ModelError: what came is not one generation for each prompt.
         """
         with _without_stop(self, "generate"):
-            given = self.unchecked.generate(
-                prompts, max_tokens=max_tokens, stop=stop, schema=schema, progress=progress
-            )  # fmt: skip
+            given = self.unchecked.generate(prompts, **options)
         return self._checked(prompts, given)
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
@@ -215,8 +205,7 @@ class CheckedModel:
         shape = len(offsets), len(prompt.inputs)
         if attention is not None and not _is_attention(attention, shape):
             _refuse(self, f"attention of shape {shape} in finite numbers that are not below 0", attention)
-        used = astuple(generation.usage) if isinstance(generation.usage, Usage) else ()
-        if not used or not all(isinstance(number, (int, float)) for number in used):
+        if not is_usage(generation.usage):
             _refuse(self, "a Usage in numbers for each generation", generation.usage)
         return generation if is_storable(generation.text) else replace(generation, text=storable(generation.text))
 
@@ -226,6 +215,11 @@ class CheckedModel:
 
 _Checked = CheckedEmbedder | CheckedRecognizer | CheckedModel
 _KINDS = {CheckedEmbedder: "embedder", CheckedRecognizer: "recognizer", CheckedModel: "language model"}
+
+
+def is_usage(usage: object) -> bool:
+    """Whether it is a ``Usage`` in numbers."""
+    return isinstance(usage, Usage) and all(isinstance(number, (int, float)) for number in astuple(usage))
 
 
 def _is_kind(kind: object) -> bool:
@@ -281,4 +275,4 @@ def _shown(got: object) -> str:
     if isinstance(got, np.ndarray):
         numbers = f" ({', '.join(map(str, got[:3]))} …)" if got.ndim == 1 else ""
         return f"an array of shape {got.shape} and type {got.dtype}{numbers}"
-    return " ".join(got[:MOST_CHARACTERS].split()) if isinstance(got, str) else show(got)
+    return show(got)

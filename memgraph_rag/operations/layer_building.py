@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from memgraph_rag.contracts import Layer, LearningLayer, Models, Progress, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import LayerError, MemgraphRagError
+from memgraph_rag.operations.checked_models import is_usage
 from memgraph_rag.stores.layer_rows import misplaced_fields
 from memgraph_rag.types import (
     Annotation,
@@ -24,7 +25,6 @@ from memgraph_rag.types import (
     Section,
     Summarizes,
     Title,
-    Usage,
     annotation_id,
     is_storable,
 )
@@ -137,8 +137,7 @@ def require_rows(layer: str, rows: LayerRows | OverviewRows, kinds: Mapping[str,
     notes = rows.notes
     if not isinstance(notes, Mapping) or not all(isinstance(count, int) for count in notes.values()):
         raise refused(layer, "notes with a count each", show(notes))
-    used = astuple(rows.usage) if isinstance(rows.usage, Usage) else ()
-    if not used or not all(isinstance(number, (int, float)) for number in used):
+    if not is_usage(rows.usage):
         raise refused(layer, "a Usage in numbers", show(rows.usage))
 
 

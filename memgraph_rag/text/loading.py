@@ -35,9 +35,7 @@ __all__ = [
     "MAX_TITLE",
     "ReadFile",
     "Source",
-    "is_storable",
     "load",
-    "storable",
 ]
 
 Source = str | Path | Document | Sequence[Message | Mapping[str, Any]]
