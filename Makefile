@@ -137,18 +137,16 @@ SCORES ?= evaluation$(call apart,$(SETS)/musique)
 # LoCoMo is CC BY-NC: the sample has none of it, a folder of full sets may.
 SEARCHED = $(call there,musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa)
 there = $(notdir $(wildcard $(addprefix $(SETS)/,$(1))))
-BASELINES = $(addprefix --strategies ,top_k top_k_graph top_k_keywords top_k_vector full_context vanilla sliding_window summary decom \
-  llmlingua longllmlingua memwalker)
-ABLATIONS = $(addprefix --strategies pecan_without_,graph stop attention similarity) \
-  --strategies qrmem $(addprefix --strategies qrmem_without_,update open_entities reflection navigation) \
-  --strategies longrefiner $(addprefix --strategies longrefiner_without_,structure query_analysis global_selection)
+BASELINES = $(addprefix --strategies ,top_k full_context sliding_window summary decom llmlingua longllmlingua memwalker) \
+  $(addprefix --set ,top_k.mode=graph top_k.mode=keywords top_k.mode=vector full_context.keep=end)
+ABLATIONS = $(addprefix --ablate ,pecan qrmem longrefiner)
 
 scorecard: $(VENV)/.has-evaluation ## Is the memory better than its baselines? The small form
 	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --limit 50 --out $(SCORES)/search
 	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa quality qasper) --documents 1 --limit 5 \
-	  --strategies walk --strategies pecan --strategies top_k_graph --strategies full_context --max-tokens 4000 --out $(SCORES)/documents
+	  --strategies walk --strategies pecan --set top_k.mode=graph --strategies full_context --max-tokens 4000 --out $(SCORES)/documents
 	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --limit 5 --layers entities \
-	  --strategies walk --strategies top_k_graph --strategies top_k --out $(SCORES)/corpora
+	  --strategies walk --set top_k.mode=graph --strategies top_k --out $(SCORES)/corpora
 
 scorecard-full: $(VENV)/.has-evaluation ## All questions, all baselines and ablations: days without a GPU
 	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --out $(SCORES)/search
@@ -159,12 +157,12 @@ scorecard-full: $(VENV)/.has-evaluation ## All questions, all baselines and abla
 	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --setting closed \
 	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/closed
 
-SYSTEMS = walk pecan qrmem raptor raptor_traversal sprag longrefiner top_k top_k_graph full_context vanilla
+SYSTEMS = walk pecan qrmem raptor raptor_traversal sprag longrefiner top_k full_context
 BUILT = entities outline context points clusters relations
 
 bench-systems: $(VENV)/.has-evaluation ## Every system on the same 15 questions, at the same most tokens, and what building costs; hours without a GPU
 	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa qasper quality) --documents 1 --limit $(or $(QUESTIONS),5) \
-	  $(addprefix --layers ,$(BUILT)) $(addprefix --strategies ,$(SYSTEMS)) --max-tokens 2000 --out $(SCORES)/systems
+	  $(addprefix --layers ,$(BUILT)) $(addprefix --strategies ,$(SYSTEMS)) --set top_k.mode=graph --set full_context.keep=end --max-tokens 2000 --out $(SCORES)/systems
 
 clean: ## Remove what was built, but not .venv
 	rm -rf dist build .pytest_cache .ruff_cache .hypothesis

@@ -37,8 +37,10 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import auc
 from memgraph_rag.operations.answer import ENOUGH_TO_TELL
-from memgraph_rag.strategies import STRATEGIES, find_strategy
+from memgraph_rag.strategies import find_strategy, known_strategies
 from memgraph_rag.types import Step, StopReason
+
+STRATEGIES = tuple(known_strategies())
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:

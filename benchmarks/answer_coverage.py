@@ -15,7 +15,7 @@ import numpy as np
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.evaluation.dataset import Folder
-from memgraph_rag.layers.community_sources import sentence_spans
+from memgraph_rag.systems.graphrag.community_sources import sentence_spans
 from memgraph_rag.types import Matrix
 
 __all__ = ["Coverage", "Threshold", "best_threshold", "nearest_threshold"]

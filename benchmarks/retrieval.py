@@ -46,8 +46,9 @@ from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
-from memgraph_rag.evaluation.retrieval import CUTOFFS, KNOWN_MODES, MODES, evidence_shares, find_pieces
+from memgraph_rag.evaluation.retrieval import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
+from memgraph_rag.plugins import offered
 from memgraph_rag.types import Action
 
 COSTS = (
@@ -185,7 +186,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
-    parser.add_argument("--modes", nargs="+", choices=KNOWN_MODES, default=list(MODES))
+    parser.add_argument("--modes", nargs="+", choices=(*MODES, *offered("modes")), default=list(MODES))
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")

@@ -41,10 +41,12 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, distinct, interval, recall
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.memory import LAYERS
-from memgraph_rag.strategies import STRATEGIES, find_strategy
+from memgraph_rag.memory import known_layers
+from memgraph_rag.strategies import find_strategy, known_strategies
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.types import Budget, Segment, Step, StopReason, Usage
+
+STRATEGIES = tuple(known_strategies())
 
 SEARCH = "search"
 CUTOFFS = (2, 5)
@@ -109,7 +111,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--nodes", type=_counted, default=10, help="most nodes that are read for a question")
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
-    parser.add_argument("--layers", nargs="+", choices=LAYERS, default=["entities"])
+    parser.add_argument("--layers", nargs="+", choices=known_layers(), default=["entities"])
     parser.add_argument("--numbers", type=Path, help="where the model's numbers are kept")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     return parser.parse_args(arguments)

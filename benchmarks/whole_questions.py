@@ -45,14 +45,14 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.operations.strategy_choice import is_about_a_whole
-from memgraph_rag.strategies.graphrag_global import GraphragGlobal
-from memgraph_rag.strategies.graphrag_local import GraphragLocal
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
+from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
+from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
+from memgraph_rag.systems.graphrag.local_search import GraphragLocal
 from memgraph_rag.types import Document, Failure, Vector
 
 BUDGETS = (1000, 2000, 4000)

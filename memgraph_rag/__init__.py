@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memgraph_rag.errors import DocumentChanged, MemgraphRagError
-    from memgraph_rag.layers.openie import OpenIE
     from memgraph_rag.memory import Memory
     from memgraph_rag.operations.session import Session, Stored
     from memgraph_rag.settings import Settings
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
         Receipt,
         RelativeDays,
         Rival,
-        RunParameters,
         Section,
         Segment,
         Standing,
@@ -78,10 +76,8 @@ _HOME = {
     "MemgraphRagError": "errors",
     "Memory": "memory",
     "Message": "types",
-    "OpenIE": "layers.openie",
     "Question": "types",
     "Receipt": "types",
-    "RunParameters": "types",
     "RelativeDays": "types",
     "Rival": "types",
     "Section": "types",
@@ -121,12 +117,10 @@ __all__ = [
     "MemgraphRagError",
     "Memory",
     "Message",
-    "OpenIE",
     "Question",
     "Receipt",
     "RelativeDays",
     "Rival",
-    "RunParameters",
     "Section",
     "Segment",
     "Session",

@@ -30,9 +30,9 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import kept_questions, neighbourhood, reembed, scopes, telemetry, validation
 from memgraph_rag.operations.asynchronous import awaited, iterated
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
-from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, LAYERS, choose_layers
+from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
 from memgraph_rag.operations.maintenance import MaintainedMemory
-from memgraph_rag.operations.memory_layers import MEMORY_LAYERS, choose_memory_layers, split_layers
+from memgraph_rag.operations.memory_layers import choose_memory_layers, known_memory_layers, split_layers
 from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
@@ -61,9 +61,8 @@ from memgraph_rag.types import (
 )  # fmt: skip
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
-from memgraph_rag.types.runs import RunParameters, RunPreset
 
-__all__ = ["DEFAULT_LAYERS", "LAYERS", "MEMORY_LAYERS", "Memory"]
+__all__ = ["DEFAULT_LAYERS", "Memory", "known_layers", "known_memory_layers"]
 
 
 @with_known_arguments
@@ -81,12 +80,12 @@ class Memory(MaintainedMemory):
         embedder: likewise.
         recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
             the one that it was built with.
-        strategy: how ``ask`` reads: by name (``memgraph_rag.strategies.STRATEGIES``), or a ``Strategy`` of your own; by
+        strategy: how ``ask`` reads: by name (``strategies.known_strategies``), or a ``Strategy`` of your own; by
             default the walk, and ``overviews`` for questions about a whole, where there are some.
-        layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects; entities by default,
-            which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again,
-            ``"clusters"`` less, and the extra ``clusters``. Layers of the memory (``MEMORY_LAYERS``) are built by
-            ``deepen`` and ``tidy``, not by ``add``.
+        layers: what ``add`` builds beyond segments, by name (``known_layers``) or as ``Layer`` objects; by default
+            entities, which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much
+            again. Systems bring further ones. Layers of the memory (``known_memory_layers``) are built by
+            ``deepen``, not by ``add``.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
@@ -322,9 +321,8 @@ class Memory(MaintainedMemory):
         query: str,
         *,
         k: int = 10,
-        mode: SearchMode = "graph",
+        mode: str | SearchMode = "graph",
         min_relevance: float | None = None,
-        runs: RunParameters | RunPreset | None = None,
         **scope: Unpack[ScopeFields],
     ) -> list[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
@@ -334,18 +332,16 @@ class Memory(MaintainedMemory):
         Args:
             k: how many, at least 1.
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
-                vectors), "keywords", "vector", or "segments": at most k runs of neighbouring segments
-                (``Evidence.run``) out of a graph search, and none where nothing is near enough; "hipporag" or
-                "hipporag2", the published searches (docs/asking.md).
+                vectors), "keywords", "vector"; the name of an installed system's mode ("segments", "hipporag",
+                "hipporag2": docs/asking.md), or a ``SearchMode`` of your own.
             min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
                 1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
-            runs: in mode "segments" how runs are chosen: "balanced", "precision", "find_all", or ``RunParameters``.
             scope: what is searched, by the fields of ``Scope``: ``documents``, ``user``, ``session``, ``where``,
                 ``since``, ``until``, ``at``; all by default.
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode or runs, k below 1 or above 1,000,000, a time that is none, or ``min_relevance``
+            SettingsError: no such mode, k below 1 or above 1,000,000, a time that is none, or ``min_relevance``
                 where it is not known how near evidence is: in mode "keywords", and without a calibrated embedder.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
@@ -356,11 +352,11 @@ class Memory(MaintainedMemory):
         with telemetry.span("search", k=k) as event_fields:
             extent = self._extent(Scope(**scope))
             evidence = self._search.find(
-                query, k=k, mode=mode, documents=extent.documents, since=extent.since, until=extent.until, runs=runs
+                query, k=k, mode=mode, documents=extent.documents, since=extent.since, until=extent.until
             )
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
-            event_fields |= {"mode": mode, "found": len(evidence)}
+            event_fields |= {"mode": mode if isinstance(mode, str) else mode.name, "found": len(evidence)}
         return with_days(evidence)
 
     def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:

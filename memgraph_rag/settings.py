@@ -90,7 +90,6 @@ class Settings(BaseSettings):
     endpoint_body: Annotated[dict[str, Any], NoDecode] = Field(
         default_factory=dict[str, Any], description='More of each request\'s JSON: {"reasoning_effort": "none"}.'
     )
-    reranker: str = Field("", description="Cross-encoder of sentence-transformers for longrefiner: name or folder.")
     recognizer: str = Field("auto", min_length=1, description="What finds names: auto, stanza, spacy or rules.")
     stanza_dir: Path | None = Field(
         None, validation_alias=AliasChoices("memgraph_rag_stanza_dir", "stanza_resources_dir", "stanza_dir")

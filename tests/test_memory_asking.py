@@ -24,9 +24,12 @@ from memgraph_rag.errors import (
     DocumentNotFound,
     SettingsError,
 )
-from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies import known_strategies
+from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeLanguageModel
+
+STRATEGIES = tuple(known_strategies())
 
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -69,7 +72,7 @@ def test_both_stores_give_the_same_graph_and_the_same_trace(memory: Memory, tmp_
             each.add(FOX, key="fox")
             each.add(LONG, key="long")
         assert graph_of(memory) == graph_of(other)
-        for strategy in ("pecan", "top_k_vector", "full_context"):
+        for strategy in ("pecan", TopK("vector"), "full_context"):
             answer, other_answer = (each.ask(QUESTION, strategy=strategy) for each in (memory, other))
             assert [step.node for step in answer.trace] == [step.node for step in other_answer.trace]
             assert [step.score for step in answer.trace] == pytest.approx(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag import Memory, Receipt
-from memgraph_rag.layers.communities import CommunitiesLayer
-from memgraph_rag.layers.entity_graph import MOST_NAMED
+from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
+from memgraph_rag.systems.graphrag.entity_graph import MOST_NAMED
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Action, Document
 

@@ -16,8 +16,10 @@ from memories import options
 from memgraph_rag import Memory
 from memgraph_rag.contracts import SearchMode
 from memgraph_rag.mcp.tools import recall
-from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Scope, ScopeFields
+
+STRATEGIES = tuple(known_strategies())
 
 QUERY = "Where do I live and what do I like about the river?"
 DAYS = ("2026-01-10", "2026-02-10", "2026-03-10")

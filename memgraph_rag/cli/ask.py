@@ -29,11 +29,9 @@ def ask(
         str | None,
         typer.Option(
             help="How to read: walk (by default), overviews (by default for questions about a whole, where there are "
-            "some), pecan, pecan_calibrated, qrmem, qrmem_te, qrmem_ges, top_k, top_k_graph, top_k_keywords, "
-            "top_k_vector, raptor, raptor_traversal, raptor_top_x, longrefiner, sprag, sprag_precision, "
-            "sprag_find_all, hipporag, hipporag2, graphrag_local, graphrag_global, graphrag_global_dynamic, "
-            "graphrag_drift, full_context, vanilla, sliding_window, summary, decom, llmlingua, longllmlingua, "
-            "memwalker."
+            "some), pecan, qrmem, top_k; of systems: raptor, raptor_traversal, graphrag_local, graphrag_global, "
+            "graphrag_drift, hipporag, hipporag2, longrefiner, sprag, full_context, sliding_window, summary, decom, "
+            "llmlingua, longllmlingua, memwalker."
         ),
     ] = None,
     style: Annotated[

@@ -7,7 +7,7 @@ asked is kept at once, so an interrupted run goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,9 +23,10 @@ from memgraph_rag.errors import DocumentError, SettingsError
 if TYPE_CHECKING:
     from memgraph_rag import Memory
     from memgraph_rag.cli.progress import Bars
+    from memgraph_rag.contracts import Strategy
     from memgraph_rag.evaluation.dataset import Folder
-    from memgraph_rag.evaluation.outcomes import Outcomes
     from memgraph_rag.evaluation.report import Scorecard
+    from memgraph_rag.evaluation.runs import Run
 
 __all__ = ["evaluate"]
 
@@ -41,6 +42,18 @@ def evaluate(
         list[str] | None,
         typer.Option(
             help="How to search: graph, hybrid, keywords, vector, segments. Repeat; four where no strategy is given."
+        ),
+    ] = None,
+    ablate: Annotated[
+        list[str] | None,
+        typer.Option(help="Answer by this strategy, and by it without each of its parts (as its paper does). Repeat."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="STRATEGY.ARGUMENT=VALUE",
+            help="Answer by a strategy with another argument too: qrmem.rounds=4, top_k.mode=graph. Repeat.",
         ),
     ] = None,
     setting: Annotated[
@@ -64,28 +77,30 @@ def evaluate(
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.evaluation.dataset import closed, read_folder
     from memgraph_rag.evaluation.outcomes import Outcomes
+    from memgraph_rag.evaluation.runs import Run
     from memgraph_rag.memory import DEFAULT_LAYERS
 
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
-    _check_methods(modes or (), strategies or ())
-    _check_packages(with_answers=bool(strategies), with_plots=plots)
+    readings = _readings(strategies or (), ablate or (), changes or ())
+    _check_modes(modes or ())
+    _check_packages(with_answers=bool(readings), with_plots=plots)
     folders = [read_folder(path) for path in data]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
-    for folder in chosen if strategies else ():
+    for folder in chosen if readings else ():
         _require_answers(folder)
     built: dict[str, Any] = {"layers": layers or DEFAULT_LAYERS}
-    built["pool_questions"] = _pool_questions(place, built["layers"], strategies or ())
+    built["pool_questions"] = _pool_questions(place, built["layers"], readings)
     outcomes = Outcomes(out)
-    methods = (tuple(modes or ()), tuple(strategies or ()))
     budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
     scorecards, headers = [], []
     with Bars() as bars:
         for folder in chosen:
             with _open(place, folder, out, built, bars) as memory:
-                scorecards.append(_scored(folder, memory, methods, budget, outcomes, bars))
-                headers.append(_header(memory, budget, with_model=bool(strategies)))
+                run = Run(folder, memory, outcomes, budget, bars)
+                scorecards.append(_scored(run, modes or (), readings))
+                headers.append(_header(memory, budget, with_model=bool(readings)))
     _write(scorecards, headers[0], out, with_plots=plots)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])
@@ -103,16 +118,45 @@ def _require_answers(folder: Folder) -> None:
         )
 
 
-def _check_methods(modes: Sequence[str], strategies: Sequence[str]) -> None:
-    """Refuse unknown names before anything is built."""
-    from memgraph_rag.evaluation.retrieval import KNOWN_MODES
-    from memgraph_rag.strategies import find_strategy
+def _check_modes(modes: Sequence[str]) -> None:
+    """Refuse unknown names of modes before anything is built."""
+    from memgraph_rag.contracts import MODES
+    from memgraph_rag.plugins import offered
 
+    known = (*MODES, *offered("modes"))
     for mode in modes:
-        if mode not in KNOWN_MODES:
-            raise SettingsError(f"Expected a search mode out of {', '.join(KNOWN_MODES)}, got {show(mode)}.", mode=mode)
-    for strategy in strategies:
-        find_strategy(strategy)
+        if mode not in known:
+            raise SettingsError(f"Expected a search mode out of {', '.join(known)}, got {show(mode)}.", mode=mode)
+
+
+def _readings(strategies: Sequence[str], ablate: Sequence[str], changes: Sequence[str]) -> dict[str, Strategy]:
+    """Return the strategies that answer, by the label that the tables give each.
+
+    Raises:
+        StrategyError: no such strategy, ablation or argument.
+        SettingsError: a change that is not written as ``STRATEGY.ARGUMENT=VALUE``.
+    """
+    from memgraph_rag.strategies import ablations_of, find_strategy
+
+    readings = {name: find_strategy(name) for name in (*strategies, *ablate)}
+    for name in ablate:
+        for part, arguments in ablations_of(name).items():
+            readings[f"{name} {part}"] = find_strategy(name, **arguments)
+    for change in changes:
+        target, is_change, value = change.partition("=")
+        name, is_target, argument = target.partition(".")
+        if not (is_change and is_target):
+            raise SettingsError(f"Expected --set STRATEGY.ARGUMENT=VALUE, such as qrmem.rounds=4, got {show(change)}.")
+        readings[f"{name} {argument}={value}"] = find_strategy(name, **{argument: _value(value)})
+    return readings
+
+
+def _value(text: str) -> Any:
+    """Return the value of an argument: JSON (4, 0.5, true, null), else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
@@ -126,7 +170,7 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
         require_matplotlib()
 
 
-def _pool_questions(place: Place, layers: Sequence[str], strategies: Sequence[str]) -> int | None:
+def _pool_questions(place: Place, layers: Sequence[str], readings: Collection[str]) -> int | None:
     """How many questions are proposed on each batch, where relations are built for ``qrmem`` and no setting says it.
 
     Source: QRMeM, memory construction, step 3. Its ablation "without update" is the graph without that pool.
@@ -134,12 +178,12 @@ def _pool_questions(place: Place, layers: Sequence[str], strategies: Sequence[st
     Raises:
         SettingsError: both are to read one graph.
     """
-    if "relations" not in layers or "qrmem" not in strategies or "pool_questions" in place.settings().model_fields_set:
+    if "relations" not in layers or "qrmem" not in readings or "pool_questions" in place.settings().model_fields_set:
         return None
-    if "qrmem_without_update" in strategies:
+    if "qrmem without_update" in readings:
         raise SettingsError(
-            "Expected qrmem or qrmem_without_update on one graph of relations, got both: only the first has a pool of "
-            "questions. Evaluate each with an --out of its own, or set MEMGRAPH_RAG_POOL_QUESTIONS.",
+            "Expected qrmem or its ablation without_update on one graph of relations, got both: only the first has a "
+            "pool of questions. Evaluate each with an --out of its own, or set MEMGRAPH_RAG_POOL_QUESTIONS.",
             setting="pool_questions",
         )
     return _POOL_QUESTIONS
@@ -152,25 +196,15 @@ def _open(place: Place, folder: Folder, out: Path, built: Mapping[str, Any], bar
     return replace(place, store=store, namespace=f"{prefix}{folder.name}").open(progress=bars, **built)
 
 
-def _scored(
-    folder: Folder,
-    memory: Memory,
-    methods: tuple[tuple[str, ...], tuple[str, ...]],
-    budget: dict[str, int],
-    outcomes: Outcomes,
-    bars: Bars,
-) -> Scorecard:
+def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
     from memgraph_rag.evaluation.report import Scorecard
     from memgraph_rag.evaluation.retrieval import MODES
-    from memgraph_rag.evaluation.runs import Run
     from memgraph_rag.strategies import DEFAULT
 
-    modes, strategies = methods
-    run = Run(folder, memory, outcomes, budget, bars)
     run.add()
-    scores = [score for mode in modes or (() if strategies else MODES) for score in run.search(mode)]
-    scores += [score for strategy in strategies for score in run.ask(strategy)]
-    return Scorecard(folder, scores, outcomes.buildings(folder.name), ours=("search graph", DEFAULT))
+    scores = [score for mode in modes or (() if readings else MODES) for score in run.search(mode)]
+    scores += [score for label, strategy in readings.items() for score in run.ask(label, strategy)]
+    return Scorecard(run.folder, scores, run.outcomes.buildings(run.folder.name), ours=("search graph", DEFAULT))
 
 
 def _header(memory: Memory, budget: dict[str, int], *, with_model: bool) -> str:

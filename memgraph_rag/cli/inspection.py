@@ -28,7 +28,7 @@ def search(
     query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
     k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
     mode: Annotated[
-        str, typer.Option(help="graph, hybrid, keywords, vector, segments, hipporag or hipporag2.")
+        str, typer.Option(help="graph, hybrid, keywords, vector; of systems: segments, hipporag, hipporag2.")
     ] = "graph",
     document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
     user: UserOf = None,
@@ -42,10 +42,6 @@ def search(
     min_relevance: Annotated[
         float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1, such as 0.1.")
     ] = None,
-    runs: Annotated[
-        str | None,
-        typer.Option(help="In mode segments, how runs of segments are chosen: balanced, precision or find_all."),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the passages that bear on a query, without asking the language model."""
@@ -55,7 +51,7 @@ def search(
         evidence_list = memory.search(
             query,
             k=k,
-            mode=mode,  # pyright: ignore[reportArgumentType]
+            mode=mode,
             documents=document or None,
             user=user,
             session=session,
@@ -64,7 +60,6 @@ def search(
             until=until,
             at=at,
             min_relevance=min_relevance,
-            runs=runs,  # pyright: ignore[reportArgumentType]
         )
         is_empty = not evidence_list and not memory.stats()["counts"]["Document"]
     shown = [json_output.evidence_form(evidence) for evidence in evidence_list]

@@ -35,15 +35,16 @@ from memgraph_rag.contracts.models import (
     Parser,
     Progress,
     ReadingSession,
-    Reranker,
     TokenCounter,
     Word,
 )
 from memgraph_rag.contracts.pools import PooledGraph
-from memgraph_rag.contracts.search import Search, SearchMode, SearchSpace
+from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
+from memgraph_rag.contracts.systems import System
 
 __all__ = [
+    "MODES",
     "UNCALIBRATED_YES",
     "AttentiveModel",
     "AttentiveSession",
@@ -75,13 +76,14 @@ __all__ = [
     "ReadingContext",
     "ReadingSession",
     "ReembeddedStore",
-    "Reranker",
     "Search",
+    "SearchContext",
     "SearchMode",
     "SearchSpace",
     "SearchedGraph",
     "SplitDocument",
     "Strategy",
+    "System",
     "TokenCounter",
     "WillingLayer",
     "Word",

@@ -29,7 +29,6 @@ __all__ = [
     "Parser",
     "Progress",
     "ReadingSession",
-    "Reranker",
     "TokenCounter",
     "Word",
 ]
@@ -279,19 +278,6 @@ class Embedder(Protocol):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
-        ...
-
-
-class Reranker(Protocol):
-    """Tells how well passages answer a question, reading both together."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    def score(self, question: str, texts: Sequence[str]) -> Vector:
-        """(n,) a number for each text, larger for a better one; in any range."""
         ...
 
 

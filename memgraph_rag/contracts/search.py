@@ -1,20 +1,84 @@
-"""What a search must offer: segments without a language model."""
+"""What a search must offer, and what a mode of it must: segments without a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from memgraph_rag.types import Cues, Evidence, Relation, RunParameters
+from memgraph_rag.contracts.graph import SearchedGraph
+from memgraph_rag.contracts.models import Embedder, EntityRecognizer
+from memgraph_rag.types import Evidence
 
-__all__ = ["Search", "SearchMode", "SearchSpace"]
+__all__ = ["MODES", "Search", "SearchContext", "SearchMode", "SearchSpace"]
 
-
-SearchMode = Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"]
+MODES = ("graph", "hybrid", "keywords", "vector")
+"""The modes of search that the core brings; further ones come with systems."""
 
 SearchSpace = Literal["auto", "memory", "database"]
 """Where a graph search looks: the whole namespace in memory, or what the database draws for each question."""
+
+
+class SearchContext(Protocol):
+    """All that a mode searches with: one namespace, as far as a call may see it."""
+
+    @property
+    def graph(self) -> SearchedGraph:
+        """The namespace, for reading."""
+        ...
+
+    @property
+    def embedder(self) -> Embedder:
+        """As the graph was embedded."""
+        ...
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        """Finds names in a query."""
+        ...
+
+    @property
+    def most_bytes(self) -> int:
+        """About how much memory the search of one namespace may take."""
+        ...
+
+    @property
+    def kept(self) -> MutableMapping[str, Any]:
+        """What modes keep of this namespace between searches, each under a name of its own; read it within ``look``."""
+        ...
+
+    def look(self, query: str | None = None) -> AbstractContextManager[tuple[Any, Any]]:
+        """The index of segments and the view of it that may be searched (``search.segment_index``), locked meanwhile.
+
+        Args:
+            query: with a query, a namespace that is too large for memory gives the pool that the database draws for it.
+
+        Raises:
+            SearchMemoryExceeded: the namespace is too large for memory, and there is no query.
+        """
+        ...
+
+    def ranked(self, query: str, *, k: int) -> list[Evidence]:
+        """The k best segments of a graph search, within the same bounds."""
+        ...
+
+    def evidence(self, found: Sequence[Any]) -> list[Evidence]:
+        """What was found (``search.graph.Found``) with its segments; what was forgotten meanwhile is left out."""
+        ...
+
+
+class SearchMode(Protocol):
+    """A way to find segments that a system, or a user, brings."""
+
+    @property
+    def name(self) -> str:
+        """The name that users choose it by."""
+        ...
+
+    def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
+        """The k best segments, best first, ties by id, out of what the context's view may find."""
+        ...
 
 
 class Search(Protocol):
@@ -25,35 +89,18 @@ class Search(Protocol):
         query: str,
         *,
         k: int,
-        mode: SearchMode = "graph",
+        mode: str | SearchMode = "graph",
         documents: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        runs: RunParameters | str | None = None,
-        cues: Cues | None = None,
     ) -> list[Evidence]:
-        """The k best segments, best first, ties by id; in mode "segments" at most k runs of them.
+        """The k best segments, best first, ties by id.
 
         Args:
+            mode: the name of one of ``MODES`` or of a system's, or a mode.
             documents: ids of documents; None is all.
             since: not before this time (of the message, else of the document).
             until: before this time.
-            runs: in mode "segments", how runs are chosen: the name of a preset, or parameters.
-            cues: in modes "hipporag" and "hipporag2", what a language model said of the query.
-        """
-        ...
-
-    def nearest_relations(
-        self,
-        query: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> list[Relation]:
-        """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
-
-        Documents and time are as for ``find``.
         """
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from memgraph_rag.contracts.graph import GraphReader
-from memgraph_rag.contracts.models import Embedder, ReadingSession, Reranker
+from memgraph_rag.contracts.models import Embedder, ReadingSession
 from memgraph_rag.contracts.search import Search
 from memgraph_rag.types import Budget, Node, Relation, Segment, Step
 
@@ -38,7 +38,6 @@ class ReadingContext:
             pass within them.
         documents: ids of the documents that may be read; None means all.
         extract: looks for relations in segments and stores them; None where nothing may be written.
-        reranker: of passages, where one is set.
         remark: says what is to be read beside nodes.
     """
 
@@ -49,7 +48,6 @@ class ReadingContext:
     budget: Budget = field(default_factory=Budget)
     documents: Sequence[str] | None = None
     extract: Extract | None = None
-    reranker: Reranker | None = None
     remark: Remark = _no_remarks
 
 

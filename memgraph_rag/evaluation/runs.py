@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memgraph_rag import __version__
+from memgraph_rag.contracts import Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, ModelError, QuestionError
 from memgraph_rag.evaluation.dataset import Folder, Question
@@ -88,8 +89,8 @@ class Run:
         settings = [self.memory.embedder.name, self.memory.settings.stemming, CUTOFFS[self.folder.kind]]
         return self._each(f"search {mode}", asked, settings, find)
 
-    def ask(self, strategy: str) -> list[Outcome]:
-        """What a strategy answers to each question whose answer can be scored."""
+    def ask(self, label: str, strategy: Strategy) -> list[Outcome]:
+        """What a strategy answers to each question whose answer can be scored; ``label`` names it in the tables."""
 
         def answer(question: Question, outcome: Outcome) -> Outcome:
             try:
@@ -110,7 +111,7 @@ class Run:
         asked = [question for question in self.folder.questions if question.can_be_asked]
         settings = [self.memory.language_model.name, self.memory.embedder.name, dict(self.budget)]
         settings += [str(getattr(self.memory.settings, name)) for name in _OF_ANSWERS]
-        return self._each(strategy, asked, settings, answer)
+        return self._each(label, asked, settings, answer)
 
     def _each(
         self,

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.integrations.items import Items
 from memgraph_rag.integrations.messages import as_lines, now, recall, store_message
 from memgraph_rag.integrations.requirements import framework
@@ -44,14 +43,14 @@ class MemoryContextProvider(ContextProvider):
         memory: Memory,
         *,
         k: int = 5,
-        mode: SearchMode = "graph",
+        mode: str = "graph",
         where: dict[str, MetadataValue] | None = None,
         source_id: str = "memgraph_rag",
     ) -> None:
         super().__init__(source_id)
         self.memory = memory
         self.k = k
-        self.mode: SearchMode = mode
+        self.mode: str = mode
         self.where = dict(where or {})
         self._items = Items(memory, "agent_framework")
 

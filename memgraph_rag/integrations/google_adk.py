@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.integrations.items import Items
 from memgraph_rag.integrations.messages import now, recall, store_message
 from memgraph_rag.integrations.requirements import framework
@@ -42,10 +41,10 @@ class MemoryService(BaseMemoryService):
         mode: as for ``Memory.search``.
     """
 
-    def __init__(self, memory: Memory, *, k: int = 10, mode: SearchMode = "graph") -> None:
+    def __init__(self, memory: Memory, *, k: int = 10, mode: str = "graph") -> None:
         self.memory = memory
         self.k = k
-        self.mode: SearchMode = mode
+        self.mode: str = mode
         self._items = Items(memory, "google_adk")
 
     async def add_session_to_memory(self, session: Session) -> None:

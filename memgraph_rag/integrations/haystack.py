@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.integrations.items import Item, Items
 from memgraph_rag.integrations.requirements import framework
@@ -111,7 +110,7 @@ class MemoryDocumentStore:
         return len(matching)
 
     def search(
-        self, query: str, *, filters: dict[str, Any] | None = None, top_k: int = 10, mode: SearchMode = "graph"
+        self, query: str, *, filters: dict[str, Any] | None = None, top_k: int = 10, mode: str = "graph"
     ) -> list[Document]:
         """The documents that bear on a query most, best first, with the score of their best passage."""
         items = [item for item, _ in self._matching(filters)] if filters else self._items.all()
@@ -147,13 +146,13 @@ class MemoryRetriever:
         *,
         filters: dict[str, Any] | None = None,
         top_k: int = 10,
-        mode: SearchMode = "graph",
+        mode: str = "graph",
         filter_policy: FilterPolicy = FilterPolicy.REPLACE,
     ) -> None:
         self.document_store = document_store
         self.filters = filters
         self.top_k = top_k
-        self.mode: SearchMode = mode
+        self.mode: str = mode
         self.filter_policy = filter_policy
 
     def to_dict(self) -> dict[str, Any]:

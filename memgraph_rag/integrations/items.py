@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound
 from memgraph_rag.memory import Memory
@@ -157,9 +156,7 @@ class Items:
         ]
         return sorted((_item(record.key, record.metadata) for record in records), key=lambda item: item.order)
 
-    def search(
-        self, query: str, items: Iterable[Item], *, k: int, mode: SearchMode = "graph"
-    ) -> list[tuple[Item, Evidence]]:
+    def search(self, query: str, items: Iterable[Item], *, k: int, mode: str = "graph") -> list[tuple[Item, Evidence]]:
         """The k of these items that bear on a query most, each with its best passage, best first."""
         by_key = {item.key: item for item in items if item.exact is None or item.exact.strip()}
         if not by_key or k < 1 or not query.strip():
@@ -175,7 +172,7 @@ class Items:
             written = f"sha256 {hashlib.sha256(framed).hexdigest()}"
         return f"{self.collection}:{written}"
 
-    def _best(self, query: str, keys: Sequence[str], k: int, mode: SearchMode) -> list[tuple[str, Evidence]]:
+    def _best(self, query: str, keys: Sequence[str], k: int, mode: str) -> list[tuple[str, Evidence]]:
         """The best passages of k documents; a document may have many passages, so more are asked for until k have."""
         count = k
         while True:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Evidence, MetadataValue
@@ -35,7 +34,7 @@ class MemoryRetriever(BaseRetriever):
 
     memory: Memory
     k: int = 5
-    mode: SearchMode = "graph"
+    mode: str = "graph"
     documents: Sequence[str] | None = None
     where: Mapping[str, MetadataValue] | None = None
     min_relevance: float | None = None

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.integrations.items import Item, Items, as_json
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
@@ -63,11 +62,11 @@ class MemoryStore(BaseStore):
         memory: Memory,
         *,
         fields: Sequence[str] = ("$",),
-        mode: SearchMode = "graph",
+        mode: str = "graph",
         ttl: TTLConfig | None = None,
     ) -> None:
         self.memory = memory
-        self.mode: SearchMode = mode
+        self.mode: str = mode
         self.ttl_config = ttl
         self._fields = tuple(fields)
         self._items = Items(memory, "langgraph")

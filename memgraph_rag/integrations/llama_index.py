@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.integrations.items import Items
 from memgraph_rag.integrations.messages import as_lines, now, recall, store_message
 from memgraph_rag.integrations.requirements import framework
@@ -42,7 +41,7 @@ class MemoryRetriever(BaseRetriever):
         memory: Memory,
         *,
         k: int = 5,
-        mode: SearchMode = "graph",
+        mode: str = "graph",
         documents: Sequence[str] | None = None,
         where: Mapping[str, MetadataValue] | None = None,
         min_relevance: float | None = None,
@@ -76,7 +75,7 @@ class LongTermMemoryBlock(BaseMemoryBlock[str]):
 
     memory: Memory
     k: int = 5
-    mode: SearchMode = "graph"
+    mode: str = "graph"
     where: dict[str, MetadataValue] | None = None
     name: str = "long_term_memory"
     description: str | None = "Passages of earlier conversations and documents that bear on the latest message."

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.integrations.items import MAX_QUERY, Items
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Evidence, MetadataValue
@@ -56,7 +55,7 @@ def recall(
     query: str,
     *,
     k: int,
-    mode: SearchMode = "graph",
+    mode: str = "graph",
     where: dict[str, MetadataValue] | None = None,
     without: Iterable[str] = (),
 ) -> list[Evidence]:

@@ -21,7 +21,6 @@ from memgraph_rag.contracts import (
     Models,
     ReadingContext,
     ReadingSession,
-    Reranker,
     Search,
     Strategy,
 )
@@ -63,7 +62,6 @@ class Reading:
         checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
         checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
-        reranker: of passages, for strategies that use one.
         remarks: what is read beside segments; None for their text alone.
     """
 
@@ -77,7 +75,6 @@ class Reading:
         checks_speaker: bool = True,
         checks_names: bool = True,
         extract: Extract | None = None,
-        reranker: Reranker | None = None,
         remarks: Remarks | None = None,
     ) -> None:
         self._store = store
@@ -86,7 +83,6 @@ class Reading:
         self._answer_tokens = answer_tokens
         self._rules_of = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
-        self._reranker = reranker
         self._remarks = remarks
 
     def run(
@@ -169,7 +165,6 @@ class Reading:
             budget=budget,
             documents=source.documents,
             extract=self._extract,
-            reranker=self._reranker,
         )
         if remarks := self._remarks:
             extent = Extent(source.documents, source.since, source.until)

@@ -14,7 +14,6 @@ from memgraph_rag.contracts import GraphReader, Search, SearchMode
 from memgraph_rag.search.as_of import AsOf, best_within
 from memgraph_rag.types import (
     Annotation,
-    Cues,
     DocumentRecord,
     Entity,
     Evidence,
@@ -23,8 +22,6 @@ from memgraph_rag.types import (
     Node,
     Overview,
     PointLayer,
-    Relation,
-    RunParameters,
     Section,
     Segment,
     Summarizes,
@@ -167,12 +164,10 @@ class SearchAsOf:
         query: str,
         *,
         k: int,
-        mode: SearchMode = "graph",
+        mode: str | SearchMode = "graph",
         documents: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        runs: RunParameters | str | None = None,
-        cues: Cues | None = None,
     ) -> list[Evidence]:
         """See ``Search``, as of all below."""
         return self._search.find(
@@ -182,21 +177,6 @@ class SearchAsOf:
             documents=documents,
             since=self._begin(since),
             until=self._end(until),
-            runs=runs,
-            cues=cues,
-        )
-
-    def nearest_relations(
-        self,
-        query: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> list[Relation]:
-        """Relations that had been stated."""
-        return self._search.nearest_relations(
-            query, documents=documents, since=self._begin(since), until=self._end(until)
         )
 
     def named_in(self, question: str) -> list[str]:

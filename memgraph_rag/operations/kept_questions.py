@@ -10,7 +10,6 @@ from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.operations.validation import may_name, readable
-from memgraph_rag.strategies import QUOTE_UNREAD
 from memgraph_rag.types import Answer, Question, Scope, Step, question_id
 
 __all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
@@ -37,7 +36,7 @@ def require_keepable(strategy: Strategy, scope: Scope) -> None:
                 "which time it was answered. Leave one out.",
                 setting=setting,
             )
-    if strategy.name in QUOTE_UNREAD:
+    if getattr(strategy, "quotes_unread", False):
         raise StrategyError(
             f"Expected a strategy that quotes only what it reads, to keep its trace, got {show(strategy.name)}: what "
             "it says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",

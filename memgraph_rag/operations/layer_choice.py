@@ -5,24 +5,22 @@ Invariants: each layer comes once, behind all that it requires; what cannot be b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memgraph_rag.contracts import Layer
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.layers.clusters import ClustersLayer
-from memgraph_rag.layers.context import ContextLayer
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.facts import FactsLayer
-from memgraph_rag.layers.outline import OutlineLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
+from memgraph_rag.plugins import offered
 from memgraph_rag.settings import Settings
 
-__all__ = ["DEFAULT_LAYERS", "LAYERS", "choose_layers", "layers_to_deepen"]
+__all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen"]
 
-LAYERS = ("entities", "facts", "outline", "context", "points", "clusters", "relations")
-"""The layers that this library brings, in the order in which they are built, the cheap ones first."""
+CORE_LAYERS = ("entities", "facts", "points", "relations")
+"""The layers that the core brings, in the order in which they are built, the cheap ones first."""
 
 DEFAULT_LAYERS = ("entities",)
 """What ``add`` builds where nothing else is asked for: what needs no language model. No figure shows that answers of a
@@ -32,6 +30,11 @@ _DEEPENED = ("entities", "points")
 
 _MOST_CHARACTERS = 64  # of a name
 _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
+
+
+def known_layers() -> tuple[str, ...]:
+    """Return the names of all layers of documents: the core's, then those of the installed systems."""
+    return (*CORE_LAYERS, *(name for name in offered("layers") if name not in CORE_LAYERS))
 
 
 def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
@@ -52,12 +55,12 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
     """
     if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
         raise SettingsError(
-            f"Expected a list of layers, by name out of {', '.join(LAYERS)} or as objects, got {show(chosen)}.",
+            f"Expected a list of layers, by name out of {', '.join(known_layers())} or as objects, got {show(chosen)}.",
             layers=chosen,
         )
     items = list(chosen)
     given = _by_name(item for item in items if not isinstance(item, str))
-    available = {layer.name: layer for layer in known if layer.name not in LAYERS} | given
+    available = {layer.name: layer for layer in known if layer.name not in CORE_LAYERS} | given
     layers: dict[str, Layer] = {}
     waiting = [item if isinstance(item, str) else item.name for item in items]
     while waiting:
@@ -83,8 +86,8 @@ def _checked(item: object) -> Layer:
     if missing or isinstance(item, type):
         lacks = f"without {', '.join(missing)}" if missing else "a class; give an object of it"
         raise SettingsError(
-            f"Expected a layer by name out of {', '.join(LAYERS)}, or an object with {', '.join(_MEMBERS)}, got "
-            f"{show(item)} {lacks}. docs/extending.md has an example.",
+            f"Expected a layer by name out of {', '.join(known_layers())}, or an object with {', '.join(_MEMBERS)}, "
+            f"got {show(item)} {lacks}. docs/extending.md has an example.",
             layer=item,
         )
     name: object = getattr(item, "name", None)
@@ -100,33 +103,37 @@ def _checked(item: object) -> Layer:
 
 def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> Layer:
     makers: dict[str, Callable[[], Layer]] = {
-        "context": ContextLayer,
         "entities": EntitiesLayer,
         "facts": FactsLayer,
-        "outline": OutlineLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
-        "clusters": ClustersLayer,
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
     }
-    if name not in makers:
+    maker = makers.get(name) or offered("layers").get(name)
+    if maker is None:
+        known = dict.fromkeys((*known_layers(), *available))
         raise SettingsError(
-            f"Expected layers out of {', '.join((*LAYERS, *available))}, got {show(name)}. Name one of them.",
-            layers=name,
+            f"Expected layers out of {', '.join(known)}, got {show(name)}. Name one of them.", layers=name
         )
-    return makers[name]()
+    return maker()
 
 
 def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:
-    """Those of this library first, then the others as they were given; each behind what it requires."""
-    waiting = [layers[name] for name in LAYERS if name in layers]
-    waiting += [layer for name, layer in layers.items() if name not in LAYERS]
+    """The core's first, then the others as they were given; each behind what it requires, and what it uses."""
+    waiting = [layers[name] for name in CORE_LAYERS if name in layers]
+    waiting += [layer for name, layer in layers.items() if name not in CORE_LAYERS]
     ordered: list[Layer] = []
     while waiting:
         placed = {layer.name for layer in ordered}
-        ready = next((layer for layer in waiting if placed.issuperset(layer.requires)), None)
+        ready = next((layer for layer in waiting if placed.issuperset(_before(layer, layers))), None)
         if ready is None:
             names = ", ".join(layer.name for layer in waiting)
             raise SettingsError(f"Expected layers of which none requires itself, got a circle among {names}.")
         ordered.append(ready)
         waiting.remove(ready)
     return ordered
+
+
+def _before(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
+    """Return the names of the layers that are built before a layer: what it requires, and what it uses of these."""
+    uses: Sequence[str] = getattr(layer, "uses", ())
+    return [*layer.requires, *(name for name in uses if name in layers)]

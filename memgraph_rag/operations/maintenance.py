@@ -17,10 +17,10 @@ from memgraph_rag.operations import archive, archive_import, layer_removal, reem
 from memgraph_rag.operations.checked_models import CheckedEmbedder
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.operations.memory_layers import (
-    MEMORY_LAYERS,
     build_memory_layers,
     choose_memory_layers,
     documents_without,
+    known_memory_layers,
     layers_there,
     remove_overviews,
     split_layers,
@@ -140,7 +140,8 @@ class MaintainedMemory(OpenMemory):
         known: list[str | MemoryLayer] = list(self._memory_layers)
         if all_documents:
             names = {layer.name for layer in self._memory_layers}
-            known += [name for name in layers_there(self._store) if name in MEMORY_LAYERS and name not in names]
+            there = layers_there(self._store)
+            known += [name for name in there if name in known_memory_layers() and name not in names]
         return layers_to_deepen(self._layers), choose_memory_layers(known)
 
     def tidy(self, *, max_seconds: float | None = None) -> Tidied:

@@ -15,26 +15,24 @@ from typing import Any, TypeGuard
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
 from memgraph_rag.display import show
 from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
-from memgraph_rag.layers.communities import CommunitiesLayer
 from memgraph_rag.layers.library import LibraryLayer
 from memgraph_rag.operations.all_overviews import all_overviews
 from memgraph_rag.operations.layer_building import refused, require_rows
+from memgraph_rag.operations.layer_choice import CORE_LAYERS
+from memgraph_rag.plugins import offered
 from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Summarizes, Usage
 
 __all__ = [
-    "MEMORY_LAYERS",
     "build_memory_layers",
     "choose_memory_layers",
     "documents_without",
+    "known_memory_layers",
     "layers_there",
     "remove_overviews",
     "split_layers",
 ]
 
-_MAKERS: dict[str, Callable[[], MemoryLayer]] = {"library": LibraryLayer, "communities": CommunitiesLayer}
-
-MEMORY_LAYERS = tuple(_MAKERS)
-"""The layers of the memory that this library brings, in the order in which they are built."""
+_CORE: dict[str, Callable[[], MemoryLayer]] = {"library": LibraryLayer}
 
 LEFT_OUT = "overviews left out, because a document changed meanwhile"
 """Note of a receipt: ``deepen`` again builds these."""
@@ -49,6 +47,11 @@ _END: Any = object()
 _KINDS: Mapping[str, type] = {"overviews": Overview, "summarizes": Summarizes, "removed": str}
 
 _MEMBERS = ("name", "needs_language", "requires", "build")
+
+
+def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
+    """Return the layers of the memory by name, a maker each, in the order in which they are built."""
+    return _CORE | {name: maker for name, maker in offered("memory_layers").items() if name not in _CORE}
 
 
 def split_layers(
@@ -68,7 +71,9 @@ def split_layers(
 
 
 def _is_of_memory(layer: object) -> TypeGuard[str | MemoryLayer]:
-    return layer in MEMORY_LAYERS if isinstance(layer, str) else getattr(layer, "spans_documents", False) is True
+    if not isinstance(layer, str):
+        return getattr(layer, "spans_documents", False) is True
+    return layer in _CORE or (layer not in CORE_LAYERS and layer in offered("memory_layers"))
 
 
 def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLayer]:
@@ -77,19 +82,20 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
     Raises:
         SettingsError: an object lacks something that a layer has, or two have one name.
     """
+    known = known_memory_layers()
     layers: dict[str, MemoryLayer] = {}
     for item in chosen:
-        layer = _MAKERS[item]() if isinstance(item, str) else item
+        layer = known[item]() if isinstance(item, str) else item
         missing = [member for member in _MEMBERS if not hasattr(layer, member)]
         if missing or not isinstance(layer.name, str) or not layer.name.strip():
             raise SettingsError(
-                f"Expected a layer of the memory out of {', '.join(MEMORY_LAYERS)}, or an object with "
+                f"Expected a layer of the memory out of {', '.join(known)}, or an object with "
                 f"{', '.join(_MEMBERS)}, got {show(item)}. docs/extending.md has an example.",
                 layer=item,
             )
         if layers.setdefault(layer.name, layer) is not layer and not isinstance(item, str):
             raise SettingsError(f"Expected each layer once, got two of the name {show(layer.name)}.", layer=layer.name)
-    order = {name: place for place, name in enumerate(MEMORY_LAYERS)}
+    order = {name: place for place, name in enumerate(known)}
     return sorted(layers.values(), key=lambda layer: order.get(layer.name, len(order)))
 
 

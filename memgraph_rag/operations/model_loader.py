@@ -21,7 +21,6 @@ from memgraph_rag.contracts import (
     LanguageModel,
     Parser,
     Progress,
-    Reranker,
     TokenCounter,
 )
 from memgraph_rag.errors import ModelNotFound, SettingsError
@@ -41,7 +40,6 @@ __all__ = [
     "open_endpoint",
     "open_endpoint_model",
     "open_language_model",
-    "open_reranker",
     "without_database",
 ]
 
@@ -309,12 +307,3 @@ def open_embedder(wanted: str, settings: Settings) -> Embedder:
 
     name, folder = find_embedder(wanted)
     return SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
-
-
-def open_reranker(settings: Settings) -> Reranker | None:
-    """The cross-encoder of the settings, which loads when it is first used; None where none is named."""
-    if not settings.reranker:
-        return None
-    from memgraph_rag.models.reranker import CrossEncoderReranker
-
-    return CrossEncoderReranker(settings.reranker)

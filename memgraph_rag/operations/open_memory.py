@@ -33,7 +33,7 @@ from memgraph_rag.operations.build_pool import LocalPool
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.graph_building import GraphBuilder
 from memgraph_rag.operations.ingest import Ingestion
-from memgraph_rag.operations.model_loader import FoundModels, open_reranker
+from memgraph_rag.operations.model_loader import FoundModels
 from memgraph_rag.operations.ray_pool import RayPool
 from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.operations.scope_index import ScopeIndex
@@ -178,7 +178,6 @@ class OpenMemory:
             checks_speaker=self.settings.checks_speaker,
             checks_names=self.settings.checks_names,
             extract=Learning(self._store, self._models, learning) if learning and not self._store.read_only else None,
-            reranker=open_reranker(self.settings),
             remarks=Remarks(self._search.facts),
         )
 

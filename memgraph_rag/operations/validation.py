@@ -159,7 +159,7 @@ def checked_end(until: str | date | None, at: str | date | None) -> datetime | N
     return timestamps.later(moment, timedelta(days=1) if is_day else timedelta(microseconds=1))
 
 
-def check_relevance(least: float | None, *, mode: str, embedder: Embedder) -> None:
+def check_relevance(least: float | None, *, mode: object, embedder: Embedder) -> None:
     """Refuse a bound of relevance that is none, or where it is not known how near evidence is."""
     if least is None:
         return

@@ -11,40 +11,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
-from typing import get_args
+from functools import partial
+from typing import Any
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
+from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
 from memgraph_rag.display import show
 from memgraph_rag.errors import SearchMemoryExceeded, SettingsError
 from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
+from memgraph_rag.plugins import offered
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.facts import FactIndex, user_of
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
-from memgraph_rag.search.hipporag import HippoSearch
 from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.likeness import newest_alike
+from memgraph_rag.search.mode_context import ModeContext
 from memgraph_rag.search.name_coverage import asked_about, held, meant
 from memgraph_rag.search.pool import PoolReader, ids_within
-from memgraph_rag.search.relation_index import RelationIndex
-from memgraph_rag.search.run_search import join_runs, meta_document_of
-from memgraph_rag.search.runs import checked_parameters
 from memgraph_rag.search.segment_index import SegmentIndex, View
-from memgraph_rag.types import (
-    Carrier,
-    Cues,
-    Evidence,
-    Extent,
-    Hit,
-    Relation,
-    RelevanceCurve,
-    RunParameters,
-    Segment,
-    Vector,
-)
+from memgraph_rag.types import Carrier, Evidence, Extent, Hit, RelevanceCurve, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
@@ -79,7 +66,8 @@ class SegmentSearch:
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
         self._pools = PoolReader(graph, embedder, recognizer, stemming=stemming)
         self._space: SearchSpace = space
-        self._relations = RelationIndex(graph, dimension=embedder.dimension, most_bytes=most_bytes)
+        self._most_bytes = most_bytes
+        self._kept: dict[str, Any] = {}
 
     def _over(self, index: SegmentIndex) -> GraphSearch:
         return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer)
@@ -114,51 +102,35 @@ class SegmentSearch:
         pool = self._pools.read(question, documents=documents, since=since, until=until)
         yield self._over(pool), pool.view(since=since, until=until)
 
-    @cached_property
-    def _hippo(self) -> HippoSearch:
-        return HippoSearch(
-            self.index,
-            self._relations,
-            namespace=self._graph.namespace,
-            embedder=self._embedder,
-            recognizer=self._recognizer,
-        )
-
     def find(
         self,
         query: str,
         *,
         k: int,
-        mode: SearchMode = "graph",
+        mode: str | SearchMode = "graph",
         documents: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        runs: RunParameters | str | None = None,
-        cues: Cues | None = None,
     ) -> list[Evidence]:
-        """The k best segments, best first; ``documents`` are ids. In mode "segments" at most k runs (``search.runs``).
+        """The k best segments, best first; ``documents`` are ids. A system's mode finds, and orders, by itself.
 
         The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
         where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
-        ranks (hybrid), BM25 (keywords), the cosine (vector), or what a walk brought (hipporag, hipporag2; the cosine
-        where nothing of the query is known). ``why`` holds the rank in each list that found the segment, ``path`` the
-        entities through which a graph search came to it, ``relevance`` how near it is by the cosine, where the embedder
-        is calibrated (``relevance_curve``). A HippoRAG search names its list "relations" or "names", by what it knew
-        the segment by; in mode "hipporag2" all five facts count where no ``cues`` filter them.
+        ranks (hybrid), BM25 (keywords) or the cosine (vector). ``why`` holds the rank in each list that found the
+        segment, ``path`` the entities through which a graph search came to it, ``relevance`` how near it is by the
+        cosine, where the embedder is calibrated (``relevance_curve``).
 
         Raises:
-            SettingsError: no such mode, or runs that cannot be.
-            SearchMemoryExceeded: the namespace is too large for a HippoRAG search, or to be searched in memory only.
+            SettingsError: no such mode.
+            SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
-        if mode == "segments":
-            parameters = checked_parameters(runs)
-            return self._runs(query, k, parameters, documents=documents, since=since, until=until)
-        if runs is not None:
-            raise SettingsError(f'Expected mode="segments" with runs, got {show(mode)}. Leave runs out.', mode=mode)
+        if not isinstance(mode, str) or mode not in MODES:
+            context = self._context(Extent(documents, since, until))
+            return _mode(mode).find(query, context, k=k)[:k]
         facts = self.facts.refresh()
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
-        pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues(), most_said=most_said)
+        pool, matches = self._found(query, most, mode, documents, since, until, most_said=most_said)
         users = self.facts.users if facts or not by_likeness else self._users_of(pool)
         newest = newest_alike(query, pool, matches, users) if by_likeness else None
         if not pool or not (facts or newest):
@@ -175,21 +147,24 @@ class SegmentSearch:
         records = self._graph.documents(spoken) if spoken else []
         return {record.id: user for record in records if (user := user_of(record))}
 
-    def _runs(
-        self,
-        query: str,
-        k: int,
-        parameters: RunParameters,
-        *,
-        documents: Sequence[str] | None,
-        since: datetime | None,
-        until: datetime | None,
-    ) -> list[Evidence]:
-        """Runs out of the ranking of a graph search, of as many segments as the parameters say."""
-        ranked = self.find(query, k=parameters.candidates, documents=documents, since=since, until=until)
-        with self._searched(query, documents=documents, since=since, until=until) as (walk, view):
-            meta = meta_document_of(ranked, walk.index, view, documents=parameters.documents)
-        return join_runs(ranked, meta, self._graph, k=k, parameters=parameters)
+    def _context(self, extent: Extent) -> ModeContext:
+        """Return what a system's mode searches with."""
+        bounds = {"documents": extent.documents, "since": extent.since, "until": extent.until}
+        return ModeContext(
+            graph=self._graph, embedder=self._embedder, recognizer=self._recognizer, most_bytes=self._most_bytes,
+            kept=self._kept, look=partial(self._looked, extent), ranked=partial(self.find, **bounds),
+            evidence=self._evidence,
+        )  # fmt: skip
+
+    @contextmanager
+    def _looked(self, extent: Extent, query: str | None = None) -> Iterator[tuple[SegmentIndex, View]]:
+        if query is not None:
+            with self._searched(query, documents=extent.documents, since=extent.since, until=extent.until) as found:
+                yield found[0].index, found[1]
+            return
+        with self.index.lock:
+            self.index.refresh()
+            yield self.index, self.index.view(documents=extent.documents, since=extent.since, until=extent.until)
 
     def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """These segments as results that no list found."""
@@ -199,11 +174,10 @@ class SegmentSearch:
         self,
         query: str,
         k: int,
-        mode: SearchMode,
+        mode: str,
         documents: Sequence[str] | None,
         since: datetime | None,
         until: datetime | None,
-        cues: Cues,
         *,
         most_said: int,
     ) -> tuple[list[Evidence], dict[str, Found]]:
@@ -211,21 +185,11 @@ class SegmentSearch:
 
         A graph search gives ``most_said`` where that is more and anybody speaks.
         """
-        if mode not in get_args(SearchMode):
-            raise SettingsError(
-                f"Expected a search mode out of {', '.join(get_args(SearchMode))}, got {show(mode)}.", mode=mode
-            )
         if mode == "graph":
             with self._searched(query, documents=documents, since=since, until=until) as (walk, view):
                 has_speakers = len(walk.index.said.names) > 1  # the first is of what nobody says
                 matches = walk.find(query, view, k=max(k, most_said) if has_speakers else k)
             return self._evidence(matches), {match.id: match for match in matches}
-        if mode in {"hipporag", "hipporag2"}:
-            with self.index.lock:
-                self.index.refresh()
-                view = self.index.view(documents=documents, since=since, until=until)
-                matches = self._walked(query, view, k, mode, cues) if len(view.rows) else []
-            return self._evidence(matches), {}
         within = None if since is None and until is None else partial(self._within, documents, since, until)
         return self._listed(query, k, mode, documents, within), {}
 
@@ -238,12 +202,6 @@ class SegmentSearch:
                 return {*ids} & {*self.index.view(documents=documents, since=since, until=until).ids}
         return ids_within(self._graph, ids, since=since, until=until)
 
-    def _walked(self, query: str, view: View, k: int, mode: SearchMode, cues: Cues) -> list[Found]:
-        """The k best segments of a view that has some, over the graph that is in memory."""
-        if mode == "hipporag":
-            return self._hippo.by_names(query, view, k=k, names=cues.names)
-        return self._hippo.by_facts(query, view, k=k, relations=cues.relations)
-
     def as_of(self, since: datetime | None, until: datetime | None) -> AsOf:
         """What was said in ``[since, until)``; None is without limit.
 
@@ -253,24 +211,6 @@ class SegmentSearch:
         with self.index.lock:
             self.index.refresh()
             return as_of(self.index, since, until)
-
-    def nearest_relations(
-        self,
-        query: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> list[Relation]:
-        """The relations nearest to a query, best first: those from which mode "hipporag2" starts; at most five.
-
-        Raises:
-            SearchMemoryExceeded: the namespace is too large for a graph search.
-        """
-        with self.index.lock:
-            self.index.refresh()
-            view = self.index.view(documents=documents, since=since, until=until)
-            return self._hippo.facts(query, view) if len(view.rows) else []
 
     def said_by_another(
         self,
@@ -320,7 +260,7 @@ class SegmentSearch:
         return [known[name] for name in longest(known)]
 
     def _listed(
-        self, query: str, k: int, mode: SearchMode, documents: Sequence[str] | None, within: Within | None
+        self, query: str, k: int, mode: str, documents: Sequence[str] | None, within: Within | None
     ) -> list[Evidence]:
         """By the database's own indexes; only segments ``within``, where that is given."""
         pool = max(k, _POOL) if mode == "hybrid" else k
@@ -401,6 +341,24 @@ class SegmentSearch:
         if missing and vector is not None:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
         return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
+
+
+def _mode(mode: object) -> SearchMode:
+    """Return a mode that the core does not bring: a system's, by its name, or the object itself.
+
+    Raises:
+        SettingsError: there is no such mode.
+    """
+    known = offered("modes")
+    if isinstance(mode, str) and mode in known:
+        return known[mode]()
+    if isinstance(getattr(mode, "name", None), str) and callable(getattr(mode, "find", None)):
+        return mode  # pyright: ignore[reportReturnType] - it has all that a mode must have
+    raise SettingsError(
+        f"Expected a search mode out of {', '.join((*MODES, *known))}, or an object with a name and find(), got "
+        f"{show(mode)}.",
+        mode=mode,
+    )
 
 
 def _as_written(name: str, question: str) -> str:

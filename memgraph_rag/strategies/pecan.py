@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import Literal
+from typing import ClassVar, Literal
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
 from memgraph_rag.strategies.attention import require_attention
@@ -26,6 +26,11 @@ from memgraph_rag.strategies.token_budget import fitting, start_set
 from memgraph_rag.types import Budget, Hit, Node, Overview, Step, StopReason
 
 __all__ = ["Pecan"]
+
+
+_AVERAGE_NODES = 33
+"""Nodes that PECAN read a question, mean over its four sets (48, 36, 17, 30). ``evaluate --set pecan.count=N`` gives
+another number, such as the mean of ``pecan`` on the questions at hand."""
 
 
 class Pecan:
@@ -49,6 +54,14 @@ class Pecan:
         name: that users choose it by.
     """
 
+    name = "pecan"
+    ablations: ClassVar = {
+        "without_graph": {"shape": "tree"},
+        "without_stop": {"count": _AVERAGE_NODES},
+        "without_attention": {"attention_weight": 0.0},
+        "without_similarity": {"similarity_weight": 0.0},
+    }
+
     def __init__(
         self,
         *,
@@ -62,9 +75,7 @@ class Pecan:
         start_tokens: int | None = None,
         shape: Literal["graph", "tree"] = "graph",
         ahead: int = 1,
-        name: str = "pecan",
     ) -> None:
-        self.name = name
         self._calibrated = calibrated
         self._yes_threshold = yes_threshold
         self._yes_needed = NEVER if count else yes_needed

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from typing_extensions import override
 
@@ -110,8 +110,15 @@ class Qrmem(_Navigated):
         reflects: without, what the model says is missing does not enter the query of the next edge; it still ends the
             reading.
         rounds: as for ``_Navigated``; ``start_tokens`` likewise.
-        name: that users choose it by.
     """
+
+    name = "qrmem"
+    ablations: ClassVar = {
+        "without_update": {"updates": 0},
+        "without_open_entities": {"open_entities": False},
+        "without_reflection": {"reflects": False},
+        "without_navigation": {"rounds": 0},
+    }
 
     def __init__(
         self,
@@ -121,10 +128,8 @@ class Qrmem(_Navigated):
         reflects: bool = True,
         updates: int = 1,
         open_entities: bool = True,
-        name: str = "qrmem",
     ) -> None:
         super().__init__(rounds=rounds, start_tokens=start_tokens)
-        self.name = name
         self._reflects = reflects
         self._updates = updates
         self._open_entities = open_entities
@@ -176,6 +181,7 @@ class GraphExpansion:
     """
 
     name = "qrmem_ges"
+    quotes_unread = True
 
     def __init__(self, *, rounds: int = _ROUNDS, threshold: float = 0.3, k: int = 5) -> None:
         self._rounds = rounds

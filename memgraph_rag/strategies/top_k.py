@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memgraph_rag.contracts import ReadingContext, SearchMode
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import Reflection
 from memgraph_rag.types import Step
@@ -25,15 +25,12 @@ class TopK:
         stop_early: whether reading ends as soon as the model says that it has read enough.
     """
 
-    def __init__(self, mode: SearchMode = "hybrid", *, k: int = 5, stop_early: bool = False) -> None:
-        self._mode: SearchMode = mode
+    name = "top_k"
+
+    def __init__(self, mode: str = "hybrid", *, k: int = 5, stop_early: bool = False) -> None:
+        self._mode: str = mode
         self._k = k
         self._stop_early = stop_early
-
-    @property
-    def name(self) -> str:
-        """``top_k``, or ``top_k_graph``, ``top_k_keywords`` and ``top_k_vector``."""
-        return "top_k" if self._mode == "hybrid" else f"top_k_{self._mode}"
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``."""

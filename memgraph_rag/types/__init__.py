@@ -24,7 +24,6 @@ from memgraph_rag.types.answers import (
     WarningKind,
 )
 from memgraph_rag.types.arrays import Matrix, Vector
-from memgraph_rag.types.cues import Cues
 from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import (
     SESSION,
@@ -77,7 +76,6 @@ from memgraph_rag.types.ids import (
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
-from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
 from memgraph_rag.types.texts import is_storable, storable
@@ -86,7 +84,6 @@ from memgraph_rag.types.tools import Tool
 __all__ = [
     "CONTEXT",
     "OPEN_KIND",
-    "RUN_PRESETS",
     "SESSION",
     "USER",
     "Action",
@@ -99,7 +96,6 @@ __all__ = [
     "Carrier",
     "Change",
     "Citation",
-    "Cues",
     "Damage",
     "Document",
     "DocumentGraph",
@@ -139,8 +135,6 @@ __all__ = [
     "RelativeDays",
     "RelevanceCurve",
     "Rival",
-    "RunParameters",
-    "RunPreset",
     "Scope",
     "ScopeFields",
     "Section",

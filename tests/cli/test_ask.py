@@ -74,7 +74,7 @@ def test_help_lists_strategies_and_no_ablations(cli) -> None:
 
 
 def test_ablations_are_accepted_all_the_same(cli, fox) -> None:
-    assert cli.json("ask", QUESTION, "--strategy", "pecan_without_graph")["trace"]
+    assert cli.json("ask", QUESTION, "--strategy", "pecan")["trace"]
     assert "_without_" not in cli("ask", QUESTION, "--strategy", "none", status=1).stderr
 
 

@@ -63,7 +63,7 @@ def test_searches_and_strategies_are_scored_and_kept(cli, story: Path, tmp_path:
 
 
 def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
-    options = ("--data", story, "--strategies", "top_k_keywords", "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out", "--no-plots")
     kept = tmp_path / "out" / "outcomes.jsonl"
     cli("evaluate", *options)
     cli("evaluate", *options, "--max-nodes", 2)
@@ -75,28 +75,28 @@ def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
 
 
 def test_a_reader_and_read_only_reach_the_memory(cli, story: Path, tmp_path: Path, opened):
-    options = ("--data", story, "--strategies", "top_k_keywords", "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out", "--no-plots")
     cli("evaluate", *options, "--reader", "auto")
     assert opened[-1]["reader"] == "auto"
     assert cli("evaluate", *options, "--read-only", status=1).stderr.startswith("StoreReadOnly")
     assert opened[-1]["read_only"] is True
 
 
-RELATED = ("--layers", "relations", "--limit", 2, "--no-plots", "--strategies")
+RELATED = ("--layers", "relations", "--limit", 2, "--no-plots")
 
 
 def test_relations_for_qrmem_have_a_pool_of_questions(cli, story: Path, tmp_path: Path, opened):
     out = tmp_path / "out"
-    shown = cli("evaluate", "--data", story, "--out", out, *RELATED, "qrmem").stdout
+    shown = cli("evaluate", "--data", story, "--out", out, *RELATED, "--strategies", "qrmem").stdout
     assert opened[-1]["pool_questions"] == 3
     assert "a pool of 3 questions a batch" in " ".join(shown.split())
-    cli("evaluate", "--data", story, "--out", tmp_path / "without", *RELATED, "qrmem_without_update")
+    cli("evaluate", "--data", story, "--out", tmp_path / "without", *RELATED, "--set", "qrmem.updates=0")
     assert opened[-1]["pool_questions"] is None
 
 
 def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, opened, monkeypatch):
-    both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "qrmem")
-    both = (*both, "--strategies", "qrmem_without_update")
+    both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "--strategies", "qrmem")
+    both = (*both, "--ablate", "qrmem")
     assert "--out of its own" in " ".join(cli(*both, status=1).stderr.split())
     assert not (tmp_path / "out").exists()
     monkeypatch.setenv("MEMGRAPH_RAG_POOL_QUESTIONS", "1")
@@ -142,7 +142,7 @@ def test_what_is_no_setting_or_folder_is_refused(cli, story: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("package", "options"), [("rouge_score", ("--strategies", "top_k_keywords", "--no-plots")), ("matplotlib", ())]
+    ("package", "options"), [("rouge_score", ("--set", "top_k.mode=keywords", "--no-plots")), ("matplotlib", ())]
 )
 def test_missing_packages_are_refused_before_anything_is_asked(cli, story, tmp_path, monkeypatch, package, options):
     monkeypatch.setitem(sys.modules, package, None)

@@ -24,8 +24,10 @@ from memories import FOX, RIVER
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound
-from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Receipt
+
+STRATEGIES = tuple(known_strategies())
 
 OWN_KEYS = 3
 SHARED = ("everybody's", "nobody's")

@@ -35,14 +35,16 @@ from memgraph_rag.layers.question_pool import Pool, proposed
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.lexical.tokenize import keywords
-from memgraph_rag.memory import LAYERS
+from memgraph_rag.memory import known_layers
 from memgraph_rag.models.journal import Journal
-from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.splitting import sentences, split
 from memgraph_rag.types import Generation, Prompt, Segment, Usage
+
+STRATEGIES = tuple(known_strategies())
 
 EXAMPLES = 200
 """Of one round: some seconds at most."""
@@ -336,7 +338,7 @@ def whatever_the_model_says_an_answer_is_whole(
 @contextmanager
 def _archived(folder: Path) -> Iterator[Memory]:
     """A memory to import into, beside an archive of the small world."""
-    with Memory(folder / "notes.lbug", cache_dir=folder, **options(layers=LAYERS)) as memory:
+    with Memory(folder / "notes.lbug", cache_dir=folder, **options(layers=known_layers())) as memory:
         for key in KEYS:
             memory.add(TEXTS[key, 1], key=key, metadata={"n": 1, "x": 0.5, "b": True})
         memory.export_to(folder / "whole.jsonl")

@@ -17,9 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.layers import outline_reply
-from memgraph_rag.layers.community_reports import read_report
-from memgraph_rag.layers.community_sources import Sources
 from memgraph_rag.layers.extraction import said
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.points import bullets
@@ -28,7 +25,10 @@ from memgraph_rag.models.json_check import bare_json
 from memgraph_rag.models.yes_no import verdict
 from memgraph_rag.operations.answer_style import as_phrase, with_marks
 from memgraph_rag.strategies import graphrag_drift, graphrag_global, reflection
-from memgraph_rag.strategies.decom import sub_questions
+from memgraph_rag.systems.baselines.decom import sub_questions
+from memgraph_rag.systems.graphrag.community_reports import read_report
+from memgraph_rag.systems.graphrag.community_sources import Sources
+from memgraph_rag.systems.longrefiner import outline_reply
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.text import echoes
 from memgraph_rag.text.citations import Quotes

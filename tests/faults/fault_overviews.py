@@ -24,7 +24,8 @@ from fault_world import Place
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import MemoryLayer
-from memgraph_rag.layers import communities, library
+from memgraph_rag.layers import library
+from memgraph_rag.systems.graphrag import communities
 from memgraph_rag.types import Action, Document, Failure
 
 LAYERS = ("library", "communities")

@@ -20,7 +20,7 @@ from store_snapshot import Lines, whole_graph
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import Progress
-from memgraph_rag.memory import LAYERS
+from memgraph_rag.memory import known_layers
 from memgraph_rag.models.journal import Journal, journal_key
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt
@@ -62,7 +62,7 @@ class Place:
             **given,
             namespace=self.namespace,
             cache_dir=self.cache,
-            **options(**{"model": model, "layers": LAYERS, **changes}),
+            **options(**{"model": model, "layers": known_layers(), **changes}),
         )
 
 

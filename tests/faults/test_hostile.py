@@ -22,12 +22,14 @@ from memgraph_rag.layers.points import INSTRUCTION
 from memgraph_rag.models.catalogue import find_language_model
 from memgraph_rag.models.tokens import Tokens
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeLanguageModel, FakeSession
 from memgraph_rag.text import pdf
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Prompt, as_line
+
+STRATEGIES = tuple(known_strategies())
 
 embedded = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 

@@ -23,8 +23,10 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.stores import queries, rows
 from memgraph_rag.stores.queries import Statement
-from memgraph_rag.strategies import STRATEGIES
+from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import text_hash
+
+STRATEGIES = tuple(known_strategies())
 
 STATEMENTS = [statement for statement in DATA if statement.name not in ABOUT_THE_STORE]
 

@@ -13,6 +13,8 @@ from memories import FOX, RACES, RIVER, embedder
 from memgraph_rag import Memory
 from memgraph_rag.errors import QuestionError
 from memgraph_rag.operations.refusal import NOTHING_FOUND
+from memgraph_rag.strategies.pecan import Pecan
+from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import AnswerWarning, StopReason, WarningKind
 
@@ -45,7 +47,7 @@ def sure_memory(tmp_path, **checks: bool) -> Memory:
     )
 
 
-@pytest.mark.parametrize("strategy", ["walk", "pecan_calibrated", "qrmem", "top_k"])
+@pytest.mark.parametrize("strategy", ["walk", Pecan(calibrated=True, start_tokens=START_TOKENS), "qrmem", "top_k"])
 def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, strategy: str) -> None:
     known = Known(yes_threshold=0.5, unsupported_below=0.25)
     for memory in memory_with(tmp_path, yes=[0.1] * 99, said=["Where the gold is."] * 99, calibration=known):

@@ -15,6 +15,7 @@ from memgraph_rag import Memory
 from memgraph_rag.contracts import SearchMode
 from memgraph_rag.errors import SchemaMismatch, SettingsError, StoreError, StoreReadOnly
 from memgraph_rag.operations import reembed
+from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Matrix
 
@@ -76,7 +77,7 @@ def test_a_lost_embedding_of_a_segment_breaks_nothing(memory: Memory, tmp_path: 
     for mode in get_args(SearchMode):
         assert memory.search("red fox", mode=mode)
     assert memory.search("red fox", mode="keywords", k=1)[0].document_key == "fox"
-    for strategy in ("walk", "pecan", "qrmem", "top_k_vector"):
+    for strategy in ("walk", "pecan", "qrmem", TopK("vector")):
         assert memory.ask("Who built a wooden box?", strategy=strategy).text
     with pytest.raises(StoreError, match=r"'fox'.*memgraph-rag doctor --repair"):
         memory.export_to(tmp_path / "all.jsonl")

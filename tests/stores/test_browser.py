@@ -15,7 +15,7 @@ from neo4j import READ_ACCESS, GraphDatabase, Query
 
 from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.html_page import COLOURS
-from memgraph_rag.layers.clusters import ClustersLayer
+from memgraph_rag.systems.raptor.clusters import ClustersLayer
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUERIES = sorted((DOCS / "browser").glob("*.cypher"))

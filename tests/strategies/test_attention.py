@@ -7,11 +7,11 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector,
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
-from memgraph_rag.strategies import STRATEGIES, find_strategy
+from memgraph_rag.strategies import find_strategy, known_strategies
 
-NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua"} | {
-    name for name in STRATEGIES if name.startswith("pecan_without_")
-}
+STRATEGIES = tuple(known_strategies())
+
+NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua"}
 
 
 def context(*, attends: bool) -> ReadingContext:

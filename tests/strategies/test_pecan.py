@@ -15,6 +15,7 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.summary_tree import SummaryTree
+from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
 
 QUESTION = "Where is the fox?"
@@ -65,6 +66,11 @@ class World:
 
 
 # ── the slow twin ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def without(part: str) -> Pecan:
+    """PECAN without one of its parts, as in its ablations."""
+    return Pecan(**Pecan.ablations[f"without_{part}"])
 
 
 def plain_walk(
@@ -267,7 +273,7 @@ def test_pecan_is_the_papers_whatever_the_calibration() -> None:
     plain = example(yes=[0.2, 0.6], attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p1", "s2", 1.0)])
     calibrated = replace(plain, calibration=known)
     assert calibrated.walk(find_strategy("pecan")) == plain.walk(Pecan())
-    assert calibrated.walk(find_strategy("pecan_calibrated")) != plain.walk(Pecan())
+    assert calibrated.walk(Pecan(calibrated=True, start_tokens=START_TOKENS)) != plain.walk(Pecan())
 
 
 def test_the_position_factor_is_left_out_where_attention_does_not_fall() -> None:
@@ -386,7 +392,7 @@ def tree() -> World:
 def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) -> None:
     """Of a count of four over two levels the start set has two nodes, of three it has one."""
     assert ids(tree().walk(find_strategy("pecan"))) == ["top", "side"]
-    steps = tree().walk(find_strategy("pecan_without_stop"), budget=Budget(max_nodes=count))
+    steps = tree().walk(without("stop"), budget=Budget(max_nodes=count))
     assert ids(steps) == read
     assert steps[-1].stop is (StopReason.MAX_NODES if count else StopReason.EXHAUSTED)
 
@@ -411,7 +417,7 @@ def test_without_graph_a_node_has_one_parent() -> None:
         Summarizes("side", "low", 0.5),
         Summarizes("top", "near", 1.0),
     ]
-    graph, tree_walk = world.walk(Pecan()), world.walk(find_strategy("pecan_without_graph"))
+    graph, tree_walk = world.walk(Pecan()), world.walk(without("graph"))
     z = {"near": 1.8 * 0.6, "far": 1.8 * 0.4 + 1.2 * 0.5, "low": 1.2 * 0.5}
     assert [step.node.id for step in graph[2:]] == sorted(z, key=lambda name: -z[name])
     assert [step.node.id for step in tree_walk[2:]] == ["near", "far", "low"]
@@ -432,10 +438,10 @@ def test_the_tree_keeps_the_heaviest_edge_of_each_node(world: World) -> None:
 def test_each_signal_can_be_taken_away() -> None:
     def third(name: str) -> str:
         world = replace(tree(), yes=[0.1] * 9)
-        return ids(world.walk(find_strategy(name)))[2]
+        return ids(world.walk(without(name)))[2]
 
-    assert third("pecan_without_attention") == "far", "the most similar of what is not read"
-    assert third("pecan_without_similarity") == "low", "what the node below which it stands attended to"
+    assert third("attention") == "far", "the most similar of what is not read"
+    assert third("similarity") == "low", "what the node below which it stands attended to"
 
 
 @pytest.mark.parametrize("ahead", [1, 3])

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph_rag.contracts import ReadingContext, Strategy
-from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.types import OPEN_KIND, Budget, Node, Relation, Segment, Step, StopReason
 
@@ -172,10 +171,10 @@ def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
 @pytest.mark.parametrize(
     ("name", "ways", "requests"),
     [
-        ("qrmem", [WAY[0].description], 2),
-        ("qrmem_without_navigation", [], 1),
-        ("qrmem_without_open_entities", [WAY[0].description], 2),
-        ("qrmem_without_reflection", [WAY[0].description], 2),
+        ("", [WAY[0].description], 2),
+        ("without_navigation", [], 1),
+        ("without_open_entities", [WAY[0].description], 2),
+        ("without_reflection", [WAY[0].description], 2),
     ],
 )
 def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> None:
@@ -184,28 +183,29 @@ def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> 
         kinds=dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)},
     )
     session = HandMadeSession(replies=[NO, YES])
-    steps = read(find_strategy(name), graph=graph, session=session)
+    strategy = Qrmem(**Qrmem.ablations[name] if name else {})
+    steps = read(strategy, graph=graph, session=session)
     assert ids(steps)[:3] == ["s0", "s1", "s4"], "what names Ann"
     assert [step.via for step in steps[3:]] == ways
     assert len(session.requests) == requests
     assert {step.reason for step in steps} == {
         "",
-        *(["A fact is missing."] if name != "qrmem_without_reflection" and ways else []),
+        *(["A fact is missing."] if name != "without_reflection" and ways else []),
     }
 
 
 def test_without_open_entities_no_edge_leads_to_one() -> None:
     kinds = dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)}
-    steps = read(find_strategy("qrmem_without_open_entities"), graph=world(kinds=kinds))
+    steps = read(Qrmem(open_entities=False), graph=world(kinds=kinds))
     assert not {WAY[1].description, WAY[2].description} & {step.via for step in steps}
-    steps = read(find_strategy("qrmem"), graph=world(kinds=kinds))
+    steps = read(Qrmem(), graph=world(kinds=kinds))
     assert WAY[1].description in {step.via for step in steps}
 
 
-@pytest.mark.parametrize(("name", "times"), [("qrmem", 1), ("qrmem_without_update", 0)])
+@pytest.mark.parametrize(("name", "times"), [("", 1), ("without_update", 0)])
 def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
     given: list[Sequence[Segment]] = []
-    read(find_strategy(name), extract=lambda _, segments: given.append(segments))
+    read(Qrmem(**Qrmem.ablations[name] if name else {}), extract=lambda _, segments: given.append(segments))
     assert len(given) == times
 
 

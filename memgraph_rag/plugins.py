@@ -1,0 +1,78 @@
+"""The systems that are installed beside the core: found by the entry-point group ``memgraph_rag.systems``.
+
+It knows the contract of a system and no system. Invariants: a name has one owner; an installed system that cannot be
+loaded, or that offers what another one offers, is left out with a warning that names it, and stops no other one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from memgraph_rag.contracts import System
+from memgraph_rag.display import show
+from memgraph_rag.errors import MemgraphRagWarning
+
+__all__ = ["GROUP", "Part", "offered", "systems"]
+
+GROUP = "memgraph_rag.systems"
+
+Part = Literal["strategies", "layers", "memory_layers", "modes"]
+
+_PARTS: tuple[Part, ...] = ("strategies", "layers", "memory_layers", "modes")
+
+
+@cache
+def systems() -> tuple[System, ...]:
+    """Load the installed systems, in the order of their entry points' names; what is installed later is not seen."""
+    loaded: list[System] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        system = _loaded(point)
+        if system is not None and _is_alone(system, loaded, point):
+            loaded.append(system)
+    return tuple(loaded)
+
+
+def offered(part: Part) -> dict[str, Callable[..., Any]]:
+    """Return what the installed systems offer of one kind: a maker by each name."""
+    return {name: maker for system in systems() for name, maker in _parts(system, part).items()}
+
+
+def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:
+    return getattr(system, part)
+
+
+def _loaded(point: EntryPoint) -> System | None:
+    """Return the system behind an entry point; None where a stranger's code fails, or gives something else."""
+    try:
+        system: object = point.load()
+    except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises while it is imported
+        _warn(point, f"{type(error).__name__}: {show(error)}")
+        return None
+    if not isinstance(system, System):
+        _warn(point, f"a {type(system).__name__}")
+        return None
+    return system
+
+
+def _is_alone(system: System, others: list[System], point: EntryPoint) -> bool:
+    """Tell whether no other system offers a part of the same name; warn where one does."""
+    for part in _PARTS:
+        for other in others:
+            if both := sorted(_parts(system, part).keys() & _parts(other, part).keys()):
+                _warn(point, f"{part} that the system {show(other.name)} offers too: {', '.join(map(show, both))}")
+                return False
+    return True
+
+
+def _warn(point: EntryPoint, got: str) -> None:
+    distribution = point.dist.name if point.dist else "an unknown distribution"
+    warnings.warn(
+        f"Expected a system (memgraph_rag.contracts.System) at the entry point {show(point.name)} of {distribution}, "
+        f"got {got}. It is left out: update or uninstall that distribution.",
+        MemgraphRagWarning,
+        stacklevel=4,
+    )

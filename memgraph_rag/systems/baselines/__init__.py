@@ -1,0 +1,27 @@
+"""The ways to read that the papers compare themselves with: controls of an experiment, and no way to serve users."""
+
+from __future__ import annotations
+
+from memgraph_rag.contracts import System
+from memgraph_rag.systems.baselines.decom import Decom
+from memgraph_rag.systems.baselines.full_context import FullContext
+from memgraph_rag.systems.baselines.llmlingua import LLMLingua
+from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
+from memgraph_rag.systems.baselines.memwalker import MemWalker
+from memgraph_rag.systems.baselines.sliding_window import SlidingWindow
+from memgraph_rag.systems.baselines.summary import Summary
+
+__all__ = ["SYSTEM"]
+
+SYSTEM = System(
+    name="baselines",
+    strategies={
+        "full_context": FullContext,
+        "sliding_window": SlidingWindow,
+        "summary": Summary,
+        "decom": Decom,
+        "llmlingua": LLMLingua,
+        "longllmlingua": LongLLMLingua,
+        "memwalker": MemWalker,
+    },
+)

@@ -1,0 +1,51 @@
+"""The whole document in the window, cut where the window ends or begins. What the walk is compared with.
+
+It knows graph and session by their contracts. Invariant: segments are read in the order of the documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Literal
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.types import Segment, Step
+
+__all__ = ["FullContext"]
+
+
+class FullContext:
+    """Reads everything; of what the window or the budget does not hold the beginning, or the end.
+
+    Args:
+        keep: which part; "end" is the papers' baseline "vanilla", which cuts a long text at its left.
+    """
+
+    name = "full_context"
+
+    def __init__(self, *, keep: Literal["beginning", "end"] = "beginning") -> None:
+        self._keep = keep
+
+    def read(self, _question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+        """One step a segment; see ``Strategy.read``."""
+        wanted = (
+            context.documents if context.documents is not None else [record.id for record in context.graph.documents()]
+        )
+        stored = (segment for document_id in wanted for segment in context.graph.segments_of(document_id))
+        segments = (segment for segment in stored if not segment.echo)
+        kept = segments if self._keep == "beginning" else _last(list(segments), context)
+        yield from read_in_order(((segment, 0.0) for segment in kept), context)
+
+
+def _last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:
+    """The last of these segments, as many as window and budget hold."""
+    room, budget = context.session.tokens_left, context.budget
+    if budget.max_tokens is not None:
+        room = min(room, budget.max_tokens - context.session.usage.prompt_tokens)
+    used = accumulate(cost(segment) for segment in reversed(segments))
+    fitting = sum(tokens <= room for tokens in used)
+    most = fitting if budget.max_nodes is None else min(fitting, budget.max_nodes)
+    return segments[len(segments) - most :]

@@ -1,0 +1,21 @@
+"""GraphRAG (2404.16130): reports of communities of entities, and its local, global and drift searches."""
+
+from __future__ import annotations
+
+from memgraph_rag.contracts import System
+from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
+from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
+from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
+from memgraph_rag.systems.graphrag.local_search import GraphragLocal
+
+__all__ = ["SYSTEM"]
+
+SYSTEM = System(
+    name="graphrag",
+    strategies={
+        "graphrag_local": GraphragLocal,
+        "graphrag_global": GraphragGlobal,
+        "graphrag_drift": GraphragDrift,
+    },
+    memory_layers={"communities": CommunitiesLayer},
+)

@@ -1,0 +1,300 @@
+"""Layer ``communities``: GraphRAG's hierarchy of communities of entities, with a report on each.
+
+The graph in, overviews out; it writes nothing itself. Invariants: each community rests on all documents of the segments
+and relations under it; a report says nothing under "findings" but what its spans hold; a report whose key is stored is
+not written again, so that a second call writes nothing.
+
+Source: GraphRAG (arXiv 2404.16130), section 3.1. Other than its released code, where that differs from the paper: all
+components have communities, not the largest alone, and where the statements under a community do not fit the model's
+window, the reports of its largest sub-communities take the place of their statements (section 3.1.5).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Literal, TypeVar
+
+from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress
+from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.systems.graphrag.community_memory import MemoryNeeded
+from memgraph_rag.systems.graphrag.community_reports import (
+    FORM_TOKENS,
+    REPORT_TOKENS,
+    SCHEMA,
+    Report,
+    extract_report,
+    read_report,
+    report_prompt,
+)
+from memgraph_rag.systems.graphrag.community_sources import Source, Sources
+from memgraph_rag.systems.graphrag.community_statements import Statements, read_relations, read_segments, spelled_out
+from memgraph_rag.systems.graphrag.community_tree import CommunityTree, grow_tree, make_key
+from memgraph_rag.systems.graphrag.entity_graph import MOST_NAMED, EntityGraph, count_pairs
+from memgraph_rag.systems.graphrag.hierarchical_leiden import SEED, require_leiden
+from memgraph_rag.types import (
+    Overview,
+    OverviewRows,
+    Segment,
+    Summarizes,
+    Usage,
+    overview_id,
+)
+
+__all__ = ["COMMUNITIES", "CommunitiesLayer"]
+
+COMMUNITIES = "communities"
+"""The layer's name."""
+
+NO_PAIRS = f"no two entities are related, or named together in a segment that names at most {MOST_NAMED}"
+"""Note of a receipt: why there are no communities."""
+
+_VERSION = 1  # of how reports are made; part of their keys
+_MADE_AT_ONCE = 1000  # reports that one transaction writes
+_WRITTEN_AT_ONCE = 16  # where a model writes them: after an interruption so many are written again at most
+_READ_AT_ONCE = 10_000  # nodes and entities that one look into the graph fetches
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(slots=True)
+class _Work:
+    """One call of ``build``.
+
+    Attributes:
+        namespace: of the ids.
+        texts: hashes of the texts of all segments, by id.
+        documents: the ids of the documents of all segments, by id.
+        keys: of each community, by place.
+        overviews: those that are there, by place.
+    """
+
+    graph: EntityGraph
+    tree: CommunityTree
+    namespace: str
+    texts: Mapping[str, str]
+    documents: Mapping[str, str]
+    models: Models
+    language: LanguageModel | None
+    keys: list[str] = field(default_factory=list[str])
+    overviews: dict[int, Overview] = field(default_factory=dict[int, Overview])
+
+
+class CommunitiesLayer:
+    """Finds communities, and reports on them.
+
+    Args:
+        most_members: a community of more entities is divided, while Leiden finds a way to.
+        source_tokens: most tokens that a report is written from; what the model's window holds where that is less.
+        with_model: whether the model writes the reports, where there is one. Else they are made of sentences.
+        seed: of Leiden.
+        most_bytes: what finding communities may take in memory.
+    """
+
+    name = COMMUNITIES
+    spans_documents: Literal[True] = True
+    needs_language = False  # it uses one
+    requires: Sequence[str] = ("entities",)
+
+    def __init__(
+        self,
+        *,
+        most_members: int = 10,
+        source_tokens: int = 3000,
+        with_model: bool = True,
+        seed: int = SEED,
+        most_bytes: int = 2**31,
+    ) -> None:
+        require_leiden()
+        self._most_members = most_members
+        self._source_tokens = source_tokens
+        self._with_model = with_model
+        self._seed = seed
+        self._most_bytes = most_bytes
+
+    def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
+        """What lacks, the lower levels first; see ``MemoryLayer.build``.
+
+        Raises:
+            SearchMemoryExceeded: the entities have to do with too many others.
+        """
+        stored = graph.overviews(self.name)
+        work = self._begin(graph, stored, models, MemoryNeeded(self._most_bytes, progress))
+        known = {overview.key: overview for overview in stored}
+        work.overviews = {place: known[key] for place, key in enumerate(work.keys) if key in known}
+        if not work.keys:
+            yield OverviewRows(notes={NO_PAIRS: 1})
+        removed = tuple(sorted(known[key].id for key in known.keys() - set(work.keys)))
+        if removed:
+            yield OverviewRows(removed=removed)
+        lacking = [place for place in range(len(work.keys)) if place not in work.overviews]
+        if lacking:
+            yield from self._write(work, self._statements(graph, work, lacking), lacking, progress)
+
+    def _begin(self, graph: MemoryGraph, stored: Sequence[Overview], models: Models, needed: MemoryNeeded) -> _Work:
+        needed.tell_reading(graph.statistics(), dimension=models.embedder.dimension)
+        segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
+        entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
+        entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
+        ids = {segment.id for segment in segments}  # what came meanwhile is in no list of documents
+        relations = [item.relation for item in graph.indexed_relations(since=-1) if item.relation.segment_id in ids]
+        sizes = {"segments": len(segments), "entities": len(entities)}
+        pairs = count_pairs(segments) + len(relations)
+        needed.check_pairs(pairs, **sizes)
+        of_entities = EntityGraph.of(entities, segments, relations)
+        needed.tell_finding(pairs, **sizes, edges=len(of_entities.edges))
+        tree = grow_tree(of_entities, segments, relations, stored, most_members=self._most_members, seed=self._seed)
+        needed.end()
+        texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
+        documents = {segment.id: segment.document_id for segment in segments}
+        language = language_of(models) if self._with_model else None
+        work = _Work(of_entities, tree, graph.namespace, texts, documents, models, language)
+        for place in range(len(tree.communities)):
+            work.keys.append(_key(work, place))
+        return work
+
+    def _statements(self, graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> Statements:
+        """What the communities that lack a report are reported on from."""
+        room = self._source_tokens
+        if work.language is not None:
+            room = max(1, min(room, work.language.window - REPORT_TOKENS - FORM_TOKENS))
+        names = [entity.normal for entity in work.graph.entities]
+        sources = Sources(_segments_read(graph, work, lacking), names, work.graph.degrees.tolist())
+        counter = work.language or work.models.embedder
+        return Statements(
+            work.graph, work.tree, sources, counter.count_tokens, room, spells_out=work.language is not None
+        )
+
+    def _write(
+        self, work: _Work, statements: Statements, lacking: Sequence[int], progress: Progress | None
+    ) -> Iterator[OverviewRows]:
+        """The communities that lack, the lower levels first; no part has communities of two levels."""
+        size = _MADE_AT_ONCE if work.language is None else _WRITTEN_AT_ONCE
+        levels: dict[int, list[int]] = {}
+        for place in lacking:
+            levels.setdefault(work.tree.communities[place].level, []).append(place)
+        done = 0
+        for level in sorted(levels):
+            for part in _parts(levels[level], size):
+                yield _rows(work, statements, part)
+                done += len(part)
+                if progress is not None:
+                    progress("reporting on communities", done, len(lacking))
+
+
+def _parts(items: Sequence[_Item], size: int = _READ_AT_ONCE) -> Iterator[Sequence[_Item]]:
+    for at in range(0, len(items), size):
+        yield items[at : at + size]
+
+
+def _key(work: _Work, place: int) -> str:
+    """A hash of all that a report is made of; the keys of the communities below are there already."""
+    community = work.tree.communities[place]
+    return make_key(
+        _VERSION,
+        work.language.name if work.language is not None else "",
+        [work.graph.entities[member].normal for member in community.members],
+        sorted(work.keys[child] for child in community.children),
+        sorted(work.texts[segment_id] for segment_id in work.tree.segments.get(place, ())),
+        sorted(relation.description for relation in work.tree.relations.get(place, ())),
+    )
+
+
+def _segments_read(graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> dict[str, Segment]:
+    """The segments in which what is reported stands, by id."""
+    wanted: dict[str, None] = {}
+    for place in dict.fromkeys(below for above in lacking for below in spelled_out(work.tree, above)):
+        wanted |= dict.fromkeys(read_segments(work.graph, work.tree, place))
+        wanted |= dict.fromkeys(relation.segment_id for relation in read_relations(work.graph, work.tree, place))
+        for child in work.tree.communities[place].children:
+            if child in work.overviews:
+                findings = work.overviews[child].findings
+                wanted |= dict.fromkeys(span.segment_id for finding in findings for span in finding.spans)
+    nodes = (node for part in _parts(list(wanted)) for node in graph.nodes(part))
+    return {node.id: node for node in nodes if isinstance(node, Segment)}
+
+
+def _rows(work: _Work, statements: Statements, places: Sequence[int]) -> OverviewRows:
+    """The overviews of these communities, which are of one level, and their edges."""
+    notes: Counter[str] = Counter()
+    shown = {place: statements.of(place, work.overviews) for place in places}
+    reports, usage = _reports(work, statements.sources, shown, notes)
+    texts = [f"{report.title}: {report.text}" for report in reports]
+    counts = (work.language or work.models.embedder).count_tokens(texts)
+    edges: list[Summarizes] = []
+    for place, report, tokens in zip(places, reports, counts, strict=True):
+        below = _below(work, place)
+        total = sum(below.values())
+        overview = _overview(work, place, report, tokens)
+        edges += [Summarizes(overview.id, target, weight / total) for target, weight in below.items()]
+        work.overviews[place] = overview
+    return OverviewRows(tuple(work.overviews[place] for place in places), tuple(edges), notes=dict(+notes), usage=usage)
+
+
+def _reports(
+    work: _Work, sources: Sources, shown: Mapping[int, Sequence[Source]], notes: Counter[str]
+) -> tuple[list[Report], Usage]:
+    """A report on each community from what is shown of it, and what they cost."""
+    names = {place: _names(work, place) for place in shown}
+    made = [extract_report(names[place], shown[place], len(_documents(work, place))) for place in shown]
+    if work.language is None:
+        notes["report made of sentences"] += len(made)
+        return made, Usage()
+    prompts = [report_prompt(names[place], shown[place]) for place in shown]
+    usage = Usage()
+    reports: list[Report] = []
+    try:
+        generations = work.language.generate(prompts, max_tokens=REPORT_TOKENS, schema=SCHEMA)
+    except WindowExceeded:
+        notes["report made of sentences: the model's window is too small"] += len(made)
+        return made, usage
+    for place, of_sentences, generation in zip(shown, made, generations, strict=True):
+        usage += generation.usage
+        report, odd = read_report(generation.text, names[place], shown[place], sources)
+        notes.update(odd)
+        notes["report made of sentences: the model wrote none that holds"] += report is None
+        reports.append(report or of_sentences)
+    return reports, usage
+
+
+def _names(work: _Work, place: int) -> list[str]:
+    """The names of a community's members, those of the highest degrees first."""
+    members = sorted(work.tree.communities[place].members, key=lambda member: -int(work.graph.degrees[member]))
+    return [work.graph.entities[member].name for member in members]
+
+
+def _below(work: _Work, place: int) -> dict[str, float]:
+    """What lies right under a community, by id: its segments, or the communities below it, by their members."""
+    community = work.tree.communities[place]
+    below = {work.overviews[child].id: float(len(work.tree.communities[child].members)) for child in community.children}
+    segments = work.tree.segments.get(place, ()) if not community.children else ()
+    stating = (relation.segment_id for relation in read_relations(work.graph, work.tree, place))
+    return below | dict.fromkeys([*segments, *stating], 1.0)
+
+
+def _documents(work: _Work, place: int) -> tuple[str, ...]:
+    """The ids of all documents on which a community rests."""
+    children = work.tree.communities[place].children
+    documents = {document_id for child in children for document_id in work.overviews[child].documents}
+    documents |= {work.documents[node_id] for node_id in _below(work, place) if node_id in work.documents}
+    return tuple(sorted(documents))
+
+
+def _overview(work: _Work, place: int, report: Report, tokens: int) -> Overview:
+    community, key = work.tree.communities[place], work.keys[place]
+    return Overview(
+        id=overview_id(work.namespace, COMMUNITIES, key),
+        layer=COMMUNITIES,
+        key=key,
+        level=community.level,
+        title=report.title,
+        text=report.text,
+        tokens=tokens,
+        documents=_documents(work, place),
+        entities=tuple(sorted(work.graph.entities[member].id for member in community.members)),
+        findings=report.findings,
+        rating=report.rating,
+    )

@@ -1,0 +1,199 @@
+"""Reports on communities: how a model is asked for one, how its reply is read, and one made without a model.
+
+It knows no graph. Invariants: whatever a reply is, reading it raises nothing; a finding has the spans of sources that
+it cites, which together hold most of what it says; a report without such findings is not used.
+
+Source: GraphRAG (arXiv 2404.16130), section 3.1.5 and appendix E.2 (intent; the words are ours).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memgraph_rag.layers.extraction import clean, list_of, read_reply
+from memgraph_rag.layers.grounding import share_borne_out
+from memgraph_rag.layers.surfaces import words
+from memgraph_rag.systems.graphrag.community_sources import Source, Sources, holds_name
+from memgraph_rag.types import Finding, Prompt, Span
+
+__all__ = ["FORM_TOKENS", "REPORT_TOKENS", "SCHEMA", "Report", "extract_report", "read_report", "report_prompt"]
+
+REPORT_TOKENS = 400
+"""Most tokens of a reply."""
+
+FORM_TOKENS = 240
+"""Of instruction and task, with names."""
+
+_MOST_FINDINGS = 5
+_MOST_CITED = 4  # sources of one finding
+_MOST_SENTENCES = 5  # of a report without a model
+_MOST_NAMES = 12  # of members that a prompt lists
+_MOST_SPANS = 8  # of one finding
+_TITLE_CHARACTERS = 80
+_SUMMARY_CHARACTERS = 300
+_FINDING_CHARACTERS = 240
+_FEWEST_WORDS = 4  # of a finding: fewer are a name
+_BORNE_OUT = 0.5
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string", "minLength": 1, "maxLength": _TITLE_CHARACTERS},
+        "summary": {"type": "string", "minLength": 1, "maxLength": _SUMMARY_CHARACTERS},
+        "rating": {"type": "integer", "minimum": 0, "maximum": 10},
+        "findings": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "prefixItems": [
+                    {"type": "string", "minLength": 20, "maxLength": _FINDING_CHARACTERS},
+                    {
+                        "type": "array",
+                        "items": {"type": "integer", "minimum": 1},
+                        "minItems": 1,
+                        "maxItems": _MOST_CITED,
+                    },
+                ],
+                "items": False,
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "minItems": 1,
+            "maxItems": _MOST_FINDINGS,
+        },
+    },
+    "required": ["title", "summary", "rating", "findings"],
+    "additionalProperties": False,
+}
+"""Lists, not objects, for findings: keys would be written again and again. All lists and strings are bounded."""
+
+_HEAD = "Below are numbered statements, one on each line."
+_TASK = (
+    "These statements have to do with: {names}. Write a report about them, from the statements alone: a short title, a "
+    "summary in one or two sentences, a rating from 0 to 10 of how important it is, and up to five findings. Each "
+    "finding is one complete sentence with full names, followed by the numbers of the statements that say so. Answer "
+    'as JSON: {{"title": title, "summary": summary, "rating": rating, "findings": [[sentence, [number, number]], '
+    "[sentence, [number]]]}}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is said of a community. ``rating`` is from 0 to 10."""
+
+    title: str
+    text: str
+    findings: tuple[Finding, ...]
+    rating: float
+
+
+def report_prompt(names: Sequence[str], sources: Sequence[Source]) -> Prompt:
+    """What the model is asked.
+
+    Args:
+        names: of members, the most important first.
+    """
+    lines = tuple(f"{number}. {source.text}" for number, source in enumerate(sources, 1))
+    return Prompt(_HEAD, lines, _TASK.format(names=", ".join(names[:_MOST_NAMES])))
+
+
+def read_report(
+    reply: str, names: Sequence[str], shown: Sequence[Source], sources: Sources
+) -> tuple[Report | None, Counter[str]]:
+    """What is usable of a reply, None where no finding is; and what was odd about it, counted.
+
+    A finding is borne out where the sentences that it cites hold half of its words beside names and function words, and
+    their segments the members that it names.
+
+    Args:
+        shown: the sources that were numbered, from 1.
+    """
+    notes: Counter[str] = Counter()
+    fields = read_reply(reply, "report", notes)
+    findings = tuple(_findings(list_of(fields.get("findings")), names, shown, sources, notes))
+    title, summary, rating = (fields.get(name) for name in ("title", "summary", "rating"))
+    if not findings:
+        return None, +notes
+    title = clean(title)[:_TITLE_CHARACTERS] if isinstance(title, str) else ""
+    summary = _whole(clean(summary), _SUMMARY_CHARACTERS) if isinstance(summary, str) else ""
+    if summary and not _is_borne_out(summary, names, _spans(shown), sources):
+        notes["summary that no source bears out"] += 1
+        summary = ""
+    sentences = [summary, *(finding.text for finding in findings if finding.text not in summary)]
+    if not isinstance(rating, (int, float)) or isinstance(rating, bool) or not 0 <= rating <= 10:
+        notes["report without a rating"] += 1
+        rating = 0.0
+    return Report(title or _title(names), " ".join(filter(None, sentences)), findings, float(rating)), +notes
+
+
+def extract_report(names: Sequence[str], shown: Sequence[Source], documents: int) -> Report:
+    """A report of the weightiest sources that are unlike each other, which are findings word for word.
+
+    It is rated by how many documents speak of it.
+    """
+    findings = tuple(Finding(source.text, source.spans) for source in _unlike(shown))
+    text = " ".join(finding.text for finding in findings) or _title(names)
+    return Report(_title(names), text, findings, min(10.0, round(math.log2(1 + documents), 2)))
+
+
+def _findings(
+    items: Sequence[Any], names: Sequence[str], shown: Sequence[Source], sources: Sources, notes: Counter[str]
+) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for item in items[:_MOST_FINDINGS]:
+        if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):
+            notes["finding that is incomplete"] += 1
+            continue
+        text, numbers = _whole(clean(item[0]), _FINDING_CHARACTERS), list_of(item[1])
+        cited = [
+            shown[number - 1]
+            for number in dict.fromkeys(number for number in numbers if type(number) is int)
+            if 1 <= number <= len(shown)
+        ]
+        notes["citation of a source that is not there"] += len(set(map(str, numbers))) - len(cited)
+        spans = _spans(cited)[:_MOST_SPANS]
+        if len(words(text)) < _FEWEST_WORDS:
+            notes["finding that says nothing"] += 1
+        elif not spans or not _is_borne_out(text, names, spans, sources):
+            notes["finding that no source bears out"] += 1
+        elif text.casefold() in seen:
+            notes["repeated finding"] += 1
+        else:
+            seen.add(text.casefold())
+            yield Finding(text, spans)
+
+
+def _whole(text: str, most: int) -> str:
+    """The text; of one that was cut at its limit the whole sentences."""
+    return text if len(text) < most else text[: text.rfind(". ") + 1]
+
+
+def _is_borne_out(text: str, names: Sequence[str], spans: Sequence[Span], sources: Sources) -> bool:
+    """Whether the spans hold most of what a text says, and their segments each member that it names."""
+    named = [name for name in names if holds_name(text, name)]
+    around = sources.words_of_segments(spans)
+    is_known = all(words(name) & around for name in named)
+    return is_known and share_borne_out(text, named, sources.words_of(spans)) >= _BORNE_OUT
+
+
+def _spans(cited: Sequence[Source]) -> tuple[Span, ...]:
+    return tuple(dict.fromkeys(span for source in cited for span in source.spans))
+
+
+def _unlike(shown: Sequence[Source]) -> Iterator[Source]:
+    """The best, then again and again the one of most weight for its share of words that none before it has."""
+    left = [(source, words(source.text)) for source in shown]
+    said: set[str] = set()
+    for _ in range(min(_MOST_SENTENCES, len(left))):
+        best = max(left, key=lambda item: (1 + item[0].weight) * len(item[1] - said) / max(len(item[1]), 1))
+        left.remove(best)
+        said |= best[1]
+        yield best[0]
+
+
+def _title(names: Sequence[str]) -> str:
+    return ", ".join(names[:3])

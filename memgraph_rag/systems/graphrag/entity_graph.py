@@ -1,0 +1,137 @@
+"""The graph of entities that communities are found in: who is related to whom, and named together with whom.
+
+It knows no database; rows in, numbers out. Invariants: entities have their places by their normalised names, so that
+the same memory gives the same graph in every namespace; each pair has one edge, of a weight above 0.
+
+Sources: GraphRAG (arXiv 2404.16130), section 3.1.3; the released code's fast variant for what has no relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.systems.graphrag.hierarchical_leiden import Edges
+from memgraph_rag.types import Entity, IndexedSegment, Relation
+
+__all__ = ["MOST_NAMED", "EntityGraph", "count_pairs"]
+
+MOST_NAMED = 64
+"""A segment that names more entities is a register: it says next to nothing about pairs of them."""
+
+_PRUNED = 0.4  # share of the co-mentions of the least weight; the fast variant's min_edge_weight_pct
+
+
+@dataclass(frozen=True, slots=True)
+class EntityGraph:
+    """Entities, and how much they have to do with each other.
+
+    Attributes:
+        entities: by normalised name.
+        edges: between places of entities.
+        named: for each segment, by id, the places of the entities that it names, sorted.
+        degrees: (n,) how many others each entity is joined to.
+        place_of: each entity's place, by its id.
+    """
+
+    entities: tuple[Entity, ...]
+    edges: Edges
+    named: Mapping[str, tuple[int, ...]]
+    degrees: NDArray[np.int64]
+    place_of: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls, entities: Iterable[Entity], segments: Sequence[IndexedSegment], relations: Iterable[Relation]
+    ) -> EntityGraph:
+        """The graph of these entities.
+
+        With relations, an edge weighs as many as there are between its ends, and, for each segment that names k
+        entities, 1 / (k - 1): what a segment says together weighs 1 for each entity (Newman, arXiv cond-mat/0011144).
+        Without any, it weighs p(x, y) log2(p(x, y) / (p(x) p(y))); the two fifths of the least weight are pruned, but
+        for the heaviest edge of each entity.
+        """
+        ordered = tuple(sorted(entities, key=lambda entity: (entity.normal, entity.id)))
+        places = {entity.id: place for place, entity in enumerate(ordered)}
+        named = {
+            segment.id: tuple(sorted(places[entity_id] for entity_id in segment.entities if entity_id in places))
+            for segment in segments
+            if not segment.echo
+        }
+        related = [
+            (places[relation.source_id], places[relation.target_id])
+            for relation in relations
+            if relation.source_id in places and relation.target_id in places
+        ]
+        pairs = _pairs(named.values(), len(ordered))
+        edges = _summed(pairs, related, len(ordered)) if related else _by_information(pairs, named, len(ordered))
+        degrees = np.bincount(edges.ends.ravel(), minlength=len(ordered))
+        return cls(ordered, edges, named, degrees, places)
+
+
+def count_pairs(segments: Iterable[IndexedSegment]) -> int:
+    """How many pairs of entities are named together; at most so many edges there will be beside relations."""
+    sizes = (len(segment.entities) for segment in segments if not segment.echo)
+    return sum(size * (size - 1) // 2 for size in sizes if size <= MOST_NAMED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """(m,) pairs as first × n + second, and the share of each segment that they stand for; a pair may come again."""
+
+    codes: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+
+def _pairs(named: Iterable[Sequence[int]], entities: int) -> _Pairs:
+    codes: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    shares: list[NDArray[np.float64]] = [np.zeros(0)]
+    for places in named:
+        if not 2 <= len(places) <= MOST_NAMED:
+            continue
+        of_segment = np.array(places, np.int64)
+        first, second = np.triu_indices(len(places), k=1)
+        codes.append(of_segment[first] * entities + of_segment[second])
+        shares.append(np.full(len(first), 1.0 / (len(places) - 1)))
+    return _Pairs(np.concatenate(codes), np.concatenate(shares))
+
+
+def _summed(pairs: _Pairs, related: Sequence[tuple[int, int]], entities: int) -> Edges:
+    """The edges of relations and co-mentions."""
+    ends = np.sort(np.array(related, np.int64).reshape(-1, 2), axis=1)
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    codes = np.concatenate([pairs.codes, ends[:, 0] * entities + ends[:, 1]])
+    unique, places = np.unique(codes, return_inverse=True)
+    weights = np.bincount(places, np.concatenate([pairs.shares, np.ones(len(ends))])).astype(np.float64)
+    return _edges(unique, weights, entities)
+
+
+def _by_information(pairs: _Pairs, named: Mapping[str, Sequence[int]], entities: int) -> Edges:
+    """The edges of co-mentions by pointwise mutual information, pruned."""
+    codes, counts = np.unique(pairs.codes, return_counts=True)
+    if not len(codes):
+        return _edges(codes, np.zeros(0), entities)
+    mentions = np.bincount([place for places in named.values() for place in places], minlength=entities)
+    shares = mentions / mentions.sum()
+    ends = np.stack([codes // entities, codes % entities], axis=1)
+    joint = counts / counts.sum()
+    information = joint * np.log2(joint / shares[ends].prod(axis=1))
+    kept = (information > 0) & (information >= np.quantile(information, _PRUNED))
+    kept[_heaviest(ends, information)] = True
+    weights = np.maximum(information[kept] / information.max(), 0.0) if information.max() > 0 else np.zeros(kept.sum())
+    return _edges(codes[kept], np.maximum(weights, 1e-6), entities)
+
+
+def _heaviest(ends: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The place of the heaviest edge of each node; of equally heavy ones the first."""
+    nodes, edges = ends.T.ravel(), np.tile(np.arange(len(ends)), 2)
+    order = np.lexsort((edges, -weights[edges], nodes))
+    _, first = np.unique(nodes[order], return_index=True)
+    return np.unique(edges[order][first])
+
+
+def _edges(codes: NDArray[np.int64], weights: NDArray[np.float64], entities: int) -> Edges:
+    return Edges(np.stack([codes // max(entities, 1), codes % max(entities, 1)], axis=1), weights)

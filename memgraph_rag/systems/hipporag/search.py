@@ -1,0 +1,226 @@
+"""HippoRAG 1 and 2 as searches: personalised PageRank from the names, or the facts, that a question is about.
+
+It knows the namespace through its indexes, embeddings through the embedder, names through the recognizer; a language
+model only by what it says (the question's names, the facts that bear on it), which is given. Invariants: as for
+``search.graph``: equal questions give equal orders, and a search of some documents is as if there were no others.
+
+Where nothing of a question is known, and where a model says that no fact bears on it, segments are ordered by the
+cosine alone, as HippoRAG 2 has it (HippoRAG 1 would then order them alike for all questions). Segments that no name
+leads to follow by the cosine.
+
+Sources: HippoRAG (2405.14831), sections 2.2 and 2.3; HippoRAG 2 (2502.14802), sections 3.2 to 3.4. Otherwise than the
+released code: an edge of relations and synonyms is not counted twice; a near-synonym adds to a relation of its pair and
+does not overwrite it; names that the recognizer finds stand in for relations where a segment has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer
+from memgraph_rag.lexical.names import is_name, names_in, normalise
+from memgraph_rag.search.graph import Found, ranked
+from memgraph_rag.search.pagerank import Scores, pagerank
+from memgraph_rag.search.segment_index import SegmentIndex, View, edges_of
+from memgraph_rag.systems.hipporag.name_graph import NameGraph, name_graph
+from memgraph_rag.systems.hipporag.relation_index import RelationIndex
+from memgraph_rag.types import Carrier, Relation, Vector, entity_id
+
+__all__ = ["CANDIDATE_FACTS", "HippoSearch"]
+
+DAMPING = 0.5  # of both papers' scripts
+CANDIDATE_FACTS = 5
+"""Facts nearest to the question that a model may choose from."""
+
+_MOST_NAMES = 5  # that facts lead to (HippoRAG 2)
+_PASSAGES = 0.05  # weight of the cosine among the passages, beside names (HippoRAG 2)
+_CARRIERS = 3
+
+
+class HippoSearch:
+    """Searches one namespace.
+
+    Args:
+        namespace: of the index; entity ids are made with it.
+    """
+
+    def __init__(
+        self,
+        index: SegmentIndex,
+        relations: RelationIndex,
+        *,
+        namespace: str,
+        embedder: Embedder,
+        recognizer: EntityRecognizer,
+    ) -> None:
+        self._index = index
+        self._relations = relations
+        self._namespace = namespace
+        self._embedder = embedder
+        self._recognizer = recognizer
+        self._last: tuple[View, int, NameGraph] | None = None
+
+    def by_names(self, question: str, view: View, *, k: int, names: Sequence[str] | None = None) -> list[Found]:
+        """The k best segments of the view for the names of the question: HippoRAG.
+
+        Each name leads to the one of that normal form, else to the nearest by the cosine of those that relations join.
+        A walk starts there, with 1 / (number of segments about it), the name's node specificity; a segment's score is
+        the sum over its facts of the mass of their names. The caller holds the index's lock.
+
+        Args:
+            names: that the question holds; by default those that the recognizer finds there.
+        """
+        graph, cosines = self._graph(view), self._cosines(question, view)
+        seeds = self._nearest(names_in(question, self._recognizer) if names is None else names, graph)
+        if not seeds:
+            return _by_cosine(cosines, view, k)
+        mass = pagerank(graph.among_names, self._specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
+        return self._told(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
+
+    def by_facts(self, question: str, view: View, *, k: int, relations: Collection[str] | None = None) -> list[Found]:
+        """The k best segments of the view for the facts nearest to the question: HippoRAG 2.
+
+        Of the five facts nearest to it the names start a walk over names and segments, each with the mean score of its
+        facts / (number of segments about it), the best five; each segment starts with its cosine, from 0 to 1, × 0.05.
+        A name that no relation joins takes part where the question holds it, as if a fact of score 1 were about it. The
+        caller holds the index's lock.
+
+        Args:
+            relations: the ids of those facts that bear on the question (recognition memory); by default all five.
+        """
+        graph, vector = self._graph(view), self._embedded(question)
+        cosines = _cosines(view, vector)
+        seeds: dict[int, float] = {}
+        if relations is None or len(relations):
+            chosen = {place: score for place, score in _nearest_facts(graph, vector).items()
+                      if relations is None or graph.facts.ids[place] in relations}  # fmt: skip
+            seeds = _best_names(chosen, graph)
+            if relations is None or chosen:
+                seeds |= dict.fromkeys(self._named_only(question, graph), 1.0)
+        if not seeds:
+            return _by_cosine(cosines, view, k)
+        reset = np.concatenate([_PASSAGES * _scaled(cosines), self._specific(seeds, graph)])
+        mass = pagerank(graph.with_segments, reset, damping=DAMPING)
+        on_segments, on_names = mass[: len(view.rows)], mass[len(view.rows) :]
+        return self._told(on_segments, cosines, on_names, seeds, graph, view, k)
+
+    def facts(self, question: str, view: View) -> list[Relation]:
+        """The relations nearest to a question, best first: those of which a model says which bear on it."""
+        graph = self._graph(view)
+        places = _nearest_facts(graph, self._embedded(question)) if len(graph.facts) else ()
+        return [graph.facts.relation(place) for place in places]
+
+    def _graph(self, view: View) -> NameGraph:
+        """The graph of a view; that of the last one is kept."""
+        self._relations.refresh()
+        if self._last is None or self._last[0] is not view or self._last[1] != self._relations.version:
+            self._last = view, self._relations.version, name_graph(view, self._index, self._relations)
+        return self._last[2]
+
+    def _embedded(self, question: str) -> Vector:
+        return self._embedder.embed([question])[0]
+
+    def _cosines(self, question: str, view: View) -> Scores:
+        return _cosines(view, self._embedded(question))
+
+    def _nearest(self, names: Sequence[str], graph: NameGraph) -> list[int]:
+        """The column of the name that each of these is, or is nearest to; each once, rising."""
+        normals = [normal for name in names if is_name(normal := normalise(name))]
+        same = {normal: graph.known(entity_id(self._namespace, normal)) for normal in normals}
+        columns = {column for column in same.values() if column is not None}
+        others = [normal for normal, column in same.items() if column is None]
+        embedded, vectors = graph.embedded
+        if others and len(embedded):
+            near = np.round(self._embedder.embed(others) @ vectors.T, 9)
+            columns |= {int(embedded[place]) for place in near.argmax(axis=1)}
+        return sorted(columns)
+
+    def _named_only(self, question: str, graph: NameGraph) -> list[int]:
+        """The columns of the names that the question holds and that the recognizer alone knows."""
+        ids = [entity_id(self._namespace, name) for name in names_in(question, self._recognizer)]
+        known = [column for name in ids if (column := graph.known(name)) is not None]
+        return [column for column in known if not graph.in_relations[column]]
+
+    def _specific(self, scores: Mapping[int, float], graph: NameGraph) -> Scores:
+        """(m,) each name's score times its node specificity."""
+        reset = np.zeros(len(graph.segments_with))
+        for column, score in scores.items():
+            reset[column] = score / graph.segments_with[column]
+        return reset
+
+    def _told(
+        self,
+        scores: Scores,
+        cosines: Scores,
+        on_names: Scores,
+        seeds: Collection[int],
+        graph: NameGraph,
+        view: View,
+        k: int,
+    ) -> list[Found]:
+        """The k best by score, then by cosine, with what brought them there."""
+        walked = [int(place) for place in ranked(scores, view, positive=True, count=len(scores))[:k]]
+        near = {int(place): rank for rank, place in enumerate(ranked(cosines, view, count=len(cosines)), 1)}
+        there = set(walked)
+        rest = [place for place in near if place not in there][: k - len(walked)]
+        return [
+            Found(
+                str(view.ids[place]),
+                float(scores[place]) if place in there else 0.0,
+                ({"relations" if graph.has_relations[place] else "names": rank} if place in there else {})
+                | {"vector": near[place]},
+                self._carried(graph, on_names, place, seeds) if place in there else (),
+                float(cosines[place]),
+            )
+            for rank, place in enumerate([*walked, *rest], 1)
+        ]
+
+    def _carried(self, graph: NameGraph, on_names: Scores, place: int, seeds: Collection[int]) -> tuple[Carrier, ...]:
+        """The question's names that a segment is about, by the share of the names' mass that it is about."""
+        columns, weights = edges_of(graph.facts_about, place)
+        flows = weights * on_names[columns]
+        total = max(float(flows.sum()), np.finfo(float).tiny)
+        best = [at for at in np.lexsort((columns, -flows)) if int(columns[at]) in seeds][:_CARRIERS]
+        ids = {column: name for name, column in graph.columns.items()} if best else {}
+        return tuple(Carrier(ids[int(columns[at])], round(float(flows[at]) / total, 6), True, "") for at in best)
+
+
+def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
+    """The places of the facts nearest to the question, best first, and their cosines, all scaled from 0 to 1."""
+    if not len(graph.facts):
+        return {}
+    scores = np.round(_scaled(np.asarray(graph.facts.vectors @ vector, np.float64)), 9)
+    best = np.argsort(-scores, kind="stable")[:CANDIDATE_FACTS]  # facts are by id: so are ties
+    return {int(place): float(scores[place]) for place in best}
+
+
+def _best_names(facts: Mapping[int, float], graph: NameGraph) -> dict[int, float]:
+    """The mean score of the facts of each name, for the five of the largest mean × specificity; 0 leads nowhere."""
+    of_name: dict[int, list[float]] = {}
+    for place, score in facts.items():
+        for column in graph.ends[place]:
+            of_name.setdefault(int(column), []).append(score)
+    means = {column: sum(scores) / len(scores) for column, scores in of_name.items()}
+    weights = {column: round(mean / graph.segments_with[column], 9) for column, mean in means.items()}
+    best = sorted(weights, key=lambda column: (-weights[column], column))[:_MOST_NAMES]
+    return {column: means[column] for column in best if weights[column] > 0}
+
+
+def _cosines(view: View, vector: Vector) -> Scores:
+    return np.asarray(view.embeddings @ vector).astype(np.float64)
+
+
+def _scaled(scores: Scores) -> Scores:
+    """From 0 to 1; all 1 where they are equal."""
+    low, high = scores.min(initial=np.inf), scores.max(initial=-np.inf)
+    return (scores - low) / (high - low) if high > low else np.ones(len(scores))
+
+
+def _by_cosine(cosines: Scores, view: View, k: int) -> list[Found]:
+    places = ranked(cosines, view, count=max(k, 1))[:k]
+    return [
+        Found(str(view.ids[place]), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
+        for rank, place in enumerate(places, 1)
+    ]

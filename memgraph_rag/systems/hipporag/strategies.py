@@ -1,0 +1,142 @@
+"""HippoRAG 1 and 2: read the best segments of their searches, started from what the model says of the question.
+
+They know search and session by their contracts. Invariants: what a model replies is mapped exactly, never by likeness:
+a name that the question does not hold and a number of no candidate count for nothing; of a reply that names no
+candidate nothing is kept.
+
+Otherwise than the released code: facts are chosen by number, and names by what stands in the question, in prompts of
+ours without examples. A trace says "relation" where a segment was known by stored relations, "names" where by the
+recognizer's names, and "similarity" where it was found by the cosine alone.
+
+Sources: HippoRAG (2405.14831), section 2.3, and HippoRAG 2 (2502.14802), section 3.4, "recognition memory". Cost of a
+question: one short reply; none of HippoRAG 2 where no relation is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from memgraph_rag.contracts import ReadingContext, SearchMode
+from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.lexical.names import is_name, ngrams, normalise
+from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.reflection import ask
+from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
+from memgraph_rag.types import Evidence, Relation, Step, as_line
+
+__all__ = ["HippoRag", "HippoRag2"]
+
+_K = 5  # passages that both papers read
+_REPLY_TOKENS = 64
+_LONGEST_NAME = 8  # words
+_LONGEST_FACT = 300  # characters
+
+_WHICH_NAMES = (
+    "Which names of people, places, organizations, works, events and dates does the question hold? Reply with the "
+    "names only, spelled as in the question, separated by semicolons, or with the word None."
+)
+_WHICH_FACTS = (
+    "These facts are known:\n{facts}\n\nWhich of them help to answer the question? Reply with their numbers only, "
+    "separated by commas, or with the word None."
+)
+_NUMBERS = re.compile(r"\W*(?:facts?\W+)?(\d+(?:\W+(?:and\W+)?\d+)*)\W*", re.IGNORECASE)
+_NONE = re.compile(r"\W*none\b.*", re.IGNORECASE)
+
+
+class HippoRag:
+    """Reads the segments to which the names of the question lead.
+
+    Args:
+        k: how many are read.
+    """
+
+    name = "hipporag"
+
+    def __init__(self, *, k: int = _K) -> None:
+        self._k = k
+
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+        """One step a segment; see ``Strategy.read``."""
+        yield from _read(question, context, NameWalk(_names(question, context) or None), self._k)
+
+
+class HippoRag2:
+    """Reads the segments to which those facts lead that the model recognizes as of use for the question.
+
+    Args:
+        k: how many are read.
+        filters: without, all five facts nearest to the question count, and the model is not asked.
+    """
+
+    name = "hipporag2"
+    ablations: ClassVar = {"without_filter": {"filters": False}}
+
+    def __init__(self, *, k: int = _K, filters: bool = True) -> None:
+        self._k = k
+        self._filters = filters
+
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+        """One step a segment; see ``Strategy.read``."""
+        descriptions: dict[str, str] = {}
+
+        def choose(facts: Sequence[Relation]) -> tuple[str, ...] | None:
+            kept = _recognized(facts, context) if facts else None
+            descriptions.update(
+                {fact.segment_id: fact.description for fact in reversed(facts) if fact.id in (kept or ())}
+            )
+            return kept
+
+        for (step,) in _read(question, context, FactWalk(choose if self._filters else None), self._k):
+            yield (replace(step, via=descriptions.get(step.node.id, "")),)
+
+
+def _names(question: str, context: ReadingContext) -> tuple[str, ...]:
+    """The names that the model finds in the question; none where it finds none, so that the recognizer is asked."""
+    held = set(ngrams(question, _LONGEST_NAME))
+
+    def names_in(reply: str) -> list[str]:
+        normals = (normalise(part) for part in re.split(r"[;,\n]", reply))
+        return [normal for normal in dict.fromkeys(normals) if is_name(normal) and normal in held]
+
+    reply = _asked(context, _WHICH_NAMES, lambda text: bool(names_in(text) or _NONE.fullmatch(text)))
+    return tuple(names_in(reply or ""))
+
+
+def _recognized(facts: Sequence[Relation], context: ReadingContext) -> tuple[str, ...] | None:
+    """The ids of the facts whose numbers the model replies with; None, for all, where it cannot be asked."""
+    lines = (f"{number}. {as_line(fact.description)[:_LONGEST_FACT]}" for number, fact in enumerate(facts, 1))
+
+    def chosen(reply: str) -> list[int]:
+        form = _NUMBERS.fullmatch(reply)
+        numbers = map(int, re.findall(r"\d{1,4}", form[1])) if form else ()
+        return [number for number in dict.fromkeys(numbers) if 1 <= number <= len(facts)]
+
+    request = _WHICH_FACTS.format(facts="\n".join(lines))
+    reply = _asked(context, request, lambda text: bool(chosen(text) or _NONE.fullmatch(text)))
+    return None if reply is None else tuple(facts[number - 1].id for number in chosen(reply))
+
+
+def _asked(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:
+    """A usable reply, empty where there is none; None where no budget or no room is left to ask."""
+    most = context.budget.max_tokens
+    if most is not None and context.session.usage.prompt_tokens > most // 2:  # the rest is for what will be read
+        return None
+    try:
+        return ask(context.session, request, max_tokens=_REPLY_TOKENS, is_usable=is_usable)
+    except WindowExceeded:
+        return None
+
+
+def _read(question: str, context: ReadingContext, mode: SearchMode, k: int) -> Iterator[tuple[Step, ...]]:
+    """One step a segment; its source says by what the search knew it."""
+    hits = context.search.find(question, k=k, mode=mode, documents=context.documents)
+    sources = {hit.segment.id: _source(hit) for hit in hits}
+    for (step,) in read_in_order([(hit.segment, hit.score) for hit in hits], context):
+        yield (replace(step, sources={sources[step.node.id]: step.score} if step.score else {}),)
+
+
+def _source(hit: Evidence) -> str:
+    return "relation" if "relations" in hit.why else "names" if "names" in hit.why else "similarity"

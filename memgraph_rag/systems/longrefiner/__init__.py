@@ -1,0 +1,15 @@
+"""LongRefiner (2505.10413): an outline of each document, and sections that are picked from it."""
+
+from __future__ import annotations
+
+from memgraph_rag.contracts import System
+from memgraph_rag.systems.longrefiner.outline import OutlineLayer
+from memgraph_rag.systems.longrefiner.strategy import LongRefiner
+
+__all__ = ["SYSTEM"]
+
+SYSTEM = System(
+    name="longrefiner",
+    strategies={"longrefiner": LongRefiner},
+    layers={"outline": OutlineLayer},
+)

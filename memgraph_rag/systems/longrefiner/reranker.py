@@ -1,0 +1,71 @@
+"""Scores of passages for a question, by a cross-encoder of sentence-transformers.
+
+It knows nothing of the graph. Invariant: weights are loaded at the first use, and a score does not depend on what else
+is scored beside it, up to rounding.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.models.model_files import model_files
+from memgraph_rag.types import Vector
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+__all__ = ["CrossEncoderReranker", "Reranker"]
+
+
+class Reranker(Protocol):
+    """Tells how well passages answer a question, reading both together."""
+
+    def score(self, question: str, texts: Sequence[str]) -> Vector:
+        """(n,) a number for each text, larger for a better one; in any range."""
+        ...
+
+
+class CrossEncoderReranker:
+    """A ``Reranker`` by a model of sentence-transformers.
+
+    Args:
+        model: a folder, or a name on the model hub, such as "BAAI/bge-reranker-v2-m3" (the paper's).
+    """
+
+    def __init__(self, model: str) -> None:
+        self.name = model
+        self._loading = threading.Lock()
+        self._encoder: CrossEncoder | None = None
+
+    def score(self, question: str, texts: Sequence[str]) -> Vector:
+        """(n,) logits: how well each text answers the question; only their order and distances mean something.
+
+        Raises:
+            ModelNotFound: there is no such cross-encoder.
+        """
+        if not texts:
+            return np.zeros(0, np.float32)
+        from torch.nn import Identity
+
+        pairs = [(question, text) for text in texts]
+        logits = self._loaded().predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+        return np.asarray(logits, np.float32).reshape(len(texts))
+
+    def _loaded(self) -> CrossEncoder:
+        with self._loading:
+            if self._encoder is None:
+                from sentence_transformers import CrossEncoder
+
+                with model_files(
+                    f"a cross-encoder of sentence-transformers in {self.name}",
+                    "Name a folder or a model of the hub in the setting reranker, or leave it empty.",
+                    name=self.name,
+                    error=ModelNotFound,
+                ):
+                    self._encoder = CrossEncoder(self.name)
+            return self._encoder

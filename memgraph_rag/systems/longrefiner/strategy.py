@@ -1,0 +1,241 @@
+"""LongRefiner: of the best documents those passages and sections that a budget holds, in the order of the documents.
+
+It knows graph, search and session by their contracts. Invariants: what is read stands verbatim in its segments; nothing
+is read beyond the budget; a document without an outline takes part with its segments.
+
+As the paper has it: the model judges whether a question asks for one passage or for whole sections (its R_q); each
+passage has a local score, a section the mean of what is below it; the model picks titles from each document's abstract
+and outline, which gives global scores; score = local + R_q × global. Otherwise than the paper: one model with prompts
+of ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or No, since a session tells the
+probability of no other words; titles are picked by number; where there is no cross-encoder, a local score is the
+embedder's cosine, and a trace then says "similarity" where it else says "reranker".
+
+Source: LongRefiner (query analysis, document structuring, adaptive refinement); the outline is the layer of that name.
+Cost of a question: one probe, one reply for each document with sections, a pass of the cross-encoder over all passages;
+where the budget holds all of the documents, nothing is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import ClassVar
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.strategies.reflection import ask
+from memgraph_rag.strategies.token_budget import may_ask
+from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree, Passage, Scores
+from memgraph_rag.systems.longrefiner.reranker import Reranker
+from memgraph_rag.types import Section, Step, StopReason, as_line
+
+__all__ = ["LongRefiner"]
+
+_HITS = 64  # segments by which the documents are chosen
+_MOST_EMBEDDED = 256  # passages that are parts of segments: they have no stored embedding
+_REPLY_TOKENS = 32
+_MOST_TITLES = 60  # of one document
+_TITLE_CHARACTERS, _ABSTRACT_CHARACTERS = 80, 600
+
+_IS_GLOBAL = (
+    "What does it take to answer the question: whole sections or documents, which have to be seen together, and not "
+    "just one or two sentences? Reply with one word, Yes or No."
+)
+_WHICH = (
+    "A document begins like this:\n{abstract}\n\nThese are its sections:\n{titles}\n\nWhich of them may hold what the "
+    "question asks for? Reply with their numbers only, separated by commas, or with the word None."
+)
+_NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")  # int() takes no more than 4,300 digits
+_NONE = re.compile(r"\W*(?:none|no)\b", re.IGNORECASE)
+
+
+class LongRefiner:
+    """Reads passages and whole sections of the documents that search finds.
+
+    Args:
+        most_tokens: of all that is read.
+        documents: how many documents take part.
+        reranker: gives local scores, such as ``CrossEncoderReranker``; by default the embedder does.
+        with_structure: without, no document has an outline.
+        with_query_analysis: without, R_q is 1.
+        with_global_selection: without, no titles are picked, and local scores alone count.
+    """
+
+    name = "longrefiner"
+    ablations: ClassVar = {
+        "without_structure": {"with_structure": False},
+        "without_query_analysis": {"with_query_analysis": False},
+        "without_global_selection": {"with_global_selection": False},
+    }
+
+    def __init__(
+        self,
+        *,
+        most_tokens: int = 2048,
+        documents: int = 8,
+        reranker: Reranker | None = None,
+        with_structure: bool = True,
+        with_query_analysis: bool = True,
+        with_global_selection: bool = True,
+    ) -> None:
+        self._most_tokens = most_tokens
+        self._documents = documents
+        self._reranker = reranker
+        self._with_structure = with_structure
+        self._with_query_analysis = with_query_analysis
+        self._with_global_selection = with_global_selection
+
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+        """One step a segment; see ``Strategy.read``."""
+        tree = self._tree(question, context)
+        if not tree.passages:
+            return
+        reranker = self._reranker
+        local = tree.local_scores(_of_passages(question, tree, context, reranker))
+        level, from_outline = self._from_outline(tree, context)
+        taken = tree.selected(
+            local + from_outline, most_tokens=self._room(context), most_segments=context.budget.max_nodes
+        )
+        source = "similarity" if reranker is None else "reranker"
+        looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
+        yield from _read(tree, taken, {source: local, "outline": from_outline}, context, looks_for)
+
+    def _tree(self, question: str, context: ReadingContext) -> OutlineTree:
+        """The documents that search finds, best first."""
+        hits = context.search.find(question, k=_HITS, documents=context.documents)
+        tree = OutlineTree()
+        for document_id in list(dict.fromkeys(hit.segment.document_id for hit in hits))[: self._documents]:
+            sections = context.graph.sections(document_id) if self._with_structure else []
+            tree.add(sections, context.graph.segments_of(document_id))
+        return tree
+
+    def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
+        """R_q, None where the model was not asked, and R_q × the global scores."""
+        nothing, outlines = tree.global_scores(()), _listed(tree)
+        if (
+            not self._with_global_selection
+            or not outlines
+            or self._fits(tree, context)
+            or not may_ask(context.budget, context.session)
+        ):
+            return None, nothing
+        level: float | None = None
+        try:
+            if self._with_query_analysis:
+                level = context.session.judge(_IS_GLOBAL)
+            asked = (listed for listed in outlines if may_ask(context.budget, context.session))
+            chosen = {place for listed in asked for place in _picked(tree, listed, context)}
+        except WindowExceeded:  # there is no room for requests: local scores alone count
+            return level, nothing
+        return level, (1.0 if level is None else level) * tree.global_scores(chosen)
+
+    def _fits(self, tree: OutlineTree, context: ReadingContext) -> bool:
+        """Whether all is read anyway, so that nothing need be asked."""
+        tokens = sum(passage.tokens for passage in tree.passages.values())
+        segments = len({passage.segment.id for passage in tree.passages.values()})
+        most = context.budget.max_nodes
+        return tokens <= self._room(context) and (most is None or segments <= most)
+
+    def _room(self, context: ReadingContext) -> int:
+        room = min(self._most_tokens, context.session.tokens_left)
+        most = context.budget.max_tokens
+        return room if most is None else min(room, most - context.session.usage.prompt_tokens)
+
+
+def _of_passages(
+    question: str, tree: OutlineTree, context: ReadingContext, reranker: Reranker | None
+) -> dict[int, float]:
+    """The local score of each passage, before all are put between 0 and 1."""
+    if reranker is not None:
+        scores = reranker.score(question, [as_line(passage.text) for passage in tree.passages.values()])
+        return dict(zip(tree.passages, map(float, scores), strict=True))
+    (vector,) = context.embedder.embed([question])
+    documents = sorted({passage.segment.document_id for passage in tree.passages.values()})
+    cosines = {hit.node_id: hit.score for hit in context.graph.similarities(vector, documents=documents)}
+    scores = {place: cosines.get(passage.segment.id, 0.0) for place, passage in tree.passages.items()}
+    parts = [place for place, passage in tree.passages.items() if not passage.is_whole]
+    best = sorted(parts, key=lambda place: (-scores[place], place))[:_MOST_EMBEDDED]
+    if best:
+        texts = [as_line(tree.passages[place].text) for place in best]
+        scores |= dict(zip(best, (context.embedder.embed(texts) @ vector).tolist(), strict=True))
+    return scores
+
+
+def _listed(tree: OutlineTree) -> list[list[int]]:
+    """The places of the titled sections of each document, the uppermost where there are too many."""
+    titled = [(place, section) for place, section in enumerate(tree.sections) if section is not None and section.title]
+    lists: list[list[int]] = []
+    for _, of_document in groupby(titled, key=lambda item: item[1].document_id):
+        uppermost = sorted(of_document, key=lambda item: (item[1].level, item[0]))[:_MOST_TITLES]
+        lists.append(sorted(place for place, _ in uppermost))
+    return lists
+
+
+def _picked(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -> list[int]:
+    """Those of a document's sections whose numbers the model replies with."""
+    sections = [section for place in listed if (section := tree.sections[place]) is not None]
+    lines = (f"{number}. {_line(section)}" for number, section in enumerate(sections, 1))
+    request = _WHICH.format(abstract=_abstract(tree, listed[0]), titles="\n".join(lines))
+
+    def numbers_in(reply: str) -> list[int]:
+        return [number for number in map(int, _NUMBER.findall(reply)) if 1 <= number <= len(listed)]
+
+    reply = ask(
+        context.session,
+        request,
+        max_tokens=_REPLY_TOKENS,
+        is_usable=lambda text: bool(numbers_in(text) or _NONE.match(text)),
+    )
+    return [listed[number - 1] for number in numbers_in(reply)]
+
+
+def _line(section: Section) -> str:
+    return f"{'  ' * (section.level - 1)}{section.title[:_TITLE_CHARACTERS]}"
+
+
+def _abstract(tree: OutlineTree, place: int) -> str:
+    """How the document of a node begins."""
+    document_id = section.document_id if (section := tree.sections[place]) else ""
+    texts = (passage.text for passage in tree.passages.values() if passage.segment.document_id == document_id)
+    return as_line(next(texts, ""))[:_ABSTRACT_CHARACTERS]
+
+
+def _read(
+    tree: OutlineTree, taken: Sequence[int], scores: dict[str, Scores], context: ReadingContext, looks_for: str
+) -> Iterator[tuple[Step, ...]]:
+    """One step a segment, with what was taken of it."""
+    lines, before = NodeLines(context), None
+    groups = [list(places) for _, places in groupby(taken, key=lambda place: tree.passages[place].segment.id)]
+    for number, places in enumerate(groups, 1):
+        passages = [tree.passages[place] for place in places]
+        segment = passages[0].segment
+        line = lines.of([segment], after=before, texts=[_joined(passages)])
+        try:
+            (attention,) = context.session.append(line).tolist()
+        except WindowExceeded:
+            return
+        before = segment
+        best = max(places, key=lambda place: sum(of_source[place] for of_source in scores.values()))
+        sources = {source: float(of_source[best]) for source, of_source in scores.items()}
+        yield (
+            Step(
+                segment,
+                sum(sources.values()),
+                attention,
+                stop=StopReason.EXHAUSTED if number == len(groups) else None,
+                sources=sources,
+                via=tree.titles(best),
+                reason=looks_for if number == 1 else "",
+            ),
+        )
+
+
+def _joined(passages: Sequence[Passage]) -> str:
+    """The text of passages of one segment; a line ends where something was left out."""
+    text, end = "", passages[0].start
+    for passage in passages:
+        text += passage.text if passage.start == end else f"\n{passage.text}"
+        end = passage.end
+    return text

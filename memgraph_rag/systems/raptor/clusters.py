@@ -1,0 +1,254 @@
+"""Layer ``clusters``: RAPTOR's tree. Nodes that say similar things are summed up together, level above level.
+
+Segments in, points and edges out; it sees no database. Invariants: a level stands only on levels below it; a node that
+is in no summary of a level is among the nodes that the next level clusters; whatever the model writes, building ends:
+each level has fewer nodes than the one below it, or is the last.
+
+Source: RAPTOR (arXiv 2401.18059), section 3. Beyond the paper: an edge is weighted by the attention that the model paid
+to the member while it wrote, as in PECAN (``weights="equal"`` is the paper). Other than there: nodes of the same text
+are clustered and read as one node; a cluster too large is split by its vectors, then in document order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.layers.batches import AROUND_TOKENS
+from memgraph_rag.layers.growth import Growth, grow, make_points
+from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
+from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.systems.raptor.soft_clusters import Clustering, require_clustering, soft_clusters
+from memgraph_rag.types import (
+    Generation,
+    LayerRows,
+    Matrix,
+    Node,
+    Prompt,
+    Summarizes,
+    as_line,
+)
+
+__all__ = ["ClustersLayer"]
+
+INSTRUCTION = (
+    "Below are pieces of a text, one on each line. Write one paragraph that sums them up and keeps as many key details "
+    "as possible: names, numbers, places, what happened and why. Use full names instead of pronouns. Use at most 70 "
+    "words. Write only the paragraph, without introduction or explanation."
+)
+
+_MOST_SPLITS = 5  # of a cluster by its vectors, one in the other
+
+
+class _Level:
+    """The nodes that one level clusters; those of the same text are one place.
+
+    Attributes:
+        nodes: of each place those that have its text, in document order.
+        texts: of each place, on one line.
+        tokens: of each place.
+        vectors: (places, d) float32.
+    """
+
+    def __init__(self, nodes: Sequence[Node], models: Models) -> None:
+        by_text: dict[str, list[Node]] = {}
+        for node in nodes:
+            by_text.setdefault(as_line(node.text), []).append(node)
+        self.nodes = list(by_text.values())
+        self.texts = list(by_text)
+        self.tokens = [alike[0].tokens + 1 for alike in self.nodes]  # with its newline
+        self.vectors: Matrix = models.embedder.embed(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def tokens_of(self, members: Sequence[int]) -> int:
+        return sum(self.tokens[place] for place in members)
+
+
+@dataclass(slots=True)
+class _Growth(Growth):
+    """The tree of one document while it grows."""
+
+    refused: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    """Inputs to which the model wrote nothing usable; it would write the same again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One cluster that is to be summed up."""
+
+    members: tuple[Node, ...]
+    alike: tuple[int, ...]
+    """How many members each input stands for."""
+    prompt: Prompt
+
+
+class ClustersLayer:
+    """Builds RAPTOR's tree over the segments of each document.
+
+    Args:
+        cluster_tokens: a cluster of more tokens is split; what the model's window holds where that is less.
+        summary_tokens: most tokens of a summary.
+        few_nodes: so few nodes are clustered no more. A document of no more segments gets no tree.
+        most_levels: the tree never grows higher.
+        weights: of the edges of a summary; "attention" to each member, or "equal", the paper's.
+        clustering: constants of the clustering.
+    """
+
+    name = "clusters"
+    needs_language = True
+    needs_recognizer = False
+    requires: Sequence[str] = ()
+
+    def __init__(
+        self,
+        *,
+        cluster_tokens: int = 3500,
+        summary_tokens: int = 100,
+        few_nodes: int = 11,
+        most_levels: int = 5,
+        weights: Literal["attention", "equal"] = "attention",
+        clustering: Clustering | None = None,
+    ) -> None:
+        require_clustering()
+        self._cluster_tokens = cluster_tokens
+        self._summary_tokens = summary_tokens
+        self._few_nodes = few_nodes
+        self._most_levels = most_levels
+        self._weights = weights
+        self._clustering = clustering or Clustering()
+
+    def build(
+        self,
+        documents: Sequence[SplitDocument],
+        *,
+        namespace: str,
+        models: Models,
+        progress: Progress | None = None,
+    ) -> list[LayerRows]:
+        """The summaries and edges of each document, in order; one level of all documents is generated together."""
+        growths = [self._begin(document) for document in documents]
+        add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)
+        return grow(growths, add_level, most_levels=self._most_levels)
+
+    def _begin(self, document: SplitDocument) -> _Growth:
+        segments = [segment for segment in document.segments if segment.text.strip()]
+        growth = _Growth(document.id, segments)
+        if len(segments) <= self._few_nodes:
+            growth.finished = True
+            growth.notes["too few segments for clusters"] = 1
+        return growth
+
+    def _add_level(
+        self, growing: list[_Growth], level: int, *, namespace: str, models: Models, progress: Progress | None
+    ) -> None:
+        tasks = [list(self._tasks(growth, models)) for growth in growing]
+
+        def tell(_: str, done: int, count: int) -> None:
+            if progress is not None:
+                progress(f"summarising clusters, level {level}", done, count)
+
+        prompts = [task.prompt for of_document in tasks for task in of_document]
+        generations = models.language.generate(
+            prompts, max_tokens=self._summary_tokens, stop=goes_in_circles, progress=tell
+        )
+        written = iter(generations)
+        for growth, of_document in zip(growing, tasks, strict=True):
+            self._grow(growth, [(task, next(written)) for task in of_document], level, namespace, models)
+
+    def _tasks(self, growth: _Growth, models: Models) -> Iterator[_Task]:
+        """The clusters of one level, small enough to be read; without those that the model could not sum up before."""
+        level = _Level(growth.nodes, models)
+        window = models.language.window - self._summary_tokens - AROUND_TOKENS
+        most = max(1, min(self._cluster_tokens, window))
+        for members in dict.fromkeys(self._pieces(level, range(len(level)), most)):
+            inputs = tuple(level.texts[place] for place in members)
+            if inputs in growth.refused:
+                continue
+            nodes = [level.nodes[place] for place in members]
+            yield _Task(
+                tuple(node for alike in nodes for node in alike),
+                tuple(map(len, nodes)),
+                Prompt(INSTRUCTION, inputs),
+            )
+
+    def _pieces(self, level: _Level, places: Sequence[int], most: int, *, splits: int = 0) -> Iterator[tuple[int, ...]]:
+        """The clusters of these places; those of too many tokens are clustered again while that makes them smaller."""
+        tokens = level.tokens_of(places)
+        for cluster in soft_clusters(level.vectors[list(places)], self._clustering):
+            members = tuple(places[place] for place in cluster)
+            if len(members) == 1 or level.tokens_of(members) <= most:
+                yield members
+            elif splits < _MOST_SPLITS and (not splits or level.tokens_of(members) < tokens):
+                yield from self._pieces(level, members, most, splits=splits + 1)
+            else:
+                yield from _consecutive(level, members, most)
+
+    def _grow(
+        self, growth: _Growth, written: list[tuple[_Task, Generation]], level: int, namespace: str, models: Models
+    ) -> None:
+        """Add a level of summaries with their edges, and decide whether it is the last."""
+        kept: list[tuple[_Task, str, np.ndarray]] = []
+        for task, generation in written:
+            growth.usage += generation.usage
+            span, notes = usable_prose(generation.text, complete=generation.finish != "length")
+            growth.notes.update(notes)
+            text = "" if span is None else as_paragraph(generation.text[slice(*span)])
+            if span is None or as_line(text) in task.prompt.inputs:
+                growth.notes["summary that copies a member" if text else "cluster without a summary"] += 1
+                growth.refused.add(task.prompt.inputs)
+                continue
+            kept.append((task, text, self._member_weights(growth, task, generation, span, models)))
+        new = make_points(
+            [text for _, text, _ in kept],
+            growth.document_id,
+            level,
+            layer="clusters",
+            namespace=namespace,
+            language=models.language,
+        )
+        growth.points += new
+        growth.edges += [
+            Summarizes(point.id, member.id, float(weight))
+            for point, (task, _, weights) in zip(new, kept, strict=True)
+            for member, weight in zip(task.members, weights, strict=True)
+        ]
+        summed_up = {member.id for task, _, _ in kept for member in task.members}
+        above = [node for node in growth.nodes if node.id not in summed_up]
+        if new and above:
+            growth.notes["node in no summary"] += len(above)
+        growth.finished = not new or not self._few_nodes < len(new) + len(above) < len(growth.nodes)
+        growth.nodes = [*new, *above]
+
+    def _member_weights(
+        self, growth: _Growth, task: _Task, generation: Generation, span: tuple[int, int], models: Models
+    ) -> np.ndarray:
+        """(members,) weights that sum to 1; members of the same text share what the model paid to it."""
+        alike = np.array(task.alike)
+        if self._weights == "equal":
+            of_inputs = alike / alike.sum()
+        elif generation.attention is not None:
+            of_inputs = edge_weights(generation, *span, mass=1.0)
+        else:
+            growth.notes[SIMILARITY] += 1
+            text = generation.text[slice(*span)]
+            (of_inputs,) = similarity_weights([text], task.prompt.inputs, models.embedder, mass=1.0)
+        return np.repeat(of_inputs / alike, alike)
+
+
+def _consecutive(level: _Level, members: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """The members in pieces of at most so many tokens, in document order; a longer one is a piece alone."""
+    piece: list[int] = []
+    for place in members:
+        if piece and level.tokens_of([*piece, place]) > most:
+            yield tuple(piece)
+            piece = []
+        piece.append(place)
+    if piece:
+        yield tuple(piece)

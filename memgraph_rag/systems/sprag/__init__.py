@@ -1,0 +1,17 @@
+"""spRAG, today dsRAG: context in front of each segment, and runs of neighbouring segments. There is no paper."""
+
+from __future__ import annotations
+
+from memgraph_rag.contracts import System
+from memgraph_rag.systems.sprag.context import ContextLayer
+from memgraph_rag.systems.sprag.mode import Runs
+from memgraph_rag.systems.sprag.strategy import Sprag
+
+__all__ = ["SYSTEM"]
+
+SYSTEM = System(
+    name="sprag",
+    strategies={"sprag": Sprag},
+    layers={"context": ContextLayer},
+    modes={"segments": Runs},
+)

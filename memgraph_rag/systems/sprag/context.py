@@ -1,0 +1,235 @@
+"""The context: what a document and its sections are about, so that a segment can be embedded under it.
+
+AutoContext of dsRAG. The layer's annotations are the headers, and ``text.context`` puts them over the segments. It
+knows no database. Invariants: without a language model a header says what is known, the title and the headings; a
+section that the model says nothing of keeps its title; a text of neither title nor heading has no header.
+
+Otherwise than the released code: sections are those of the text's own headings (or of another division that is given),
+each with the titles of the sections that it lies in; with a model each section gets its sentence, which is off by
+default there.
+
+Source: dsRAG 0.5.6, ``dsrag/auto_context.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
+from memgraph_rag.layers.batches import batches, prompt
+from memgraph_rag.layers.headings import marked_headings
+from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.types import (
+    CONTEXT,
+    Annotation,
+    LayerRows,
+    Prompt,
+    Section,
+    Segment,
+    Usage,
+    as_line,
+    make_sections,
+    own_ranges,
+)
+
+__all__ = ["ContextLayer", "Part", "heading_parts", "outline_parts"]
+
+_READ_TOKENS = 8_000  # of the document, and of each section, as released
+_WRITTEN_TOKENS = 80
+_MOST_CHARACTERS = 300  # of a title, and of a sentence
+_MOST_PARTS = 2_000
+_TITLE_TASK = "Say the title of this text, and nothing else."
+_DOCUMENT_TASK = 'Say in one short sentence what this text is about: "This document is about: …". Say nothing else.'
+_SECTION_TASK = 'Say in one short sentence what this text is about: "This section is about: …". Say nothing else.'
+
+
+class Part(NamedTuple):
+    """A section: characters ``[start, end)`` of the document, and its titles, the highest first."""
+
+    start: int
+    end: int
+    titles: tuple[str, ...]
+
+
+def outline_parts(document: SplitDocument) -> list[Part]:
+    """The sections of the document's outline, each to where the next one of any level begins; else its headings'."""
+    return _parts(document.sections) if document.sections else heading_parts(document)
+
+
+def heading_parts(document: SplitDocument) -> list[Part]:
+    """The sections that the headings of Markdown make; each ends where the next one of any level begins."""
+    end = document.segments[-1].end if document.segments else 0
+    return _parts(make_sections("", document.id, marked_headings(document), length=end))
+
+
+def _parts(sections: Sequence[Section]) -> list[Part]:
+    """Sections, the one above before those below it, as parts; those without any title are left out."""
+    titles: dict[str, tuple[str, ...]] = {}
+    for section in sections:
+        above = titles.get(section.parent_id, ())
+        titles[section.id] = (*above, section.title[:_MOST_CHARACTERS]) if section.title else above
+    parts = (Part(section.start, end, titles[section.id]) for section, end in own_ranges(sections))
+    return [part for part in parts if part.titles]
+
+
+@dataclass(slots=True)
+class _Account:
+    """The headers of one document while they are written; the first is the document's own."""
+
+    document: SplitDocument
+    headers: list[_Header]
+    notes: Counter[str] = field(default_factory=Counter[str])
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(slots=True)
+class _Header:
+    """What is said over some segments."""
+
+    title: str
+    segments: Sequence[Segment]
+    is_document: bool
+    summary: str = ""
+
+
+class ContextLayer:
+    """Writes headers.
+
+    Args:
+        summarizes_sections: whether the model is asked about each section too: it then reads the whole document twice.
+        parts_of: the sections of a document.
+    """
+
+    name = CONTEXT
+    needs_language = False  # it uses one where there is one: see ``uses_language``
+    needs_recognizer = False
+    requires: Sequence[str] = ()
+    uses: Sequence[str] = ("outline",)
+
+    def __init__(
+        self,
+        *,
+        summarizes_sections: bool = True,
+        parts_of: Callable[[SplitDocument], Sequence[Part]] = outline_parts,
+    ) -> None:
+        self._summarizes_sections = summarizes_sections
+        self._parts_of = parts_of
+
+    def uses_language(self, document: SplitDocument) -> bool:
+        """Whether the model is asked: of every document with a text."""
+        return any(segment.text.strip() for segment in document.segments)
+
+    def build(
+        self,
+        documents: Sequence[SplitDocument],
+        *,
+        namespace: str,  # noqa: ARG002 - the contract's
+        models: Models,
+        progress: Progress | None = None,
+    ) -> list[LayerRows]:
+        """The headers of each document, in order; what the model writes of all of them runs together."""
+        accounts = [_Account(document, _headers(document, self._parts_of(document))) for document in documents]
+        language = language_of(models)
+        if language is None:
+            for account in accounts:
+                account.notes["no language model to say what it is about"] += 1
+        else:
+            self._summarize(accounts, language, progress)
+        return [
+            LayerRows(annotations=tuple(_annotations(account)), notes=dict(account.notes), usage=account.usage)
+            for account in accounts
+        ]
+
+    def _summarize(self, accounts: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
+        """Let the model write the sentences, and the titles of documents that have none."""
+
+        def tell(_: str, done: int, count: int) -> None:
+            if progress is not None:
+                progress("describing", done, count)
+
+        asked = [(account, header, task) for account in accounts for header, task in self._asked(account)]
+        prompts = [_about(header, task, language, account.document.title) for account, header, task in asked]
+        generations = language.generate(
+            [item for item in prompts if item is not None],
+            max_tokens=_WRITTEN_TOKENS,
+            stop=lambda _, written: bool(written.strip()),
+            progress=tell,
+        )
+        waiting = iter(generations)
+        for (account, header, task), item in zip(asked, prompts, strict=True):
+            if item is None:
+                continue
+            generation = next(waiting)
+            account.usage += generation.usage
+            said = _line_of(generation.text)
+            if not said:
+                account.notes["nothing in what the model wrote"] += 1
+            elif task == _TITLE_TASK:
+                header.title = said
+            else:
+                header.summary = said
+
+    def _asked(self, account: _Account) -> Iterable[tuple[_Header, str]]:
+        for header in account.headers:
+            if header.is_document:
+                if not header.title:
+                    yield header, _TITLE_TASK
+                yield header, _DOCUMENT_TASK
+            elif self._summarizes_sections:
+                yield header, _SECTION_TASK
+
+
+def _headers(document: SplitDocument, parts: Sequence[Part]) -> list[_Header]:
+    headers = [_Header(document.title.strip()[:_MOST_CHARACTERS], document.segments, is_document=True)]
+    for part, segments in _segments_of(document.segments, parts[:_MOST_PARTS]):
+        title = " › ".join(part.titles)
+        if segments and title != headers[0].title:
+            headers.append(_Header(title, segments, is_document=False))
+    return headers
+
+
+def _segments_of(segments: Sequence[Segment], parts: Sequence[Part]) -> Iterable[tuple[Part, list[Segment]]]:
+    """Each part with the segments of which it holds more than any other does; ties go to the first."""
+    owned: dict[int, list[Segment]] = {place: [] for place in range(len(parts))}
+    first = 0
+    for segment in segments:
+        while first < len(parts) and parts[first].end <= segment.start:
+            first += 1
+        shares: list[tuple[int, int]] = []
+        for place in range(first, len(parts)):
+            if parts[place].start >= segment.end:
+                break
+            part = parts[place]
+            shares.append((min(part.end, segment.end) - max(part.start, segment.start), -place))
+        before_all = max(parts[0].start - segment.start, 0) if parts else 0
+        if shares and max(shares)[0] > before_all:
+            owned[-max(shares)[1]].append(segment)
+    return [(part, owned[place]) for place, part in enumerate(parts)]
+
+
+def _annotations(account: _Account) -> Iterable[Annotation]:
+    for header in account.headers:
+        text = "\n".join(filter(None, [header.title, header.summary]))
+        if text:
+            yield Annotation(
+                text,
+                () if header.is_document else tuple(segment.id for segment in header.segments),
+                "document" if header.is_document else "section",
+                {"title": header.title, "summary": header.summary},
+            )
+
+
+def _about(header: _Header, task: str, language: LanguageModel, title: str) -> Prompt | None:
+    """The prompt about the beginning of what a header stands over; None where that says nothing."""
+    told = f"The document is called {as_line(title)[:_MOST_CHARACTERS]}. " if title.strip() else ""
+    batch = next(iter(batches(header.segments, language, _READ_TOKENS)), None)
+    return None if batch is None else prompt(batch, told + task)
+
+
+def _line_of(written: str) -> str:
+    """The first line that says something, without quotation marks around it."""
+    lines = (line.strip().strip("\"'“”*# ").strip() for line in written.splitlines())
+    return as_line(next(filter(None, lines), ""))[:_MOST_CHARACTERS].rstrip()

@@ -1,0 +1,100 @@
+"""LongLLMLingua and LLMLingua on the fake session, whose tokens are surprising where they did not stand before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.systems.baselines.compression import kept_shares
+from memgraph_rag.systems.baselines.llmlingua import LLMLingua
+from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
+from memgraph_rag.testing import FakeLanguageModel, FakeSession
+from memgraph_rag.types import Budget, Segment, Step, StopReason
+
+QUESTION = "Where did the red fox sleep?"
+RAIN = segment("rain", text="It rained for nine days and the river rose.", tokens=10)
+FOX = segment("fox", index=1, text="Ann saw where the red fox did sleep, in a barn of Tom.", tokens=14)
+
+
+class Session(FakeSession):
+    """It remembers what was read."""
+
+    texts: list[str]
+
+    def append(self, texts: Sequence[str]):
+        self.texts = [*getattr(self, "texts", []), *texts]
+        return super().append(texts)
+
+
+def walk(
+    strategy: LongLLMLingua | LLMLingua, segments: Sequence[Segment], budget: Budget | None = None
+) -> tuple[list[Step], list[str]]:
+    session = Session(QUESTION, window=FakeLanguageModel().window)
+    passes = strategy.read(
+        QUESTION,
+        ReadingContext(
+            graph=HandMadeGraph(list(segments)),
+            search=HandMadeSearch(segments),
+            session=session,
+            embedder=OneVector(),
+            budget=budget or Budget(),
+        ),
+    )
+    return [step for steps in passes for step in steps], getattr(session, "texts", [])
+
+
+def test_most_predictive_text_comes_first_and_whole_if_it_fits() -> None:
+    steps, texts = walk(LongLLMLingua(), [RAIN, FOX])
+    assert [step.node.id for step in steps] == ["fox", "rain"]
+    assert texts == [FOX.text, RAIN.text]
+    assert [step.stop for step in steps] == [None, StopReason.EXHAUSTED]
+    assert steps[0].score > steps[1].score
+
+
+def test_tokens_that_the_question_lets_expect_are_kept_in_order() -> None:
+    (step,), (text,) = walk(LongLLMLingua(target_tokens=7, coarse=1.0), [RAIN, FOX])
+    assert step.node.id == "fox"
+    assert text == "where the red fox did sleep in", "half of the tokens: those of the question, and of what ties it"
+
+
+def test_less_is_kept_of_what_matters_less() -> None:
+    steps, texts = walk(LongLLMLingua(target_tokens=14, spread=0.3), [RAIN, FOX])
+    assert [step.node.id for step in steps] == ["fox", "rain"]
+    assert len(texts[0]) / len(FOX.text) > len(texts[1]) / len(RAIN.text)
+    assert walk(LongLLMLingua(), [RAIN, FOX], Budget(max_tokens=14))[1] == texts
+
+
+def test_llmlingua_reads_in_the_order_of_the_search_whatever_the_question() -> None:
+    steps, texts = walk(LLMLingua(), [RAIN, FOX])
+    assert texts == [RAIN.text, FOX.text]
+    assert [step.stop for step in steps] == [None, StopReason.EXHAUSTED]
+
+
+def test_llmlingua_keeps_the_context_least_expected_and_of_it_the_tokens() -> None:
+    again = segment("again", text="It rained and it rained and it rained and rained.", tokens=10)
+    (step,), (text,) = walk(LLMLingua(target_tokens=5, coarse=2.0), [again, RAIN])
+    assert step.node.id == "rain", "what repeats itself is to be expected"
+    assert text == "It rained for nine days", "all tokens are as surprising, so the first half stays"
+    (step,), (text,) = walk(LLMLingua(target_tokens=5), [again])
+    assert (step.node.id, text) == ("again", "It rained and it ."), "of what came before the first is kept"
+    assert walk(LLMLingua(), [again, RAIN], Budget(max_tokens=5))[0][0].node.id == "rain"
+
+
+@pytest.mark.parametrize("strategy", [LongLLMLingua(), LLMLingua()])
+def test_nothing_found_is_nothing_read(strategy: LongLLMLingua | LLMLingua) -> None:
+    assert walk(strategy, []) == ([], [])
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(1, 3000), st.floats(0, 0.5))
+@settings(deadline=None)
+def test_shares_fall_and_keep_to_the_target(tokens: list[int], target: int, spread: float) -> None:
+    shares = kept_shares(tokens, target, spread)
+    assert all(0 <= share <= 1 for share in shares)
+    assert shares == sorted(shares, reverse=True)
+    kept = sum(share * count for share, count in zip(shares, tokens, strict=True))
+    assert kept == pytest.approx(min(target, sum(tokens)), abs=0.1)

@@ -1,0 +1,45 @@
+"""A cross-encoder of sentence-transformers as a reranker; its weights are random, so only its form is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+from memgraph_rag.contracts import Reranker
+from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox", "ran", "rain", "fell", "who", "?"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A cross-encoder of two layers."""
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+                        intermediate_size=32, max_position_embeddings=64, num_labels=1)  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_each_text_gets_a_score_of_its_own(folder: Path) -> None:
+    reranker: Reranker = CrossEncoderReranker(str(folder))
+    texts = ["The fox ran", "rain fell", "the " * 200]
+    scores = reranker.score("who ran?", texts)
+
+    assert (scores.shape, scores.dtype) == ((3,), np.float32)
+    assert len(set(scores.tolist())) == 3
+    for text, score in zip(texts, scores, strict=True):
+        assert reranker.score("who ran?", [text]).tolist() == pytest.approx([score], abs=1e-5)
+    assert reranker.score("who ran?", []).shape == (0,)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFound, match="Expected a cross-encoder"):
+        CrossEncoderReranker(str(tmp_path)).score("who?", ["rain"])

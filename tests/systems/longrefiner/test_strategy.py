@@ -1,0 +1,236 @@
+"""LongRefiner on documents whose scores are known: which passages and sections are read, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.contracts import ReadingContext, Reranker
+from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree
+from memgraph_rag.systems.longrefiner.strategy import LongRefiner
+from memgraph_rag.types import Budget, Heading, Section, Segment, Step, StopReason, make_sections
+
+
+def document(document_id: str, count: int, *, tokens: int = 16) -> list[Segment]:
+    """Segments ``d0``, ``d1`` … of ten characters each."""
+    return [
+        Segment(f"{document_id}{index}", document_id, index, f"passage {document_id}{index}"[:10].ljust(10),
+                10 * index, 10 * index + 10, tokens)
+        for index in range(count)
+    ]  # fmt: skip
+
+
+class OutlinedGraph(HandMadeGraph):
+    """A graph of documents with outlines."""
+
+    def __init__(self, segments: Sequence[Segment], outlines: Mapping[str, Sequence[Heading]], **more) -> None:
+        super().__init__(segments, **more)
+        self._outlines = outlines
+
+    def sections(self, document_id: str) -> list[Section]:
+        length = max(item.end for item in self.segments_of(document_id))
+        return list(make_sections("n", document_id, self._outlines.get(document_id, ()), length=length))
+
+
+class Scores:
+    """A reranker of given scores, by the text's last word."""
+
+    name = "scores"
+
+    def __init__(self, **scores: float) -> None:
+        self._scores = scores
+
+    def score(self, question: str, texts: Sequence[str]):
+        return np.array([self._scores.get(text.split()[-1], 0.0) for text in texts], np.float32)
+
+
+class Heard(HandMadeSession):
+    """A session that keeps what it read."""
+
+    texts: tuple[str, ...] | list[str] = ()
+
+    def append(self, texts: Sequence[str]):
+        self.texts = [*self.texts, *texts]
+        return super().append(texts)
+
+
+OUTLINE = [
+    Heading(0, 1, "", is_abstract=True),
+    Heading(10, 1, "Fire"),
+    Heading(30, 2, "Cause"),
+    Heading(50, 1, "After"),
+]
+"""Of a document of seven segments: one, two, two, two."""
+
+
+def read(
+    session: HandMadeSession,
+    strategy: LongRefiner | None = None,
+    *,
+    segments: Sequence[Segment] = document("d", 7),
+    outlines: Mapping[str, Sequence[Heading]] = {"d": OUTLINE},
+    budget: Budget | None = None,
+    reranker: Reranker | None = None,
+    similarity: Mapping[str, float] | None = None,
+) -> list[Step]:
+    context = ReadingContext(
+        graph=OutlinedGraph(segments, outlines, similarity=similarity),
+        search=HandMadeSearch(segments),
+        session=session,
+        embedder=OneVector(),
+        budget=budget or Budget(),
+        reranker=reranker,
+    )
+    return [step for steps in (strategy or LongRefiner(most_tokens=60)).read("Why?", context) for step in steps]
+
+
+def ids(steps: Sequence[Step]) -> list[str]:
+    return [step.node.id for step in steps]
+
+
+def test_best_passages_are_read_in_document_order() -> None:
+    steps = read(HandMadeSession(replies=["None"]), reranker=Scores(d6=9.0, d1=8.0, d4=7.0))
+
+    assert ids(steps) == ["d1", "d4", "d6"], "three of 20 tokens each"
+    assert steps[-1].stop is StopReason.EXHAUSTED
+    assert [step.via for step in steps] == ["Fire", "Fire / Cause", "After"]
+    for step in steps:
+        assert step.score == pytest.approx(sum(step.sources.values()))
+        assert step.sources.keys() == {"reranker", "outline"}
+
+
+def test_a_chosen_section_is_read_whole() -> None:
+    session = HandMadeSession(replies=["3"])
+    session.level = 1.0
+    steps = read(session, reranker=Scores(d1=1.0))
+
+    assert ids(steps) == ["d1", "d5", "d6"], "the section's mean is 0, and 1 more as the model picked it"
+    assert steps[0].reason == "whole sections, with probability 1.00"
+
+
+def test_a_question_of_one_passage_ignores_what_was_picked() -> None:
+    session = HandMadeSession(replies=["3"])
+    session.level = 0.0
+
+    assert ids(read(session, LongRefiner(most_tokens=20), reranker=Scores(d1=1.0))) == ["d1"]
+
+
+def test_what_is_below_a_section_shares_its_score() -> None:
+    tree = OutlineTree()
+    tree.add(make_sections("n", "d", OUTLINE, length=70), document("d", 7))
+    fire = next(place for place, section in enumerate(tree.sections) if section and section.title == "Fire")
+    scores = tree.global_scores([fire])
+
+    shares = {tree.passages[place].segment.id: score for place, score in enumerate(scores) if place in tree.passages}
+    assert shares == pytest.approx({"d0": 0, "d1": 1 / 3, "d2": 1 / 3, "d3": 1 / 6, "d4": 1 / 6, "d5": 0, "d6": 0})
+
+
+def test_a_sections_local_score_is_the_mean_below_it() -> None:
+    tree = OutlineTree()
+    tree.add(make_sections("n", "d", OUTLINE, length=70), document("d", 7))
+    of_passages = dict(zip(tree.passages, [0.0, 4.0, 2.0, 3.0, 1.0, 8.0, 8.0], strict=True))
+    titled = {section.title: place for place, section in enumerate(tree.sections) if section}
+    scores = tree.local_scores(of_passages)
+
+    assert scores[titled["Cause"]] == pytest.approx(2 / 8)
+    assert scores[titled["Fire"]] == pytest.approx((4 + 2 + 2) / 3 / 8)
+    assert scores[titled["After"]] == 1.0
+
+
+def test_documents_without_an_outline_take_part() -> None:
+    segments = [*document("a", 2), *document("d", 7)]
+    session = HandMadeSession(replies=["None"])
+    steps = read(session, segments=segments, reranker=Scores(a1=9.0, d3=8.0))
+
+    assert {"a1", "d3"} <= set(ids(steps))
+    assert len(session.requests) == 1, "only a document with titles is asked about"
+
+
+def test_without_a_reranker_cosines_are_the_local_scores() -> None:
+    steps = read(HandMadeSession(replies=["None"]), similarity={"d2": 0.9, "d5": 0.8, "d6": 0.7})
+
+    assert ids(steps) == ["d2", "d5", "d6"]
+    assert steps[0].sources.keys() == {"similarity", "outline"}
+
+
+def test_a_segment_of_which_parts_are_read_is_one_step() -> None:
+    outline = [Heading(0, 1, "A"), Heading(3, 1, "B"), Heading(6, 1, "C")]
+    session = Heard(replies=["1, 3"])
+    session.level = 1.0
+    steps = read(session, LongRefiner(most_tokens=16), segments=document("d", 1), outlines={"d": outline},
+                 reranker=Scores())  # fmt: skip
+
+    assert ids(steps) == ["d0"]
+    assert session.texts == ["pas e d0"], "of 'passage d0', without the middle"
+
+
+@pytest.mark.parametrize(
+    ("name", "judged", "requests"),
+    [
+        ("", 1, 1),
+        ("without_structure", 0, 0),
+        ("without_query_analysis", 0, 1),
+        ("without_global_selection", 0, 0),
+    ],
+)
+def test_an_ablation_leaves_one_part_out(name: str, judged: int, requests: int) -> None:
+    session = HandMadeSession(replies=["None"])
+    strategy = LongRefiner(**LongRefiner.ablations[name] if name else {})
+    steps = read(session, strategy, segments=document("d", 7, tokens=400), reranker=Scores(d1=1.0))
+
+    assert (len(session.judged), len(session.requests)) == (judged, requests)
+    assert len(steps) == 5, "of 404 tokens each, within 2,048"
+
+
+def test_nothing_is_asked_where_all_fits() -> None:
+    session = HandMadeSession()
+
+    assert ids(read(session, LongRefiner(), reranker=Scores())) == [f"d{index}" for index in range(7)]
+    assert (session.judged, session.requests) == ([], [])
+
+
+@pytest.mark.parametrize("replies", [["no idea"] * 5, ["99, 0"] * 5, [""] * 5])
+def test_unusable_picks_choose_nothing(replies: list[str]) -> None:
+    steps = read(HandMadeSession(replies=replies), reranker=Scores(d1=1.0))
+
+    assert all(step.sources["outline"] == 0 for step in steps)
+
+
+def test_budgets_of_nodes_and_tokens_are_kept() -> None:
+    everything = LongRefiner()
+
+    assert ids(read(HandMadeSession(), everything, budget=Budget(max_nodes=2), reranker=Scores(d3=2.0, d6=1.9))) == [
+        "d3",
+        "d6",
+    ]
+    assert len(read(HandMadeSession(), everything, budget=Budget(max_tokens=50), reranker=Scores())) <= 2
+    assert read(HandMadeSession(window=10), everything, reranker=Scores()) == []
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 69), st.integers(1, 4)), max_size=8).map(sorted),
+    st.lists(st.floats(0, 1), min_size=7, max_size=7),
+    st.sets(st.integers(0, 20)),
+    st.integers(0, 160),
+    st.integers(0, 8),
+)
+def test_a_selection_fits_and_stands_in_order(
+    starts: list[tuple[int, int]], local: list[float], chosen: set[int], tokens: int, segments: int
+) -> None:
+    tree = OutlineTree()
+    headings = [Heading(0, 1, "top"), *(Heading(start, level, "t") for start, level in starts)]
+    tree.add(make_sections("n", "d", headings, length=70), document("d", 7))
+    of_passages = {place: local[passage.segment.index] for place, passage in tree.passages.items()}
+    scores = tree.local_scores(of_passages) + tree.global_scores(chosen)
+    taken = tree.selected(scores, most_tokens=tokens, most_segments=segments)
+
+    assert taken == sorted(set(taken))
+    assert sum(tree.passages[place].tokens for place in taken) <= tokens
+    assert len({tree.passages[place].segment.id for place in taken}) <= segments
+    spans = [(tree.passages[place].start, tree.passages[place].end) for place in tree.passages]
+    assert [place for span in spans for place in range(*span)] == list(range(70))

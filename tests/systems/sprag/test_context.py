@@ -1,0 +1,132 @@
+"""The context layer: titles that are known, sentences that a model writes, and segments under their sections."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memgraph_rag.contracts import LanguageModel, SplitDocument
+from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.systems.sprag.context import ContextLayer, Part, heading_parts, outline_parts
+from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import Annotation, Heading, LayerRows, Segment, make_sections
+
+PAPER = (
+    "It begins without a heading.\n\n# Methods\n\nWe asked foxes.\n\n## Data\n\nThere were nine foxes.\n\n"
+    "Results\n-------\n\n```\n# no heading\n```\n\nAll of them slept.\n"
+)
+
+
+def document(*texts: str, title: str = "", speaker: str = "") -> SplitDocument:
+    """A document of these segments, one behind the other."""
+    segments: list[Segment] = []
+    start = 0
+    for index, text in enumerate(texts):
+        segments.append(Segment(f"s{index}", "d", index, text, start, start + len(text), len(text), speaker))
+        start += len(text)
+    return SplitDocument("d", title, tuple(segments))
+
+
+class _Models:
+    """Models without any, or with a language model alone."""
+
+    def __init__(self, language: LanguageModel | None = None) -> None:
+        self._language = language
+
+    @property
+    def language(self) -> LanguageModel:
+        if self._language is None:
+            raise ModelNotFound("Expected a language model, got none. Install one.")
+        return self._language
+
+
+def built(layer: ContextLayer, item: SplitDocument, language: LanguageModel | None = None) -> LayerRows:
+    (rows,) = layer.build([item], namespace="n", models=_Models(language))  # pyright: ignore[reportArgumentType]
+    return rows
+
+
+def texts_of(rows: LayerRows) -> list[tuple[str, tuple[str, ...]]]:
+    return [(item.text, item.segment_ids) for item in rows.annotations]
+
+
+def test_headings_make_sections_under_all_titles_above_them() -> None:
+    parts = heading_parts(document(PAPER))
+    assert [part.titles for part in parts] == [("Methods",), ("Methods", "Data"), ("Methods", "Results")]
+    assert [PAPER[part.start : part.end].split()[0] for part in parts] == ["#", "##", "Results"]
+    assert [part.end for part in parts] == [*(part.start for part in parts[1:]), len(PAPER)]
+    assert heading_parts(document("# Not mine", speaker="Ann")) == heading_parts(document()) == []
+    assert heading_parts(document("# \n\n#No heading\n\n    # Code\n")) == []
+
+
+def test_without_a_model_a_header_says_what_is_known() -> None:
+    methods, results = PAPER.index("# Methods"), PAPER.index("Results")
+    texts = PAPER[:methods], PAPER[methods:results], PAPER[results:]
+    rows = built(ContextLayer(), document(*texts, title="Foxes"))
+    assert texts_of(rows) == [("Foxes", ()), ("Methods › Data", ("s1",)), ("Methods › Results", ("s2",))]
+    assert rows.annotations[0].properties == {"title": "Foxes", "summary": ""}
+    assert rows.notes == {"no language model to say what it is about": 1}
+    assert not rows.usage.model_calls
+
+
+def test_a_segment_stands_under_the_section_that_holds_most_of_it() -> None:
+    parts = [Part(4, 10, ("A",)), Part(10, 17, ("B",)), Part(17, 30, ("C",))]
+    layer = ContextLayer(parts_of=lambda _: parts)
+    rows = built(layer, document("0123456", "789", "01234", "567890123456789"))
+    # s0 stands before all sections with more than half of it; s1 is A's, s2 B's, s3 C's.
+    assert texts_of(rows) == [("A", ("s1",)), ("B", ("s2",)), ("C", ("s3",))]
+
+
+def test_a_document_about_which_nothing_is_known_has_no_header() -> None:
+    assert built(ContextLayer(), document("It rained.")).annotations == ()
+    assert built(ContextLayer(), document()).annotations == ()
+
+
+def test_a_model_says_what_document_and_sections_are_about() -> None:
+    methods, results = PAPER.index("# Methods"), PAPER.index("Results")
+    replies = ['"Nine Foxes"\nand more', "This document is about: foxes.", "", "x" * 999]
+    item = document(PAPER[:methods], PAPER[methods:results], PAPER[results:])
+    rows = built(ContextLayer(), item, FakeLanguageModel(replies))
+    first, data, slept = rows.annotations
+    assert (first.text, first.kind) == ("Nine Foxes\nThis document is about: foxes.", "document")
+    assert (data.text, data.kind) == ("Methods › Data", "section")
+    assert slept.text == f"Methods › Results\n{'x' * 300}"
+    assert rows.notes == {"nothing in what the model wrote": 1}
+    assert rows.usage.model_calls == 4
+
+
+def test_sections_may_go_without_their_sentence() -> None:
+    replies = ["This document is about: foxes."]
+    rows = built(ContextLayer(summarizes_sections=False), document(PAPER, title="Foxes"), FakeLanguageModel(replies))
+    assert rows.annotations[0].text == "Foxes\nThis document is about: foxes."
+    assert [item.properties["summary"] for item in rows.annotations[1:]] == [""] * (len(rows.annotations) - 1)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("word " * 300,) * 67,
+        ("Nine foxes slept.\n\n",) * 3_000,
+        ("红狐狸睡在旧谷仓里。",),
+        ("# " * 5_000,),
+        ("\n" * 900,),
+    ],
+    ids=["long sentence", "identical", "chinese", "marks", "blank"],
+)
+def test_a_document_of_any_shape_gets_a_header_or_none(texts: tuple[str, ...]) -> None:
+    for language in (None, FakeLanguageModel([""] * 9), FakeLanguageModel(["Foxes."] * 9)):
+        rows = built(ContextLayer(), document(*texts), language)
+        assert all(isinstance(item, Annotation) and item.text.strip() for item in rows.annotations)
+        assert len(rows.annotations) <= 2
+
+
+def test_sections_of_an_outline_are_taken_before_headings() -> None:
+    item = document("# Written\n\nOne. ", "Two. ", "Three. ")
+    headings = [Heading(0, 1, "Low water"), Heading(item.segments[1].start, 2, "Repairs")]
+    sections = make_sections("n", item.id, headings, length=item.segments[-1].end)
+    first, second = item.segments[0], item.segments[1]
+    assert outline_parts(item) == heading_parts(item)
+    assert outline_parts(replace(item, sections=sections)) == [
+        Part(0, first.end, ("Low water",)),
+        Part(second.start, item.segments[-1].end, ("Low water", "Repairs")),
+    ]
