@@ -63,7 +63,7 @@ class SearchContext(Protocol):
         """The k best segments of a graph search, within the same bounds."""
         ...
 
-    def evidence(self, found: Sequence[Any]) -> list[Evidence]:
+    def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
         """What was found (``search.graph.Found``) with its segments; what was forgotten meanwhile is left out."""
         ...
 

@@ -27,7 +27,7 @@ class _Ranked(Protocol):
 
 
 class _WithSegments(Protocol):
-    def __call__(self, found: Sequence[Found]) -> list[Evidence]: ...
+    def __call__(self, matches: Sequence[Found]) -> list[Evidence]: ...
 
 
 @dataclass(frozen=True, slots=True)
