@@ -86,7 +86,7 @@ class Memory(MaintainedMemory):
         layers: what ``add`` builds beyond segments, by name (``LAYERS``) or as ``Layer`` objects; entities by default,
             which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much again,
             ``"clusters"`` less, and the extra ``clusters``. Layers of the memory (``MEMORY_LAYERS``) are built by
-            ``deepen`` and ``tidy``, not by ``add``.
+            ``deepen``, not by ``add``.
         progress: told what is being done, for progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.

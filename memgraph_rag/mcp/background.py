@@ -89,10 +89,11 @@ class Deepener:
         return self._layers
 
     def resume(self, memory: Memory) -> None:
-        """Take up what an earlier process of this memory left unbuilt."""
+        """Take up what an earlier process of this memory left unbuilt, the oldest documents first."""
         if self._layers:
             wanted = set(self._layers)
             left = [record for record in memory.documents() if not wanted <= set(record.layers)]
+            left.sort(key=lambda record: (record.added_at, record.key))
             self._add([_Task(memory, record.id, record.key, record.segments) for record in left])
 
     def _add(self, tasks: Sequence[_Task]) -> None:

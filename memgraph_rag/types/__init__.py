@@ -76,7 +76,7 @@ from memgraph_rag.types.ids import (
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.overviews import Finding, Overview, Span
-from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
+from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
@@ -152,7 +152,6 @@ __all__ = [
     "StopReason",
     "Summarizes",
     "Thing",
-    "Tidied",
     "Tie",
     "Title",
     "Tool",
