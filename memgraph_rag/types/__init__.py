@@ -75,6 +75,7 @@ from memgraph_rag.types.ids import (
     text_id,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
+from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.runs import RUN_PRESETS, RunParameters, RunPreset
@@ -121,6 +122,7 @@ __all__ = [
     "InformationPoint",
     "LayerRows",
     "Leaf",
+    "Limits",
     "Matrix",
     "Mention",
     "Message",
