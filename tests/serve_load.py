@@ -3,7 +3,6 @@
 python tests/serve_load.py --seconds 600     starts a Neo4j 2026 and the server, each in a process of its own
 python tests/serve_load.py --line 5.26       another release of Neo4j
 python tests/serve_load.py --servers 2       so many over one Neo4j; each call goes to one of them, at random
-python tests/serve_load.py --workers 2       one server of so many processes
 
 The reckoning is that of ``mcp_crowd.py``; behind it the store itself is read: texts word for word, and ``examine``.
 """
@@ -45,7 +44,7 @@ NO_MODEL = "http://127.0.0.1:9/v1#nobody"
 
 @dataclass
 class MemoryUse:
-    """Resident memory of a process and its workers while they are watched, as (seconds, MiB)."""
+    """Resident memory of a process while it is watched, as (seconds, MiB)."""
 
     pid: int
     points: list[tuple[float, float]] = field(default_factory=list)
@@ -53,8 +52,7 @@ class MemoryUse:
     async def watch(self, every_s: float = 2.0) -> None:
         began = time.monotonic()
         while True:
-            size = sum(map(resident, [self.pid, *children(self.pid)]))
-            self.points.append((time.monotonic() - began, size / 2**20))
+            self.points.append((time.monotonic() - began, resident(self.pid) / 2**20))
             await asyncio.sleep(every_s)
 
     def line(self) -> str:
@@ -67,11 +65,6 @@ class MemoryUse:
             f"memory: {sizes[0]:.0f} MiB at first, {sizes[late][0]:.0f} at half time, {sizes[-1]:.0f} at the end, "
             f"most {sizes.max():.0f}; {slope:+.2f} MiB a minute in the second half; by minute: {each_minute}"
         )
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started and that run."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def resident(pid: int) -> int:
@@ -166,10 +159,10 @@ def settle(place: Mapping[str, Any], stored: Mapping[str, Stored], tally: Tally)
 
 
 @contextmanager
-def served(place: Mapping[str, Any], folder: Path, *, workers: int = 1) -> Iterator[tuple[str, int]]:
+def served(place: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, int]]:
     """``memgraph-rag serve`` over that store: its address and its process; it must end well."""
     command = [
-        sys.executable, "-m", "memgraph_rag", "serve", "--port", "0", "--workers", str(workers),
+        sys.executable, "-m", "memgraph_rag", "serve", "--port", "0",
         "--tokens", str(folder / "tokens"),
         "--store", place["store"], "--model", NO_MODEL,
     ]  # fmt: skip
@@ -186,9 +179,7 @@ def served(place: Mapping[str, Any], folder: Path, *, workers: int = 1) -> Itera
         assert server.returncode == 0, server.returncode
 
 
-def run(
-    place: Mapping[str, Any], *, clients: int, seconds: float, pause_s: float, servers: int = 1, workers: int = 1
-) -> Tally:
+def run(place: Mapping[str, Any], *, clients: int, seconds: float, pause_s: float, servers: int = 1) -> Tally:
     """The whole: tokens, server, load, reckoning."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = TokenFolder(Path(folder) / "tokens")
@@ -196,7 +187,7 @@ def run(
         names = [f"user{max(0, number - crowded) // 3}" for number in range(clients)]
         made = {name: tokens.make(name) for name in names}
         with ExitStack() as stack:
-            running = dict(stack.enter_context(served(place, Path(folder), workers=workers)) for _ in range(servers))
+            running = dict(stack.enter_context(served(place, Path(folder))) for _ in range(servers))
             pairs = [(name, made[name]) for name in names]
             tally, stored, uses = asyncio.run(load(running, pairs, seconds=seconds, pause_s=pause_s))
         settle(place, stored, tally)
@@ -214,7 +205,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--servers", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=1, help="processes of a server")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds in the mean between a client's calls")
     parser.add_argument("--line", choices=VERSIONS, default="2026", help="the release of Neo4j")
     given = parser.parse_args()
@@ -226,10 +216,7 @@ def main() -> None:
                 home, version=VERSIONS[given.line], bolt_port=bolt_port, http_port=http_port, timeout_s=300.0
             )
             place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": server.password}
-            tally = run(
-                place, clients=given.clients, seconds=given.seconds, pause_s=given.pause,
-                servers=given.servers, workers=given.workers,
-            )  # fmt: skip
+            tally = run(place, clients=given.clients, seconds=given.seconds, pause_s=given.pause, servers=given.servers)
         finally:
             neo4j_server.stop(home)
     sys.exit(not tally.is_clean)

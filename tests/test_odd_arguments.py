@@ -73,7 +73,6 @@ VALID: dict[str, dict[str, Any]] = {
     "forget_question": {"question": "fox"},
     "forget": {},
     "deepen": {"documents": []},
-    "tidy": {"max_seconds": 1e-9},
     "remove_layer": {"layer": "context", "documents": []},
     "export_to": {"path": "archive.jsonl"},
     "import_from": {"path": "archive.jsonl"},

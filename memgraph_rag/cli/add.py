@@ -1,4 +1,4 @@
-"""``memgraph-rag add``, ``deepen``, ``tidy`` and ``forget``: what changes the memory.
+"""``memgraph-rag add``, ``deepen`` and ``forget``: what changes the memory.
 
 It reads standard input, and leaves files to the library. Invariant: one line, or one JSON entry, for each source.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memgraph_rag import Failure, Memory, Receipt
     from memgraph_rag.text.folders import Folder  # for the type checker only
 
-__all__ = ["add", "deepen", "forget", "remove_layer", "tidy"]
+__all__ = ["add", "deepen", "forget", "remove_layer"]
 
 logger = logging.getLogger(__name__)
 
@@ -90,37 +90,17 @@ def deepen(
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Stop when the model has read and written so many; the same call goes on.")
     ] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Begin no document later than that; for idle time.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the layers that documents still lack. After Ctrl-C what the model has written is not written again."""
+    """Build the layers that documents still lack, the oldest document first. After Ctrl-C nothing is written twice."""
     from memgraph_rag.cli.progress import Bars
 
     with Bars() as bars, place.stored(progress=bars) as memory:
         chosen = layers_given(layers, openie).get("layers")
-        outcomes = memory.deepen(documents or None, layers=chosen, max_tokens=max_tokens)
+        outcomes = memory.deepen(documents or None, layers=chosen, max_tokens=max_tokens, max_seconds=max_seconds)
         results = _told(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
-    if failed:
-        raise typer.Exit(1)
-
-
-def tidy(
-    place: Place,
-    layers: Annotated[str | None, typer.Option(help="Which layers, with commas between; entities by default.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Begin no document later than that.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Build what documents lack of their layers, the oldest first, for as long as there is time."""
-    from memgraph_rag.cli import render
-    from memgraph_rag.cli.progress import Bars
-
-    with Bars() as bars, place.stored(progress=bars, **layers_given(layers)) as memory:
-        done = memory.tidy(max_seconds=max_seconds)
-    results = _told((*done.receipts, *done.failures))
-    failed = _show_json(results, waiting=done.waiting) if as_json else _show_lines(results)
-    if not as_json:
-        line = f"tidied     {len(done.receipts)} in {done.seconds:.1f} s  still waiting: {len(done.waiting)}"
-        render.to_stdout().print(render.label(line), markup=False, soft_wrap=True)
     if failed:
         raise typer.Exit(1)
 
@@ -238,14 +218,12 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
             render.to_stderr().print(line, soft_wrap=True)
 
 
-def _show_json(
-    results: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None, **further: Any
-) -> int:
+def _show_json(results: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
     """All sources as one object, with what was left out of folders where they are given; how many failed."""
     receipts, failures = [], []
     for added, form in results:
         (receipts if added else failures).append(form)
-    form: dict[str, Any] = {"receipts": receipts, "failures": failures, **further}
+    form: dict[str, Any] = {"receipts": receipts, "failures": failures}
     if folders is not None:
         left_out = [(path, reason) for folder in folders for path, reason in folder.left_out.items()]
         form["left_out"] = [{"path": str(path), "reason": reason} for path, reason in left_out]

@@ -6,34 +6,27 @@ protocol is written to standard output; a token is printed once, by the command 
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place, at_place, layers_given, start_logging
+from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
-from memgraph_rag.display import show
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
     from memgraph_rag.mcp.memories import Memories
-    from memgraph_rag.models.shared_model import ModelAddress, ModelProcess
 
 __all__ = ["app", "serve"]
 
@@ -50,9 +43,6 @@ Tokens = Annotated[
 Port = Annotated[int, typer.Option(help="Over HTTP; 0 takes one that is free.", min=0, max=65535)]
 Hosts = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
-]
-Workers = Annotated[
-    int, typer.Option("--workers", help="Processes that serve one Neo4j together, with one language model.", min=1)
 ]
 Layers = Annotated[
     str | None,
@@ -78,43 +68,22 @@ def serve_agents(
     settings = _checked_settings(place)
     from memgraph_rag.mcp.transports import serve_stdio
 
-    with _memories(place, layers) as memories:
+    with _memories(place, layers, is_shared=False) as memories:
         serve_stdio(memories, settings.namespace)
 
 
 def serve(
-    place: Place,
-    port: Port = _PORT,
-    allow_host: Hosts = None,
-    tokens: Tokens = None,
-    layers: Layers = None,
-    workers: Workers = 1,
+    place: Place, port: Port = _PORT, allow_host: Hosts = None, tokens: Tokens = None, layers: Layers = None
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
     settings = _checked_settings(place)
-    if workers > 1 and "://" not in settings.store:
-        from memgraph_rag.errors import SettingsError
-
-        raise SettingsError(
-            f"Expected a Neo4j server for {workers} workers, got {show(settings.store)}, which one process has open. "
-            "Leave --workers out, or serve a Neo4j: --store neo4j://HOST.",
-            store=settings.store,
-        )
-    from memgraph_rag.mcp.transports import serve_http
-    from memgraph_rag.models.address import is_address
+    from memgraph_rag.mcp.tokens import TokenFolder
+    from memgraph_rag.mcp.transports import http_app, serve_http, token_server
 
     _finish_former_jobs(place, layers, settings)
-    server = _Server(place, layers, tokens, tuple(allow_host or ()))
-    if workers == 1:
-        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # raised again by uvicorn, when all is closed
-        serve_http(server, port=port, ready=_show_address)
-        return
-    with TemporaryDirectory(prefix="memgraph_rag-") as folder, ExitStack() as ending:
-        # What prometheus_client reads in the workers when it is imported.
-        figures = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder))
-        model = None if is_address(settings.model) else ending.enter_context(_model_process(settings, Path(folder)))
-        shared = _Shared(figures, Path(folder) / "building.lock", secrets.token_bytes(32), model)
-        serve_http(replace(server, shared=shared), port=port, workers=workers, ready=_show_address)
+    with _memories(place, layers, is_shared=True) as memories:
+        app = http_app(token_server(memories, TokenFolder(tokens)), allowed_hosts=allow_host or ())
+        serve_http(app, port=port, ready=_show_address)
 
 
 def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) -> None:
@@ -145,92 +114,23 @@ def _checked_settings(place: Place) -> Settings:
 
 
 @contextmanager
-def _memories(place: Place, layers: str | None) -> Iterator[Memories]:
-    """The memories of a server on standard streams, closed at its end, also where it is told to end."""
-    from memgraph_rag.mcp.memories import Memories
+def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[Memories]:
+    """Yield the memories of a server, and close them at its end, also where a signal ends it.
+
+    Args:
+        is_shared: whether clients of several namespaces reach the server.
+    """
+    from memgraph_rag.mcp.memories import IDLE_S, Memories
 
     at_once, later = _split(layers_given(layers).get("layers"))
-    memories = Memories(_Openings(place, at_once, shares=False), later=later)
-    restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))
+    openings = _Openings(place, at_once, shares=is_shared)
+    memories = Memories(openings, later=later, idle_s=IDLE_S if is_shared else None)
+    restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))  # over HTTP raised again by uvicorn, at its end
     try:
         yield memories
     finally:
         memories.close()
         signal.signal(signal.SIGTERM, restore)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What the workers of a server have in common.
-
-    Attributes:
-        figures: the folder of prometheus_client's files.
-        building: the lock of who builds costly layers.
-        state_key: seals what clients carry from one request to the next.
-        model: where the language model is; None where an address serves it.
-    """
-
-    figures: Path
-    building: Path
-    state_key: bytes = field(repr=False)
-    model: ModelAddress | None = field(repr=False)
-
-
-def _model_process(settings: Settings, folder: Path) -> ModelProcess:
-    """The process that holds the language model of all workers; it knows no database."""
-    from memgraph_rag.models.shared_model import ModelProcess
-    from memgraph_rag.operations.model_loader import open_language_model, without_database
-
-    return ModelProcess(partial(open_language_model, without_database(settings)), folder)
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """Makes the application that is served over HTTP, in this process or in a worker.
-
-    Attributes:
-        shared: with other workers; None where there is one process.
-        is_verbose: as the command's ``--verbose``, for workers.
-    """
-
-    place: Place
-    layers: str | None
-    tokens: Path | None
-    allowed_hosts: tuple[str, ...]
-    shared: _Shared | None = None
-    is_verbose: bool = field(default_factory=lambda: logging.getLogger("memgraph_rag").isEnabledFor(logging.DEBUG))
-
-    def __call__(self) -> Starlette:
-        """The application; its end closes the memories."""
-        from memgraph_rag.mcp.memories import IDLE_S, Memories
-        from memgraph_rag.mcp.metrics import Metrics
-        from memgraph_rag.mcp.tokens import TokenFolder
-        from memgraph_rag.mcp.transports import http_app, token_server
-        from memgraph_rag.models.shared_model import end_with_parent
-
-        shared = self.shared
-        if shared is not None:
-            start_logging(verbose=self.is_verbose)
-            end_with_parent()
-        at_once, later = _split(layers_given(self.layers).get("layers"))
-        memories = Memories(
-            _Openings(self.place, at_once, shares=True, model=shared.model if shared else None),
-            later=later,
-            idle_s=IDLE_S,
-            lock=shared.building if shared else None,
-        )
-        server = token_server(
-            memories,
-            TokenFolder(self.tokens),
-            metrics=Metrics(shared.figures) if shared else None,
-            state_key=shared.state_key if shared else None,
-        )
-        return http_app(
-            server,
-            allowed_hosts=self.allowed_hosts,
-            keeps_sessions=shared is None,
-            at_end=memories.close,
-        )
 
 
 app.callback(invoke_without_command=True)(at_place(serve_agents))
@@ -331,14 +231,12 @@ class _Openings:
 
     Args:
         shares: whether several namespaces are opened, which then share one embedder and one language model.
-        model: where that is, if another process holds it.
     """
 
-    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool, model: ModelAddress | None = None) -> None:
+    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool) -> None:
         self._place = place
         self._layers = layers
         self._shares = shares
-        self._model_address = model
         self._sharing = Lock()
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
@@ -364,12 +262,6 @@ class _Openings:
         from memgraph_rag.operations.model_loader import open_language_model
 
         try:
-            if self._model_address is None:
-                return open_language_model(self._place.settings())
-            from memgraph_rag.models.shared_model import SharedModel
-
-            model = SharedModel(self._model_address)
-            _ = model.name
+            return open_language_model(self._place.settings())
         except ModelNotFound:
             return None
-        return model

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from memgraph_rag.cli import exit_status
-from memgraph_rag.cli.add import add, deepen, forget, remove_layer, tidy
+from memgraph_rag.cli.add import add, deepen, forget, remove_layer
 from memgraph_rag.cli.agents import app as agents
 from memgraph_rag.cli.agents import serve
 from memgraph_rag.cli.ask import ask
@@ -61,7 +61,7 @@ app = typer.Typer(
     cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )  # fmt: skip
 for _command in (
-    add, ask, search, show, documents, questions, deepen, tidy, remove_layer, forget, purge, reembed, status, doctor,
+    add, ask, search, show, documents, questions, deepen, remove_layer, forget, purge, reembed, status, doctor,
     calibrate, evaluate, demo, serve,
 ):  # fmt: skip
     app.command()(at_place(_command))

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Condition, Thread, current_thread
 from typing import TYPE_CHECKING
-
-from filelock import FileLock, Timeout
 
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
 
@@ -30,8 +26,6 @@ logger = logging.getLogger(__name__)
 _MOST_DOCUMENTS = 8  # of a group: with more a pass of the model is no cheaper (docs/decisions/mcp.md)
 _MOST_SEGMENTS = 32  # of a group, but for its first document: so that a note waits for no book that came with it
 _PATIENCE_S = 5.0  # of ``close``, for a prompt that a model is reading
-_LOOK_S = 0.5  # for which another process's lock is waited for before it is looked whether the server ends
-_PAUSE_S = 0.2  # between two turns: another process that waits looks twenty times a second whether the lock is free
 _MOST_FAILURES = 20  # that are kept for ``status``
 
 
@@ -75,12 +69,10 @@ class Deepener:
 
     Args:
         layers: by name; without any, nothing is done.
-        lock: a file that all processes of a server name, so that one of them builds at a time; by default it is alone.
     """
 
-    def __init__(self, layers: Sequence[str], *, lock: Path | None = None) -> None:
+    def __init__(self, layers: Sequence[str]) -> None:
         self._layers = tuple(layers)
-        self._lock = lock
         self._changed = Condition()
         self._waiting: deque[_Task] = deque()
         self._group: list[_Task] = []  # in work, without those that have their outcome
@@ -97,10 +89,11 @@ class Deepener:
         return self._layers
 
     def resume(self, memory: Memory) -> None:
-        """Take up what an earlier process of this memory left unbuilt."""
+        """Take up what an earlier process of this memory left unbuilt, the oldest documents first."""
         if self._layers:
             wanted = set(self._layers)
             left = [record for record in memory.documents() if not wanted <= set(record.layers)]
+            left.sort(key=lambda record: (record.added_at, record.key))
             self._add([_Task(memory, record.id, record.key, record.segments) for record in left])
 
     def _add(self, tasks: Sequence[_Task]) -> None:
@@ -158,8 +151,7 @@ class Deepener:
     def _work(self) -> None:
         while self._has_work():
             try:
-                with self._turn():
-                    self._build(self._next_group())
+                self._build(self._next_group())
             except _Stopped:
                 return
             finally:
@@ -182,28 +174,6 @@ class Deepener:
                 for task in self._group:
                     self._waiting.remove(task)
             return list(self._group)
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """No other process of the server builds meanwhile; what one has built, the next finds built.
-
-        A turn is a group, and who has had one lets others that wait come first: they need not wait for all that it has.
-        """
-        if self._lock is None:
-            yield
-            return
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_closing, _PAUSE_S)
-        lock = FileLock(self._lock)
-        while not lock.is_locked:
-            if self._is_closing:
-                raise _Stopped
-            with suppress(Timeout):
-                lock.acquire(timeout=_LOOK_S)
-        try:
-            yield
-        finally:
-            lock.release()
 
     def _build(self, tasks: Sequence[_Task]) -> None:
         """Build documents together; where that fails as a whole, each that has no outcome yet alone."""

@@ -19,7 +19,6 @@ from memgraph_rag.mcp.background import Backlog, Deepener
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from memgraph_rag import Memory, Receipt
 
@@ -53,7 +52,6 @@ class Memories:
         open_namespace: called once a namespace.
         later: names of layers that are built behind ``remember``.
         idle_s: after how many seconds without a call a memory is closed; None is never.
-        lock: a file that all processes of a server name, so that one of them builds layers at a time.
     """
 
     def __init__(
@@ -62,10 +60,9 @@ class Memories:
         *,
         later: Sequence[str] = (),
         idle_s: float | None = None,
-        lock: Path | None = None,
     ) -> None:
         self._open_namespace = open_namespace
-        self._deepener = Deepener(later, lock=lock)
+        self._deepener = Deepener(later)
         self._idle_s = idle_s
         self._turns: defaultdict[str, Lock] = defaultdict(Lock)  # to open or close one; taken before ``_changed``
         self._changed = Condition()  # for a moment only: calls count themselves in the event loop

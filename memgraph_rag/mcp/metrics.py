@@ -8,15 +8,13 @@ Source: the text format of Prometheus (OpenMetrics).
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 __all__ = ["Metrics", "Way"]
 
@@ -28,17 +26,9 @@ _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
 class Metrics:
-    """The figures of one server, from its start.
+    """The figures of one server, from its start."""
 
-    Args:
-        shared: a folder in which all worker processes of the server keep theirs, the one that the environment variable
-            ``PROMETHEUS_MULTIPROC_DIR`` had named when prometheus_client was imported.
-    """
-
-    def __init__(self, shared: Path | None = None) -> None:
-        self._shared = shared
-        if shared is not None:
-            _forget_dead(shared)
+    def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._seconds = Histogram(
             "memgraph_rag_call_seconds",
@@ -52,7 +42,6 @@ class Metrics:
             "Calls that have not ended yet.",
             ("tool", "way"),
             registry=self._registry,
-            multiprocess_mode="livesum",
         )
         self._sent_back = Counter(
             "memgraph_rag_calls_sent_back", "Calls of a caller who had too many under way.", registry=self._registry
@@ -78,19 +67,5 @@ class Metrics:
         self._sent_back.inc()
 
     def text(self) -> bytes:
-        """All figures, as Prometheus reads them; of all workers, also of those that have died."""
-        if self._shared is None:
-            return generate_latest(self._registry)
-        registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry, path=str(self._shared))
-        return generate_latest(registry)
-
-
-def _forget_dead(shared: Path) -> None:
-    """Count no calls of dead workers as under way."""
-    for path in shared.glob("gauge_live*.db"):
-        pid = int(path.stem.rpartition("_")[2])
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            multiprocess.mark_process_dead(pid, str(shared))
+        """Return all figures, as Prometheus reads them."""
+        return generate_latest(self._registry)

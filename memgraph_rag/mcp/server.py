@@ -17,7 +17,6 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.server.request_state import RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from mcp.types import Resource as ListedResource
@@ -54,8 +53,6 @@ class MemoryServer(MCPServer[Services]):
         limits: how many calls may be under way, over MCP and REST together.
         metrics: what is counted of all calls.
         token_verifier: over HTTP, who a bearer token stands for; without it whoever connects is let in.
-        request_state_security: what seals the state that a client carries between requests; by default a key of this
-            process.
     """
 
     def __init__(
@@ -67,7 +64,6 @@ class MemoryServer(MCPServer[Services]):
         metrics: Metrics | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
-        request_state_security: RequestStateSecurity | None = None,
     ) -> None:
         self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
         self.verifier = token_verifier
@@ -84,7 +80,6 @@ class MemoryServer(MCPServer[Services]):
             log_level="WARNING",
             token_verifier=token_verifier,
             auth=auth,
-            request_state_security=request_state_security,
         )
         # In place of the SDK's own, which is the first: its spans hold names and errors as they come.
         self.middleware[0] = TracedMessages([tool.name for tool in self.memory_tools])

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import errno
 import socket
-import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Thread
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -21,21 +19,17 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.request_state import RequestStateSecurity
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.mcp.connections import BoundedConnection, most_waiting
 from memgraph_rag.mcp.gate import LOCAL_HOSTS, MOST_BODY, Gate
 from memgraph_rag.mcp.memories import Memories
-from memgraph_rag.mcp.metrics import Metrics
 from memgraph_rag.mcp.problems import answer_unrouted
 from memgraph_rag.mcp.rest import ROUTE, RestApi
 from memgraph_rag.mcp.server import MemoryServer
@@ -52,7 +46,6 @@ _SCOPE = "memory"
 _CLAIM = "namespace"
 _GOODBYE_S = 3  # that open streams are given when the server ends
 _IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
-_SILENT_S = 60  # after which a worker that does not answer is ended: loading models takes all of a core for seconds
 _LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
 
 
@@ -63,26 +56,21 @@ def serve_stdio(memories: Memories, namespace: str) -> None:
     anyio.run(server.run_stdio_async)
 
 
-def serve_http(make_app: Callable[[], ASGIApp], *, port: int, workers: int = 1, ready: Callable[[str], None]) -> None:
+def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None:
     """Serve clients at 127.0.0.1 until the process is told to end.
 
     Args:
-        make_app: makes what ``http_app`` does. With several workers each calls a copy of its own, so that it must be
-            possible to pickle it.
+        app: what ``http_app`` returns.
         port: 0 takes one that is free.
-        workers: processes that take requests from one socket; one that dies is started again.
-        ready: told the address when clients can connect.
+        ready: called with the address when clients can connect.
 
     Raises:
         SettingsError: the port cannot be had.
-        SystemExit: the workers cannot start.
     """
     listening = _listen(port)
     port = listening.getsockname()[1]
     config = uvicorn.Config(
-        make_app,
-        factory=True,
-        workers=workers,
+        app,
         loop="asyncio",
         http=BoundedConnection,
         ws="none",
@@ -92,55 +80,28 @@ def serve_http(make_app: Callable[[], ASGIApp], *, port: int, workers: int = 1, 
         server_header=False,
         timeout_graceful_shutdown=_GOODBYE_S,
         timeout_keep_alive=_IDLE_S,
-        timeout_worker_healthcheck=_SILENT_S,
     )
     with listening:
         ready(f"http://{HOST}:{port}")
-        if workers == 1:
-            uvicorn.Server(config).run(sockets=[listening])
-            return
-        supervisor = Multiprocess(config, [listening])
-        supervisor.run()
-        if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-            sys.exit(STARTUP_FAILURE)
+        uvicorn.Server(config).run(sockets=[listening])
 
 
-def token_server(
-    memories: Memories,
-    tokens: TokenFolder,
-    *,
-    metrics: Metrics | None = None,
-    state_key: bytes | None = None,
-) -> MemoryServer:
-    """A server that lets in whoever brings a token.
-
-    Args:
-        state_key: seals what clients carry from one request to the next, alike in all workers; by default a new one.
-    """
+def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
+    """Return a server that lets in whoever brings a token."""
     return MemoryServer(
         memories,
         caller_namespace=_namespace_of_token,
-        metrics=metrics,
         token_verifier=_Verifier(tokens),
         # There is no authorization server: tokens are made by hand. The field must be there all the same.
         auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
-        request_state_security=RequestStateSecurity(keys=[state_key]) if state_key else None,
     )
 
 
-def http_app(
-    server: MemoryServer,
-    *,
-    allowed_hosts: Sequence[str] = (),
-    keeps_sessions: bool = True,
-    at_end: Callable[[], None] | None = None,
-) -> Starlette:
-    """The application to be served.
+def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
+    """Return the application to be served.
 
     Args:
-        allowed_hosts: further names in ``Host``, of a proxy that stands before this server.
-        keeps_sessions: over MCP of 2025; not where another process may get a client's next request.
-        at_end: called when nothing is served any more.
+        allowed_hosts: further names in ``Host``, of a proxy in front of this server.
     """
     names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
     security = TransportSecuritySettings(
@@ -153,7 +114,6 @@ def http_app(
         transport_security=security,
         max_request_body_size=MOST_BODY,
         host=HOST,
-        stateless_http=not keeps_sessions,
     )
     api = RestApi(server.services, server.memory_tools)
     verifier = server.verifier
@@ -173,18 +133,6 @@ def http_app(
         ),
     ]
     app.add_exception_handler(HTTPException, answer_unrouted)
-    serving = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(starting: Starlette) -> AsyncIterator[Any]:
-        try:
-            async with serving(starting) as state:
-                yield state
-        finally:
-            if at_end is not None:
-                await anyio.to_thread.run_sync(at_end)
-
-    app.router.lifespan_context = lifespan
     return app
 
 

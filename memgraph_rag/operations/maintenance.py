@@ -6,15 +6,15 @@ It reads no question and no source. Invariant: a call that is interrupted leaves
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.contracts import Embedder, Layer, MemoryLayer
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry, tidy
+from memgraph_rag.operations import archive, archive_import, layer_removal, reembed, repair, telemetry
 from memgraph_rag.operations.checked_models import CheckedEmbedder
+from memgraph_rag.operations.lacking_layers import build_until, oldest_first
 from memgraph_rag.operations.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.operations.memory_layers import (
     build_memory_layers,
@@ -37,9 +37,9 @@ from memgraph_rag.operations.validation import (
     may_name,
     with_known_arguments,
 )
-from memgraph_rag.types import DocumentPage, Scope
+from memgraph_rag.types import DocumentPage, DocumentRecord, Scope
 from memgraph_rag.types.inspection import Damage
-from memgraph_rag.types.receipts import Failure, Receipt, Tidied
+from memgraph_rag.types.receipts import Failure, Receipt
 
 if TYPE_CHECKING:
     from memgraph_rag.stores.neo4j_bulk import BulkFiles
@@ -98,8 +98,13 @@ class MaintainedMemory(OpenMemory):
         *,
         layers: Sequence[str | Layer | MemoryLayer] | None = None,
         max_tokens: int | None = None,
+        max_seconds: float | None = None,
     ) -> Iterator[Receipt | Failure]:
-        """Build the layers that documents still lack, telling of each in order; then the layers of the whole memory.
+        """Build the layers that documents still lack, yielding an outcome of each; then the layers of the whole memory.
+
+        Without ``documents`` the oldest comes first, and the last page of a conversation is left alone while it takes
+        further turns (``Session.end`` closes it). ``add`` is never kept waiting: a document is built outside of
+        transactions and then written in one.
 
         Documents are built in groups, whose prompts the model reads together; then some dozens at a time are stored in
         one transaction, and each alone where that is refused. When this is interrupted, what is stored stays, and of
@@ -111,20 +116,31 @@ class MaintainedMemory(OpenMemory):
             layers: by name or as objects, as for ``Memory``; by default entities, points, this memory's own, and the
                 layers of the memory that are there. Of such a layer the receipt has its name for a key.
             max_tokens: as for ``add_many``.
+            max_seconds: begin no further documents later than that, up to eight at a time; what is begun is finished.
+                The next call goes on from there.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
-            SettingsError: there is no such layer.
+            SettingsError: there is no such layer, or the seconds are no number above 0.
             ModelNotFound: a layer needs a language model, and there is none.
         """
         of_documents, of_memory = self._layers_to_deepen(layers, all_documents=documents is None)
         chosen = choose_layers(of_documents, self.settings, known=self._layers)
         ids = self._ids(documents)
         self._require_writable()
+        check_limit("max_seconds", max_seconds)
         models = self._models_within(max_tokens)
-        outcomes = chain(  # without layers of documents no tokens are counted: no language model is looked for
-            self._ingestion(chosen, models).deepen(self._store.documents(ids)) if chosen else (),
-            build_memory_layers(self._store, of_memory, models=models, progress=self._progress),
+        records: Sequence[DocumentRecord] = ()
+        ingestion: Any = None
+        if chosen:  # without layers of documents no tokens are counted: no language model is looked for
+            stored = self._store.documents(ids)
+            records = oldest_first(stored) if documents is None else stored
+            ingestion = self._ingestion(chosen, models)
+        outcomes = build_until(
+            records,
+            lambda some: ingestion.deepen(some),
+            lambda: build_memory_layers(self._store, of_memory, models=models, progress=self._progress),
+            max_seconds=max_seconds,
         )
         return Outcomes("deepen", telemetry.each("deepen", outcomes))
 
@@ -143,38 +159,6 @@ class MaintainedMemory(OpenMemory):
             there = layers_there(self._store)
             known += [name for name in there if name in known_memory_layers() and name not in names]
         return layers_to_deepen(self._layers), choose_memory_layers(known)
-
-    def tidy(self, *, max_seconds: float | None = None) -> Tidied:
-        """Build what documents lack of this memory's layers, one after another, for as long as there is time.
-
-        Layers of the whole memory come last, where no document waits.
-
-        For idle time: ``add`` is never kept waiting, because a document is built outside of transactions and then
-        written in one. Ctrl-C, or time that is up, loses no document that is built; the next call goes on from there.
-        The last page of a conversation is left alone while it takes further turns (``Session.end`` closes it).
-
-        Args:
-            max_seconds: begin no document later than that; one that is begun is finished.
-
-        Raises:
-            SettingsError: the seconds are no number above 0.
-            ModelNotFound: a layer needs a language model, and there is none.
-        """
-        self._require_writable()
-        check_limit("max_seconds", max_seconds)
-        ingestion = self._ingestion(self._layers)
-        with telemetry.span("tidy") as event_fields:
-            done = tidy.tidy(
-                self._store.documents(None),
-                [layer.name for layer in self._layers],
-                lambda record: next(ingestion.deepen([record])),
-                build_rest=lambda: build_memory_layers(
-                    self._store, self._memory_layers, models=self._models, progress=self._progress
-                ),
-                max_seconds=max_seconds,
-            )
-            event_fields |= {"built": len(done.receipts), "waiting": len(done.waiting)}
-        return done
 
     def remove_layer(self, layer: str, documents: Sequence[str | Path] | None = None) -> Iterator[Receipt | Failure]:
         """Take a layer away from documents that have it, telling of each in order; ``deepen`` builds it again.

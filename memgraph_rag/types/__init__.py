@@ -74,8 +74,9 @@ from memgraph_rag.types.ids import (
     text_id,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
+from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
-from memgraph_rag.types.receipts import Action, Failure, Receipt, Tidied
+from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
 from memgraph_rag.types.texts import is_storable, storable
@@ -117,6 +118,7 @@ __all__ = [
     "InformationPoint",
     "LayerRows",
     "Leaf",
+    "Limits",
     "Matrix",
     "Mention",
     "Message",
@@ -146,7 +148,6 @@ __all__ = [
     "StopReason",
     "Summarizes",
     "Thing",
-    "Tidied",
     "Tie",
     "Title",
     "Tool",

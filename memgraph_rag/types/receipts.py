@@ -8,7 +8,7 @@ from enum import Enum
 
 from memgraph_rag.types.generation import Usage
 
-__all__ = ["Action", "Failure", "Receipt", "Tidied"]
+__all__ = ["Action", "Failure", "Receipt"]
 
 
 class Action(str, Enum):
@@ -55,20 +55,3 @@ class Failure:
 
     source: str
     error: Exception
-
-
-@dataclass(frozen=True, slots=True)
-class Tidied:
-    """What ``Memory.tidy`` did.
-
-    Attributes:
-        receipts: of the documents that were built, in order.
-        failures: of those that could not be built.
-        waiting: keys of those that still lack a layer, because time was up.
-        seconds: how long it took.
-    """
-
-    receipts: tuple[Receipt, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    waiting: tuple[str, ...] = ()
-    seconds: float = 0.0

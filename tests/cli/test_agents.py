@@ -58,13 +58,6 @@ def test_wrong_setting_is_told_before_a_client_waits(cli) -> None:
     assert "SettingsError: The setting 'namespace'" in cli("mcp", "--namespace", "n" * 300, status=1).stderr
 
 
-@pytest.mark.parametrize("store", ["notes.lbug", ":memory:"])
-def test_several_workers_of_a_file_are_refused(cli, store: str) -> None:
-    failed = cli("serve", "--workers", "2", "--store", store, status=1)
-    assert failed.stderr.startswith(f"SettingsError: Expected a Neo4j server for 2 workers, got {store!r}, which one")
-    assert "Leave --workers out, or serve a Neo4j" in failed.stderr
-
-
 @pytest.mark.parametrize(
     ("layers", "at_once", "later"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -319,33 +318,3 @@ def test_group_is_of_one_memory_and_of_bounded_size(deepener: Deepener) -> None:
     assert deepener.wait(SOON)
     assert ann.groups == [["first"], ["short"], ["book"], names[:8], names[8:16], names[16:]]
     assert tom.groups == [["his"]]
-
-
-# ── several processes of a server ────────────────────────────────────────────────────────────────────────────
-
-
-def test_one_process_at_a_time_builds(tmp_path: Path) -> None:
-    memories, builders = (Told(), Told()), [Deepener(("points",), lock=tmp_path / "lock") for _ in range(2)]
-    for builder, memory in zip(builders, memories, strict=True):
-        follow(builder, memory, "one", "two")
-    assert soon(lambda: any(memory.groups for memory in memories))
-    time.sleep(1)
-    assert sum(len(memory.groups) for memory in memories) == 1
-    for memory in memories:
-        memory.let_go()
-    assert all(builder.wait(SOON) for builder in builders)
-    assert [memory.groups for memory in memories] == [[["one", "two"]]] * 2
-    assert all(builder.close() for builder in builders)
-
-
-def test_process_with_much_to_build_lets_another_come_between(tmp_path: Path) -> None:
-    much, little = Told(), Told()
-    busy, other = (Deepener(("points",), lock=tmp_path / "lock") for _ in range(2))
-    follow(busy, much, *(f"note {number}" for number in range(64)))
-    assert soon(lambda: bool(much.groups))
-    follow(other, little, "note")
-    for memory in (much, little):
-        memory.let_go()
-    assert other.wait(SOON)
-    assert busy.backlog("ann").waiting > 0
-    assert all(builder.close() for builder in (busy, other))

@@ -14,6 +14,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_agents import Agent, Served, in_loop
 from memories import FOX, QUESTION, RIVER
+from starlette.applications import Starlette
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.mcp import sessions, transports
@@ -225,4 +226,4 @@ def test_port_that_is_taken_is_told() -> None:
     listening = transports._listen(0)
     ready: Callable[[str], None] = pytest.fail
     with listening, pytest.raises(SettingsError, match=r"got \d+: one that another program listens on. Name another"):
-        serve_http(lambda: pytest.fail("made"), port=listening.getsockname()[1], ready=ready)
+        serve_http(Starlette(), port=listening.getsockname()[1], ready=ready)

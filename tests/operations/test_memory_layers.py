@@ -259,12 +259,14 @@ def test_pages_and_trees_show_title_and_text_of_overviews(tmp_path: Path) -> Non
     assert members.index("Ann") < members.index("Bergen") < members.index("Tromso")
 
 
-def test_tidy_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:
+def test_deepen_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", cache_dir=tmp_path, **options(layers=["entities", Pairs()])) as memory:
         list(memory.add_many(Document(f"Note {number}.", key=f"n{number}") for number in range(2)))
 
-        assert [receipt.key for receipt in memory.tidy().receipts] == ["pairs"]
-        assert memory.tidy(max_seconds=1e-9).receipts == ()
+        assert list(memory.deepen(max_seconds=1e-9)) == []
+        *_, last = memory.deepen(max_seconds=1000)
+        assert isinstance(last, Receipt)
+        assert (last.key, last.action) == ("pairs", Action.DEEPENED)
 
 
 def test_a_question_about_the_whole_reads_overviews_where_there_are_any(memory: Memory) -> None:

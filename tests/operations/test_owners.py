@@ -140,7 +140,7 @@ def test_metadata_of_pages_make_no_page(tmp_path: Path, turns: Any) -> None:
         memory.add(SAID, key="chat", metadata={"user": "ann", "session": "1", "turns": turns})
 
     with Memory(tmp_path / "notes.lbug", **options(layers=("entities",))) as memory:
-        assert [receipt.key for receipt in memory.tidy().receipts] == ["chat"]
+        assert [receipt.key for receipt in memory.deepen()] == ["chat"]
 
 
 def test_archive_brings_pages_and_no_others_under_their_keys(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
-"""Building in idle time: bounded, in order, beside others who add."""
+"""Building the layers that documents lack: bounded, in order, beside others who add."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,13 +13,13 @@ from typing import Any
 import pytest
 from memories import FOX, RIVER, graph_of, options
 
-from memgraph_rag import Action, Memory, Receipt
+from memgraph_rag import Action, Failure, Memory, Receipt
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.operations.tidy import tidy
+from memgraph_rag.operations.lacking_layers import build_until, oldest_first
 from memgraph_rag.testing import FakeLanguageModel
 
 
-def test_tidied_graph_is_the_one_that_add_builds(tmp_path: Path) -> None:
+def test_deepened_graph_is_the_one_that_add_builds(tmp_path: Path) -> None:
     with Memory(tmp_path / "at-once.lbug", **options()) as memory:
         for number, story in enumerate((FOX, RIVER)):
             memory.add(story, key=str(number))
@@ -26,59 +29,49 @@ def test_tidied_graph_is_the_one_that_add_builds(tmp_path: Path) -> None:
         for number, story in enumerate((FOX, RIVER)):
             memory.add(story, key=str(number))
     with Memory(path, **options()) as memory:
-        done = memory.tidy()
-        assert [receipt.key for receipt in done.receipts] == ["0", "1"]
-        assert (done.failures, done.waiting) == ((), ())
+        assert [outcome.key for outcome in receipts(memory.deepen(max_seconds=1000))] == ["0", "1"]
         assert graph_of(memory) == at_once
-        assert memory.tidy().receipts == ()
+        assert all(outcome.action is Action.UNCHANGED for outcome in receipts(memory.deepen()))
+
+
+def receipts(outcomes: Iterable[Receipt | Failure]) -> list[Receipt]:
+    """The outcomes, none of which is a failure."""
+    return [outcome for outcome in outcomes if isinstance(outcome, Receipt) or pytest.fail(str(outcome))]
+
+
+def test_oldest_document_comes_first(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
+        for key in "abc":
+            memory.add(f"{key}. {FOX}", key=key)
+        records = memory.documents()
+    times = [datetime(2026, 5, day, tzinfo=timezone.utc).isoformat() for day in (3, 1, 1)]
+    aged = [replace(record, added_at=added_at) for record, added_at in zip(records, times, strict=True)]
+    assert [record.key for record in oldest_first(reversed(aged))] == ["b", "c", "a"]
 
 
 def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
-        for number in range(4):
-            memory.add(f"{number}. {FOX}", key=str(number))
+        for number in range(20):
+            memory.add(f"{number}. {FOX}", key=f"{number:02}")
         records = memory.documents()
     ticks = count()
-    done = tidy(
+    built = build_until(
         records,
-        ["entities"],
-        lambda record: Receipt(record.id, record.key, Action.DEEPENED, {}),
+        lambda some: [Receipt(record.id, record.key, Action.DEEPENED, {}) for record in some],
+        lambda: pytest.fail("built too late"),
         max_seconds=2.5,
         clock=lambda: float(next(ticks)),
     )
-    assert [receipt.key for receipt in done.receipts] == ["0", "1"]
-    assert done.waiting == ("2", "3")
+    assert [outcome.key for outcome in receipts(built)] == [f"{number:02}" for number in range(16)]
 
 
-def test_interrupted_tidy_keeps_what_is_built_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "notes.lbug"
-    with Memory(path, **options(layers=())) as memory:
-        for number in range(3):
-            memory.add(f"{number}. {FOX}", key=str(number))
-    generate, calls = FakeLanguageModel.generate, count()
-
-    def interrupted(self: FakeLanguageModel, *arguments: Any, **more: Any) -> Any:
-        if "1. " in str(arguments) and next(calls) == 0:
-            raise KeyboardInterrupt
-        return generate(self, *arguments, **more)
-
-    monkeypatch.setattr(FakeLanguageModel, "generate", interrupted)
-    with Memory(path, **options()) as memory:
-        with pytest.raises(KeyboardInterrupt):
-            memory.tidy()
-        assert [bool(record.layers) for record in memory.documents()] == [True, False, False]
-        assert [receipt.key for receipt in memory.tidy().receipts] == ["1", "2"]
-        assert memory.examine() == []
-
-
-def test_a_growing_page_is_left_alone_until_its_end(tmp_path: Path) -> None:
+def test_growing_page_is_left_alone_until_its_end(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         session = memory.session(user="ann", session="1")
         session.add([{"role": "user", "content": f"Turn {number} about the fox."} for number in range(40)])
-        done = memory.tidy()
-        assert [receipt.key for receipt in done.receipts] == ["session/ann/1/0"]
+        assert [outcome.key for outcome in receipts(memory.deepen())] == ["session/ann/1/0"]
         session.end()
-        assert memory.tidy().receipts == ()
+        assert all(outcome.action is Action.UNCHANGED for outcome in receipts(memory.deepen()))
         assert all(set(record.layers) >= {"entities", "points"} for record in memory.documents())
 
 
@@ -95,21 +88,21 @@ class _Waiting(FakeLanguageModel):
         return super().generate(*arguments, **options)
 
 
-def test_tidy_keeps_no_add_waiting(tmp_path: Path) -> None:
+def test_deepen_keeps_no_add_waiting(tmp_path: Path) -> None:
     model = _Waiting()
     with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
         session = memory.session(user="ann", session="1")
         session.add([{"role": "user", "content": f"Turn {number} about the fox."} for number in range(40)])
-        tidying = threading.Thread(target=memory.tidy)
-        tidying.start()
+        deepening = threading.Thread(target=lambda: list(memory.deepen()))
+        deepening.start()
         assert model.is_asked.wait(30)
         assert session.add([{"role": "user", "content": "A turn meanwhile."}]).added == 1
         model.may_write.set()
-        tidying.join(30)
+        deepening.join(30)
         assert {"entities", "points"} <= set(memory.documents()[0].layers)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "a minute", float("nan"), True])
 def test_limits_that_are_none_are_refused(tmp_path: Path, seconds: Any) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory, pytest.raises(SettingsError, match="max_seconds"):
-        memory.tidy(max_seconds=seconds)
+        memory.deepen(max_seconds=seconds)
