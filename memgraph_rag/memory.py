@@ -231,6 +231,7 @@ class Memory(MaintainedMemory):
             Conversation(self.namespace, user, session),
             self._store,
             self._models,
+            self._answers,
             search=self.search,
             wishes=self.wishes,
             ask=self.ask,
@@ -489,7 +490,7 @@ class Memory(MaintainedMemory):
             SettingsError: not just one of a document and a user is named.
         """
         self._require_writable()
-        with telemetry.span("forget") as event_fields:
+        with telemetry.span("forget") as event_fields, self._answers.forgetting():
             receipts = scopes.forget(self._store, self._scopes, document, user=user, session=session)
             self._journal.clear()
             reembed.forget_kept(self._reembedding_dir)

@@ -62,7 +62,7 @@ ARROW_TYPES: dict[type, pa.DataType] = {
 }
 
 
-SHARED_TABLES = ("Namespace", "Answer")
+SHARED_TABLES = ("Namespace",)
 """Tables of nodes that no document owns."""
 
 RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -312,3 +313,41 @@ MATCH ()-[r:RELATES_TO]->()
 WHERE r.namespace = $namespace
 RETURN r.id AS id, r.source_id AS source_id, r.target_id AS target_id
 """
+
+
+BEFORE_ANSWERS_WENT = {"ladybug": 46, "neo4j": 39}
+"""The last step of each schema that kept the sentences of all answers."""
+
+ANSWER = "CREATE (:Answer {id: 'a', namespace: $namespace, name: 'answer', origins: ['d'], answered_at: 1})"
+
+
+def run_in_file(place: dict[str, Any], text: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    file = open_file(str(place["address"]))
+    try:
+        return file.transaction(lambda execute: execute(text, parameters))
+    finally:
+        file.close()
+
+
+def test_stored_answers_are_removed(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
+    run = partial(run_in_file if engine == "ladybug" else run_cypher, place)
+    store = make_store(namespace := f"answers-{engine}")
+    store.write(graph := make_graph(namespace))
+    made = "CREATE CONSTRAINT answer_id FOR (n:Answer) REQUIRE n.id IS UNIQUE"
+    if engine == "ladybug":
+        made = queries.migrations("ladybug")[21].text
+    old = BEFORE_ANSWERS_WENT["ladybug" if engine == "ladybug" else "neo4j"]
+    run(made)
+    run(ANSWER, namespace=namespace)
+    run("MATCH (s:Schema) SET s.version = $version", version=old)
+
+    store = make_store(namespace)
+
+    assert store.schema["version"] == max(queries.migrations(dialect_of(engine)))
+    assert store.documents() == [graph.document]
+    if engine == "ladybug":
+        assert "Answer" not in {row["name"] for row in run("CALL show_tables() RETURN name")}
+    else:
+        assert run("MATCH (a:Answer) RETURN a.id AS id") == []
+        names = {row["name"] for row in run("SHOW INDEXES YIELD name")}
+        assert not names & {"answer_id", "answer_time"}
