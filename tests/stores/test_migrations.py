@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from past_the_store import run_cypher
-from statements import dialect_of
+from statements import SCRIPTS, dialect_of
 
-from memgraph_rag.stores import queries
+from memgraph_rag.stores import open_store, queries
 from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
@@ -351,3 +352,40 @@ def test_stored_answers_are_removed(engine: str, make_store: MakeStore, place: d
         assert run("MATCH (a:Answer) RETURN a.id AS id") == []
         names = {row["name"] for row in run("SHOW INDEXES YIELD name")}
         assert not names & {"answer_id", "answer_time"}
+
+
+def schema_of(path: Path) -> dict[str, tuple[set[tuple[object, ...]], list[tuple[object, ...]]]]:
+    """Of each table its columns, with types, defaults and keys, and for edges what it joins."""
+    file = open_file(str(path))
+    try:
+        tables = {row["name"]: row["type"] for row in file.read("CALL show_tables() RETURN name, type", {})}
+        return {
+            name: (
+                {tuple(row.values())[1:] for row in file.read(f"CALL table_info('{name}') RETURN *", {})},
+                [tuple(row.values()) for row in file.read(f"CALL show_connection('{name}') RETURN *", {})]
+                if kind == "REL"
+                else [],
+            )
+            for name, kind in tables.items()
+        }
+    finally:
+        file.close()
+
+
+def test_new_file_has_the_schema_of_a_migrated_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = queries.migrations("ladybug")
+    old, new = tmp_path / "old.lbug", tmp_path / "new.lbug"
+    with monkeypatch.context() as patch:
+        patch.setattr(queries, "migrations", lambda _: {1: steps[1]})
+        with closing(open_store(old, namespace="n")) as store:
+            store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    for path in (old, new):
+        with closing(open_store(path, namespace="n")) as store:
+            assert store.schema.get("version") == (1 if path == old else None)
+            store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+            assert store.schema["version"] == max(steps)
+    assert schema_of(new) == schema_of(old)
+
+
+def test_newest_schema_has_a_script() -> None:
+    assert [path.stem for path in SCRIPTS] == [f"{max(queries.migrations('ladybug')):03}"]
