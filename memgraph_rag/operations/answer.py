@@ -21,7 +21,6 @@ from memgraph_rag.contracts import (
     ReadingContext,
     ReadingSession,
     Reranker,
-    Search,
     Strategy,
 )
 from memgraph_rag.display import show
@@ -32,7 +31,9 @@ from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warn
 from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.operations.remarks import Remarks
+from memgraph_rag.operations.snapshot import GraphSnapshot
 from memgraph_rag.search.as_of import AsOf
+from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -68,7 +69,7 @@ class Reading:
         self,
         store: GraphStore,
         models: Models,
-        search: Search,
+        search: SegmentSearch,
         answers: GivenAnswers,
         *,
         answer_tokens: int,
@@ -96,19 +97,22 @@ class Reading:
         documents: Sequence[str] | None,
         style: AnswerStyle = "sentence",
         *,
+        snapshot: GraphSnapshot,
         as_of: AsOf | None = None,
     ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer.
 
         Args:
             documents: ids of those that may be read; None is all.
+            snapshot: of the store, through which the question is answered.
             as_of: what had been said by then; None is everything.
         """
-        if not self._store.count_documents():
+        if not snapshot.count_documents():
             yield _of_nothing(question, strategy, self._store.namespace)
             return
         started, begun = time.perf_counter(), self._answers.begin()
-        source = readable(self._store, self._search, documents, as_of)
+        graph = snapshot.graph
+        source = readable(graph, self._search.reading(graph), documents, as_of)
         rules = self._rules_of(source.search)
         trace: list[Step] = []
         stop: StopReason | None = None
@@ -124,6 +128,7 @@ class Reading:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, source.graph), documents)
                 if stop is not None or refusal is not None:
                     break
+            snapshot.renew()  # nothing is quoted that was forgotten while it was read
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace, source.graph)

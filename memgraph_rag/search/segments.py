@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -79,21 +80,32 @@ class SegmentSearch:
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
         self._pools = PoolReader(graph, embedder, recognizer, stemming=stemming)
         self._space: SearchSpace = space
+        self._version: int | None = None  # that of a snapshot; None is the newest at each call
         self._relations = RelationIndex(graph, dimension=embedder.dimension, most_bytes=most_bytes)
+
+    def reading(self, graph: SearchedGraph) -> SegmentSearch:
+        """Return this search, its index and facts shared, which reads the rest through another view of its graph.
+
+        Args:
+            graph: a snapshot of one question; its version decides what the index must hold.
+        """
+        other = copy(self)
+        other._graph, other._version = graph, graph.version()
+        return other
 
     def _over(self, index: SegmentIndex) -> GraphSearch:
         return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer)
 
     def _is_in_memory(self) -> bool:
         """Whether the whole namespace is searched in memory, where it then is as it is stored now."""
-        if self._space == "database":
+        if self._space == "database" or self.index.is_outgrown:
             return False
         try:
-            self.index.refresh()
+            self.index.refresh(self._version)
         except SearchMemoryExceeded:
             if self._space == "memory":
                 raise
-            self._space = "database"  # to count segments again before each search would take longer than it
+            self.index.is_outgrown = True  # to count segments again before each search would take longer than it
             return False
         return True
 
@@ -155,7 +167,7 @@ class SegmentSearch:
             return self._runs(query, k, parameters, documents=documents, since=since, until=until)
         if runs is not None:
             raise SettingsError(f'Expected mode="segments" with runs, got {show(mode)}. Leave runs out.', mode=mode)
-        facts = self.facts.refresh()
+        facts = self.facts.refresh(self._version)
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
         pool, matches = self._found(query, most, mode, documents, since, until, cues or Cues(), most_said=most_said)
@@ -222,7 +234,7 @@ class SegmentSearch:
             return self._evidence(matches), {match.id: match for match in matches}
         if mode in {"hipporag", "hipporag2"}:
             with self.index.lock:
-                self.index.refresh()
+                self.index.refresh(self._version)
                 view = self.index.view(documents=documents, since=since, until=until)
                 matches = self._walked(query, view, k, mode, cues) if len(view.rows) else []
             return self._evidence(matches), {}
@@ -251,7 +263,7 @@ class SegmentSearch:
             SearchMemoryExceeded: the namespace is too large to be held in memory.
         """
         with self.index.lock:
-            self.index.refresh()
+            self.index.refresh(self._version)
             return as_of(self.index, since, until)
 
     def nearest_relations(
@@ -268,7 +280,7 @@ class SegmentSearch:
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         with self.index.lock:
-            self.index.refresh()
+            self.index.refresh(self._version)
             view = self.index.view(documents=documents, since=since, until=until)
             return self._hippo.facts(query, view) if len(view.rows) else []
 
