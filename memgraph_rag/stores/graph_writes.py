@@ -69,9 +69,9 @@ def begin(run: Run, first: str = COUNTED) -> None:
 class WrittenGraph(StoredGraph):
     """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
 
-    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
+    def __init__(self, namespace: str, *, read_only: bool = False, dimension: int = 0) -> None:
         super().__init__(namespace, read_only=read_only)
-        self._dimension = 0
+        self._dimension = dimension
 
     @abstractmethod
     def _transaction(

@@ -78,9 +78,9 @@ FEW_ROWS = 32
 class LadybugStore(graph_writes.WrittenGraph):
     """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False) -> None:
+    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False, dimension: int = 0) -> None:
         self._file = file
-        super().__init__(namespace, read_only=read_only)
+        super().__init__(namespace, read_only=read_only, dimension=dimension)
         self._words: dict[bool, tuple[int, SegmentWords]] = {}
         self._closed = False
         self._generation = file.generation
@@ -280,9 +280,7 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     def beside(self, namespace: str) -> LadybugStore:
         """The same file, bound to another namespace."""
-        store = LadybugStore(self._file, namespace=namespace, read_only=self._read_only)
-        store._dimension = self._dimension
-        return store
+        return LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
         """Put a file with other embeddings in place of this one, by one rename; everybody else waits meanwhile.
@@ -309,8 +307,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         tables = [row["name"] for row in self._run("read/list_tables")]
         ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
-            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace)
-            new._dimension = dimension
+            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
             graphs = map(again, stored_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
                 new.write_many(some)
