@@ -37,6 +37,7 @@ from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Conversation
+from memgraph_rag.operations.snapshot import GraphSnapshot
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.strategy_choice import strategy_for
 from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
@@ -230,6 +231,7 @@ class Memory(MaintainedMemory):
             Conversation(self.namespace, user, session),
             self._store,
             self._models,
+            self._answers,
             search=self.search,
             wishes=self.wishes,
             ask=self.ask,
@@ -299,7 +301,8 @@ class Memory(MaintainedMemory):
         self._process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        chosen = chosen or strategy_for(question, self._store, self._models.embedder)
+        snapshot = GraphSnapshot(self._store)
+        chosen = chosen or strategy_for(question, snapshot.statistics(), self._models.embedder)
         held = Scope(**scope)
         if keep_trace:
             kept_questions.require_keepable(chosen, held)
@@ -309,7 +312,7 @@ class Memory(MaintainedMemory):
         )
         style = validation.checked_style(style)
         as_of = self._search.as_of(extent.since, extent.until) if extent.since or extent.until else None
-        items = self._reading.run(question, chosen, budget, extent.documents, style, as_of=as_of)
+        items = self._reading.run(question, chosen, budget, extent.documents, style, snapshot=snapshot, as_of=as_of)
         return telemetry.over(
             "ask",
             kept_questions.keep_answers(items, self._store, self.namespace) if keep_trace else items,
@@ -485,7 +488,7 @@ class Memory(MaintainedMemory):
             SettingsError: not just one of a document and a user is named.
         """
         self._require_writable()
-        with telemetry.span("forget") as event_fields:
+        with telemetry.span("forget") as event_fields, self._answers.forgetting():
             receipts = scopes.forget(self._store, self._scopes, document, user=user, session=session)
             self._journal.clear()
             reembed.forget_kept(self._reembedding_dir)

@@ -17,7 +17,6 @@ from memgraph_rag.stores.overview_writes import check_overviews
 from memgraph_rag.types import (
     OPEN_KIND,
     Action,
-    Answered,
     Change,
     DocumentGraph,
     DocumentRecord,
@@ -168,7 +167,7 @@ class OwnStore(OwnPools):
             graphs = {name: graph for name, graph in state.graphs.items() if name != document_id}
             forgotten = len(state.questions) - len(kept)
             state = without_overviews(replace(state, questions=kept), {document_id})
-            self._put(replace(state, graphs=graphs, answers=state.answers if graphs else {}))
+            self._put(replace(state, graphs=graphs))
             return Receipt(document_id, record.key, Action.FORGOTTEN, counts, forgotten_questions=forgotten)
 
     def _held(self, graph: DocumentGraph) -> DocumentGraph:
@@ -193,7 +192,7 @@ class OwnStore(OwnPools):
             self._put(replace(state, overviews=there))
             return sorted({item.id for item in rows.overviews} & there.keys())
 
-    # ── questions and answers ────────────────────────────────────────────────────────────────────────────
+    # ── questions ────────────────────────────────────────────────────────────────────────────
 
     def keep(self, question: Question) -> None:
         write_checks.check_question(question)
@@ -253,19 +252,8 @@ class OwnStore(OwnPools):
                 counted[name] += 1
         return questions, counted
 
-    def has_answers(self) -> bool:
-        return bool(self._state.answers)
-
-    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        return {name: origins for name, origins in self._state.answers.items() if name in answer_ids}
-
-    def remember(self, answers: Sequence[Answered]) -> None:
-        with self._database.lock:
-            state = self._state
-            known = dict(state.answers)
-            for answer in answers:
-                known[answer.id] = tuple(sorted({*known.get(answer.id, ()), *answer.origins}))
-            self._put(replace(state, answers=known), counted=False)
+    def question_times(self) -> Mapping[str, str]:
+        return {question.id: question.asked_at for question in self.questions()}
 
     # ── the rest ─────────────────────────────────────────────────────────────────────────────────────────
 

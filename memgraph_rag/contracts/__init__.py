@@ -19,7 +19,7 @@ from memgraph_rag.contracts.graph import (
     ReembeddedStore,
     SearchedGraph,
 )
-from memgraph_rag.contracts.graph_writes import EchoLog, GraphWriter
+from memgraph_rag.contracts.graph_writes import GraphWriter
 from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (
@@ -50,7 +50,6 @@ __all__ = [
     "AttentiveSession",
     "Calibration",
     "DocumentLists",
-    "EchoLog",
     "Embedder",
     "EntityRecognizer",
     "Extract",

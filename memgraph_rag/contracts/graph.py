@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from memgraph_rag.contracts.document_lists import DocumentLists
-from memgraph_rag.contracts.graph_writes import EchoLog, GraphWriter
+from memgraph_rag.contracts.graph_writes import GraphWriter
 from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.pools import PooledGraph
 from memgraph_rag.types import (
@@ -244,6 +244,10 @@ class GraphView(GraphReader, Protocol):
         """All kept questions, or those of these ids that exist; the newest first, ties by id."""
         ...
 
+    def question_times(self) -> Mapping[str, str]:
+        """The ids of all kept questions, each with the time when it was asked. One statement."""
+        ...
+
 
 class FingerprintIndex(Protocol):
     """Finds documents by where they came from and by their whole text."""
@@ -320,7 +324,6 @@ class GraphStore(
     GraphView,
     SearchedGraph,
     GraphWriter,
-    EchoLog,
     FingerprintIndex,
     DocumentLists,
     MendedStore,

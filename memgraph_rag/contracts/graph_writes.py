@@ -1,13 +1,13 @@
-"""What a store must offer of writing: documents, layers, questions and answers of one namespace of a graph."""
+"""What a store must offer of writing: documents, layers and questions of one namespace of a graph."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from memgraph_rag.types import Action, Answered, DocumentGraph, DocumentRecord, OverviewRows, Question, Receipt
+from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, OverviewRows, Question, Receipt
 
-__all__ = ["EchoLog", "GraphWriter"]
+__all__ = ["GraphWriter"]
 
 
 class GraphWriter(Protocol):
@@ -136,24 +136,5 @@ class GraphWriter(Protocol):
 
         Raises:
             QuestionNotFound: there is none.
-        """
-        ...
-
-
-class EchoLog(Protocol):
-    """Remembers which sentences were answered, by their hashes."""
-
-    def has_answers(self) -> bool:
-        """Whether any is remembered."""
-        ...
-
-    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Of these sentences those that were answered, with their origins."""
-        ...
-
-    def remember(self, answers: Sequence[Answered]) -> None:
-        """Remember sentences; of one that is known the origins are joined. Beyond some thousands the oldest go.
-
-        All go with the namespace's last document. No write that ``version`` counts.
         """
         ...

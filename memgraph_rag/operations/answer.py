@@ -8,7 +8,6 @@ said it instead (``refusal``).
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,18 +20,19 @@ from memgraph_rag.contracts import (
     Models,
     ReadingContext,
     ReadingSession,
-    Search,
     Strategy,
 )
 from memgraph_rag.display import show
-from memgraph_rag.errors import StoreError, StrategyError
+from memgraph_rag.errors import StrategyError
 from memgraph_rag.operations.answer_style import Written, write_answer
 from memgraph_rag.operations.as_of import Readable, readable
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
+from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.operations.remarks import Remarks
+from memgraph_rag.operations.snapshot import GraphSnapshot
 from memgraph_rag.search.as_of import AsOf
-from memgraph_rag.text.echoes import answered
+from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -40,7 +40,6 @@ from memgraph_rag.types import (
     Budget,
     Extent,
     Node,
-    Segment,
     Step,
     StopReason,
     Usage,
@@ -48,8 +47,6 @@ from memgraph_rag.types import (
 )
 
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
-
-logger = logging.getLogger(__name__)
 
 ENOUGH_TO_TELL = 5
 """Nodes: where nothing in them is about the question, no more are read."""
@@ -59,6 +56,7 @@ class Reading:
     """Answers questions from one store.
 
     Args:
+        answers: takes the sentences of each answer, so that they are known again when they are added.
         checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
         checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
         extract: what a strategy may have segments searched for relations with; None where nothing may be written.
@@ -69,7 +67,8 @@ class Reading:
         self,
         store: GraphStore,
         models: Models,
-        search: Search,
+        search: SegmentSearch,
+        answers: GivenAnswers,
         *,
         answer_tokens: int,
         checks_speaker: bool = True,
@@ -80,6 +79,7 @@ class Reading:
         self._store = store
         self._models = models
         self._search = search
+        self._answers = answers
         self._answer_tokens = answer_tokens
         self._rules_of = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
@@ -93,19 +93,22 @@ class Reading:
         documents: Sequence[str] | None,
         style: AnswerStyle = "sentence",
         *,
+        snapshot: GraphSnapshot,
         as_of: AsOf | None = None,
     ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer.
 
         Args:
             documents: ids of those that may be read; None is all.
+            snapshot: of the store, through which the question is answered.
             as_of: what had been said by then; None is everything.
         """
-        if not self._store.count_documents():
+        if not snapshot.count_documents():
             yield _of_nothing(question, strategy, self._store.namespace)
             return
-        started = time.perf_counter()
-        source = readable(self._store, self._search, documents, as_of)
+        started, begun = time.perf_counter(), self._answers.begin()
+        graph = snapshot.graph
+        source = readable(graph, self._search.reading(graph), documents, as_of)
         rules = self._rules_of(source.search)
         trace: list[Step] = []
         stop: StopReason | None = None
@@ -121,6 +124,7 @@ class Reading:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, source.graph), documents)
                 if stop is not None or refusal is not None:
                     break
+            snapshot.renew()  # nothing is quoted that was forgotten while it was read
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace, source.graph)
@@ -132,7 +136,8 @@ class Reading:
                     session, question, style, evidence.quotes, max_tokens=self._answer_tokens
                 )
             if written.said:
-                self._remember(written.said, evidence.segments, trace)
+                nodes = [*evidence.segments, *self._nodes_of_own(trace)]
+                self._answers.add(written.said, nodes, begun=begun)
             yield Answer(
                 question=question,
                 text=written.text
@@ -174,18 +179,6 @@ class Reading:
     def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:
         return gather_evidence(trace, graph, self._models.embedder)
 
-    def _remember(self, text: str, segments: Sequence[Segment], trace: Sequence[Step]) -> None:
-        """Have the store know the answer's sentences again; an answer is worth giving where it cannot."""
-        if self._store.read_only:
-            return
-        try:
-            nodes = [*segments, *self._nodes_of_own(trace)]
-            fingerprints = self._store.fingerprints([node.document_id for node in nodes])
-            text_hashes = {fingerprint.document_id: fingerprint.text_sha256 for fingerprint in fingerprints}
-            self._store.remember(answered(self._store.namespace, text, nodes, text_hashes))
-        except StoreError as error:
-            logger.warning("an answer will not be recognised when it is added: %s", type(error).__name__)
-
     def _nodes_of_own(self, trace: Sequence[Step]) -> list[Node]:
         """The nodes that were read whose words are a source of their own: segments, and points whose segments are gone.
 
@@ -193,7 +186,7 @@ class Reading:
         was forgotten during the reading, only the point is left.
         """
         points = {step.node.id: step.node for step in trace if step.node.level}
-        stored = {node.id: node for node in self._store.nodes(sorted(points))}
+        stored = {node.id: node for node in self._store.nodes(sorted(points))} if points else {}
         gone = (node for node_id, node in points.items() if stored.get(node_id) != node)
         return [*(step.node for step in trace if not step.node.level), *gone]
 

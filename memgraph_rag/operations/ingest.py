@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, TokenCounter
 from memgraph_rag.operations.build_pool import BuildPool
+from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.graph_building import BuildOutcome, BuiltDocument
 from memgraph_rag.operations.graph_writing import write_documents
 from memgraph_rag.operations.planning import PendingDocument, Plan, Planner
@@ -50,6 +51,7 @@ class Ingestion:
     Args:
         layers: what is built beyond segments, in this order.
         pool: builds them.
+        answers: what the memory answered.
         count_tokens: of the texts of segments.
         segment_tokens: most tokens of one segment.
     """
@@ -60,12 +62,15 @@ class Ingestion:
         models: Models,
         layers: Sequence[Layer],
         pool: BuildPool,
+        answers: GivenAnswers,
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
     ) -> None:
         self._store = store
-        self._planner = Planner(store, models, layers, count_tokens=count_tokens, segment_tokens=segment_tokens)
+        self._planner = Planner(
+            store, models, layers, answers, count_tokens=count_tokens, segment_tokens=segment_tokens
+        )
         self._pool = pool
 
     def add(self, requests: Iterable[Request]) -> Generator[Receipt | Failure, None, None]:

@@ -31,6 +31,7 @@ from memgraph_rag.operations import scopes
 from memgraph_rag.operations.answer import Reading
 from memgraph_rag.operations.build_pool import LocalPool
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
+from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.graph_building import GraphBuilder
 from memgraph_rag.operations.ingest import Ingestion
 from memgraph_rag.operations.model_loader import FoundModels
@@ -92,6 +93,7 @@ class OpenMemory:
         self._owns_store = store is None
         self._store = open_settled(self.settings) if store is None else store
         self._scopes = ScopeIndex(self._store)
+        self._answers = GivenAnswers(self._store)
         check_namespace(namespace, self._store)
         owner = make_id(self._store.namespace, "journal")
         self._journal = Journal(self.settings.cache_dir / "journal", owner=owner)
@@ -163,6 +165,7 @@ class OpenMemory:
             models,
             layers,
             LocalPool(builder) if ray is None else RayPool(builder, ray, device=self.settings.device),
+            self._answers,
             count_tokens=self._models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,
         )
@@ -174,6 +177,7 @@ class OpenMemory:
             self._store,
             self._models,
             self._search,
+            self._answers,
             answer_tokens=self.settings.answer_tokens,
             checks_speaker=self.settings.checks_speaker,
             checks_names=self.settings.checks_names,

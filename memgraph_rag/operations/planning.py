@@ -14,6 +14,7 @@ from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, Tok
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.segmenting import cut_segments
 from memgraph_rag.operations.sources import Item, Loaded, hash_with, is_elsewhere
 from memgraph_rag.stores.layer_rows import RELATIONS, SECTIONS
@@ -91,6 +92,7 @@ class Planner:
 
     Args:
         layers: what a document is to have beyond segments.
+        answers: what the memory answered.
         count_tokens: of the texts of segments.
         segment_tokens: most tokens of one segment.
     """
@@ -100,11 +102,13 @@ class Planner:
         store: GraphStore,
         models: Models,
         layers: Sequence[Layer],
+        answers: GivenAnswers,
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
     ) -> None:
         self._store = store
+        self._answers = answers
         self._models = models
         self._layers = layers
         self._count_tokens = count_tokens
@@ -118,7 +122,7 @@ class Planner:
         plans = [self._plan_document(item, stored | described) for item in items]
         plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
         plans = self._with_stored_rows(plans)
-        return self._mark_echoes(plans, stored) if self._store.has_answers() else plans
+        return self._mark_echoes(plans, stored, group)
 
     def _document_id(self, key: str) -> str:
         return make_id(self._store.namespace, "document", key)
@@ -252,18 +256,24 @@ class Planner:
         recognizer = self._models.recognizer.name if names_found else record.recognizer
         return replace(record, layers=names, model=model, recognizer=recognizer)
 
-    def _mark_echoes(self, plans: Sequence[Plan], stored: Mapping[str, DocumentRecord]) -> list[Plan]:
-        """The plans, with those segments of new documents marked that say again what the memory answered."""
+    def _mark_echoes(
+        self, plans: list[Plan], stored: Mapping[str, DocumentRecord], group: Sequence[Item]
+    ) -> list[Plan]:
+        """The plans, with those segments of new documents marked that say again what the memory answered.
+
+        Args:
+            group: the documents as they came: each names all others with its text, whoever owns these.
+        """
         namespace = self._store.namespace
         new = [plan for plan in plans if isinstance(plan, PendingDocument) and plan.is_new]
+        new = [plan for plan in new if ECHO not in plan.record.metadata]
+        if not new:
+            return plans
         sentence_ids = {plan.record.id: echoes.sentence_ids(namespace, plan.segments) for plan in new}
-        origins = self._store.answered(sorted(set().union(*sentence_ids.values())))
-        echoing = [
-            plan
-            for plan in new
-            if ECHO not in plan.record.metadata and not origins.keys().isdisjoint(sentence_ids[plan.record.id])
-        ]
+        origins = self._answers.find(set().union(*sentence_ids.values()))
+        echoing = [plan for plan in new if not origins.keys().isdisjoint(sentence_ids[plan.record.id])]
         before = self._store.segments_in([plan.record.id for plan in echoing if plan.record.id in stored])
+        same_text = {item.key: set(map(self._document_id, item.same_as)) for item in group if isinstance(item, Loaded)}
         return _with_pending(
             plans,
             [
@@ -273,6 +283,7 @@ class Planner:
                         plan.segments,
                         {key: origins[key] for key in sentence_ids[plan.record.id] & origins.keys()},
                         before.get(plan.record.id, ()),
+                        same_text=same_text[plan.record.key],
                     )
                 )
                 for plan in echoing

@@ -21,6 +21,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
+from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.layer_building import build_layer
 from memgraph_rag.operations.segmenting import cut_segments
 from memgraph_rag.operations.session_pages import (
@@ -122,6 +123,7 @@ class Session:
     """One conversation of one user. Made by ``Memory.session``; may be used from several threads.
 
     Args:
+        answers: what the memory answered.
         search: the memory's, as ``wishes`` and ``ask``.
         deepen: builds the memory's own layers of these documents.
         check: refuses where the memory may not be changed.
@@ -132,6 +134,7 @@ class Session:
         conversation: Conversation,
         store: GraphStore,
         models: Models,
+        answers: GivenAnswers,
         *,
         search: Callable[..., list[Evidence]],
         wishes: Callable[..., list[Evidence]],
@@ -142,7 +145,7 @@ class Session:
         segment_tokens: int,
     ) -> None:
         self.user, self.session = conversation.user, conversation.session
-        self._conversation, self._store, self._models = conversation, store, models
+        self._conversation, self._store, self._models, self._answers = conversation, store, models, answers
         self._search, self._wishes, self._ask, self._deepen = search, wishes, ask, deepen
         self._check = check
         self._count_tokens, self._segment_tokens = count_tokens, segment_tokens
@@ -327,9 +330,7 @@ class Session:
     def _with_echoes(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
         """New segments, those marked that say again what the memory answered."""
         namespace = self._store.namespace
-        if not self._store.has_answers():
-            return tuple(segments)
-        known = self._store.answered(sorted(echoes.sentence_ids(namespace, segments)))
+        known = self._answers.find(echoes.sentence_ids(namespace, segments))
         return echoes.marked(namespace, segments, known)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────

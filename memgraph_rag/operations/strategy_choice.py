@@ -6,7 +6,9 @@ the walk.
 
 from __future__ import annotations
 
-from memgraph_rag.contracts import Embedder, GraphStore, Strategy
+from collections.abc import Mapping
+
+from memgraph_rag.contracts import Embedder, Strategy
 from memgraph_rag.lexical.breadth import asks_about_the_whole
 from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.strategies.overviews import Overviews
@@ -15,14 +17,17 @@ from memgraph_rag.types import QuestionBreadth
 __all__ = ["is_about_a_whole", "strategy_for"]
 
 
-def strategy_for(question: str, store: GraphStore, embedder: Embedder) -> Strategy:
+def strategy_for(question: str, counts: Mapping[str, int], embedder: Embedder) -> Strategy:
     """Overviews of the library for a question about a whole ("Which themes …?"), where there are any; else the walk.
 
     Where the documents that may be read have no library, it walks too, and the first step says so: reports of
     communities alone were worse than passages (docs/decisions/library.md). By words and by the embedder, not by the
     model's P(Yes): LongRefiner's probe does not tell the two kinds apart at 0.5B (docs/decisions/outline.md).
+
+    Args:
+        counts: what the memory holds, by label.
     """
-    if store.statistics().get("Overview", 0) > 0 and is_about_a_whole(question, embedder):
+    if counts.get("Overview", 0) > 0 and is_about_a_whole(question, embedder):
         return Overviews(["library"])
     return find_strategy(DEFAULT)
 

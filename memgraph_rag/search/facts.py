@@ -78,10 +78,14 @@ class FactIndex:
         self.users: Mapping[str, str] = {}
         """The user of each document that has one, by id, as of the last refresh; none where nothing is stated."""
 
-    def refresh(self) -> tuple[Fact, ...]:
-        """All facts as they are stored now, by document."""
+    def refresh(self, version: int | None = None) -> tuple[Fact, ...]:
+        """All facts as they are stored now, by document.
+
+        Args:
+            version: of the namespace, where it was read before; what was written up to it is among the facts.
+        """
         with self._lock:
-            version = self._graph.version()
+            version = self._graph.version() if version is None else max(version, self._version)
             if version != self._version:
                 self._renew(version)
             return tuple(fact for facts in self._facts.values() for fact in facts)

@@ -46,6 +46,8 @@ class NamespaceIndex(SegmentIndex):
         self._dimension = dimension
         self._graph = graph
         self._most_bytes = most_bytes
+        self.is_outgrown = False
+        """Whether a search that may do without it has found that the namespace does not fit."""
         super().__init__(stemming=stemming)
 
     @override
@@ -53,13 +55,17 @@ class NamespaceIndex(SegmentIndex):
         self._version = -1
         super()._clear()
 
-    def refresh(self) -> None:
+    def refresh(self, version: int | None = None) -> None:
         """Take in what was written since the last time, by this process or another.
+
+        Args:
+            version: of the namespace, where it was read before; what was written up to it is then held.
 
         Raises:
             SearchMemoryExceeded: the namespace does not fit ``most_bytes``, or has outgrown it; nothing is held then.
         """
-        version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
+        # Before the rows: what is written meanwhile is read again next time.
+        version = self._graph.version() if version is None else max(version, self._version)
         if version == self._version:
             return
         if self._version < 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -68,20 +69,32 @@ class SegmentSearch:
         self._space: SearchSpace = space
         self._most_bytes = most_bytes
         self._kept: dict[str, Any] = {}
+        self._current = graph  # what modes keep outlives a snapshot
+        self._version: int | None = None  # that of a snapshot; None is the newest at each call
+
+    def reading(self, graph: SearchedGraph) -> SegmentSearch:
+        """Return this search, its index and facts shared, which reads the rest through another view of its graph.
+
+        Args:
+            graph: a snapshot of one question; its version decides what the index must hold.
+        """
+        other = copy(self)
+        other._graph, other._version = graph, graph.version()
+        return other
 
     def _over(self, index: SegmentIndex) -> GraphSearch:
         return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer)
 
     def _is_in_memory(self) -> bool:
         """Whether the whole namespace is searched in memory, where it then is as it is stored now."""
-        if self._space == "database":
+        if self._space == "database" or self.index.is_outgrown:
             return False
         try:
-            self.index.refresh()
+            self.index.refresh(self._version)
         except SearchMemoryExceeded:
             if self._space == "memory":
                 raise
-            self._space = "database"  # to count segments again before each search would take longer than it
+            self.index.is_outgrown = True  # to count segments again before each search would take longer than it
             return False
         return True
 
@@ -127,7 +140,7 @@ class SegmentSearch:
         if not isinstance(mode, str) or mode not in MODES:
             context = self._context(Extent(documents, since, until))
             return _mode(mode).find(query, context, k=k)[:k]
-        facts = self.facts.refresh()
+        facts = self.facts.refresh(self._version)
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
         pool, matches = self._found(query, most, mode, documents, since, until, most_said=most_said)
@@ -151,7 +164,7 @@ class SegmentSearch:
         """Return what a system's mode searches with."""
         bounds = {"documents": extent.documents, "since": extent.since, "until": extent.until}
         return ModeContext(
-            graph=self._graph, embedder=self._embedder, recognizer=self._recognizer, most_bytes=self._most_bytes,
+            graph=self._current, embedder=self._embedder, recognizer=self._recognizer, most_bytes=self._most_bytes,
             kept=self._kept, look=partial(self._looked, extent), ranked=partial(self.find, **bounds),
             evidence=self._evidence,
         )  # fmt: skip
@@ -163,7 +176,7 @@ class SegmentSearch:
                 yield found[0].index, found[1]
             return
         with self.index.lock:
-            self.index.refresh()
+            self.index.refresh(self._version)
             yield self.index, self.index.view(documents=extent.documents, since=extent.since, until=extent.until)
 
     def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
@@ -209,7 +222,7 @@ class SegmentSearch:
             SearchMemoryExceeded: the namespace is too large to be held in memory.
         """
         with self.index.lock:
-            self.index.refresh()
+            self.index.refresh(self._version)
             return as_of(self.index, since, until)
 
     def said_by_another(

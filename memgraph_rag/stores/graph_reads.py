@@ -277,6 +277,10 @@ class StoredGraph(ABC):
         places = {row["id"]: place for place, row in enumerate(listed)}
         return sorted(questions, key=lambda question: places[question.id])
 
+    def question_times(self) -> Mapping[str, str]:
+        """The ids of all kept questions, each with the time when it was asked."""
+        return {row["id"]: row["asked_at"] for row in self._run("read/list_question_times")}
+
     def _question_rows(self, question_ids: Sequence[str]) -> list[dict[str, Any]]:
         return self._run("read/find_questions", question_ids=question_ids) if question_ids else []
 
@@ -335,16 +339,6 @@ class StoredGraph(ABC):
         self, write: Callable[[Path], None], *, version: int, nbytes: int
     ) -> None:
         """Nothing: what a namespace holds stays where its server guards it."""
-
-    def has_answers(self) -> bool:
-        """Whether any answered sentence is remembered."""
-        return bool(self._run("read/find_any_answer"))
-
-    def answered(self, answer_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Of these sentences those that were answered, with their origins."""
-        wanted = list(dict.fromkeys(answer_ids))
-        answer_rows = self._run("read/find_answers", answer_ids=wanted) if wanted else []
-        return {row["id"]: tuple(row["origins"]) for row in answer_rows}
 
     def namespaces(self) -> list[str]:
         """All namespaces of the store."""

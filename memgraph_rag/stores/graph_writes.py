@@ -8,7 +8,6 @@ says of itself what its mentions and titles say, and is there as long as one of 
 from __future__ import annotations
 
 import secrets
-import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -35,7 +34,6 @@ from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Columns, Create
 from memgraph_rag.types import (
     Action,
-    Answered,
     DocumentGraph,
     DocumentRecord,
     Flaws,
@@ -46,13 +44,9 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["WrittenGraph", "begin", "extend", "learn", "remember", "remove", "replace", "revise", "size"]
+__all__ = ["WrittenGraph", "begin", "extend", "learn", "remove", "replace", "revise", "size"]
 
 T = TypeVar("T")
-
-MOST_ANSWERS = 20_000
-"""Answered sentences that a namespace remembers."""
-
 
 COUNTED = "write/advance_namespace"
 """Counts a write of the namespace; its other writers wait until the transaction ends.
@@ -68,16 +62,16 @@ def begin(run: Run, first: str = COUNTED) -> None:
     """Run the first statement of a transaction; a counted write gets a random mark, which no other write ever has."""
     if first == COUNTED:
         run(first, mark=secrets.token_hex(16))
-    elif first:
+    else:
         run(first)
 
 
 class WrittenGraph(StoredGraph):
     """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
 
-    def __init__(self, namespace: str, *, read_only: bool = False) -> None:
+    def __init__(self, namespace: str, *, read_only: bool = False, dimension: int = 0) -> None:
         super().__init__(namespace, read_only=read_only)
-        self._dimension = 0
+        self._dimension = dimension
 
     @abstractmethod
     def _transaction(
@@ -87,8 +81,8 @@ class WrittenGraph(StoredGraph):
 
         Args:
             row_bytes: about how many bytes it stores.
-            first: the statement that it begins with: ``COUNTED``, ``HELD``, or none where it waits for no writer. No
-                other statement of it may change the namespace's node: see ``COUNTED``.
+            first: the statement that it begins with: ``COUNTED`` or ``HELD``. No other statement of it may change the
+                namespace's node: see ``COUNTED``.
         """
 
     def _require_writable(self) -> None:
@@ -195,11 +189,6 @@ class WrittenGraph(StoredGraph):
         self._transaction(
             "forget_question", lambda run, _: kept_questions.forget(run, question_id, namespace=self._namespace)
         )
-
-    def remember(self, answers: Sequence[Answered]) -> None:
-        """Remember sentences that were answered, in one transaction that counts as no write."""
-        if answers:
-            self._transaction("remember", lambda run, create: remember(run, create, answers), first="")
 
     def flaws(self) -> Flaws:
         """What is wrong with the graph, as of one moment."""
@@ -410,27 +399,4 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
     for kind in KINDS:
         kind.create(write, [])
     write.finish()
-    if not run("read/count_documents")[0]["count"]:
-        run("write/delete_all_answers")
     return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, removed, forgotten_questions=questions)
-
-
-def remember(run: Run, create: Create, answers: Sequence[Answered]) -> None:
-    """Store sentences that were answered, and drop the oldest where they become too many.
-
-    Only their own nodes are waited for: who asks while a document is written does not wait for it.
-    """
-    listed = sorted(answers, key=lambda answer: answer.id)  # in one order: so nobody waits for who waits for them
-    create("write/save_answers", rows.answer_columns(listed), answered_at=time.time_ns() // 1000)
-    stored = {
-        row["id"]: row["origins"] for row in run("read/find_answers", answer_ids=[answer.id for answer in listed])
-    }
-    wider = [Answered(answer.id, tuple(sorted({*answer.origins, *stored[answer.id]}))) for answer in listed]
-    create(
-        "write/save_origins",
-        rows.answer_columns([answer for answer in wider if [*answer.origins] != stored[answer.id]]),
-    )
-    surplus = run("read/count_answers")[0]["count"] - MOST_ANSWERS
-    if surplus > 0:
-        oldest = run("read/list_oldest_answers", k=surplus)
-        run("write/delete_answers", answer_ids=[row["id"] for row in oldest])

@@ -62,7 +62,7 @@ ARROW_TYPES: dict[type, pa.DataType] = {
 }
 
 
-SHARED_TABLES = ("Namespace", "Answer")
+SHARED_TABLES = ("Namespace",)
 """Tables of nodes that no document owns."""
 
 RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")
@@ -78,9 +78,9 @@ FEW_ROWS = 32
 class LadybugStore(graph_writes.WrittenGraph):
     """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False) -> None:
+    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False, dimension: int = 0) -> None:
         self._file = file
-        super().__init__(namespace, read_only=read_only)
+        super().__init__(namespace, read_only=read_only, dimension=dimension)
         self._words: dict[bool, tuple[int, SegmentWords]] = {}
         self._closed = False
         self._generation = file.generation
@@ -91,6 +91,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     @property
     def schema(self) -> Mapping[str, Any]:
         """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
+        if self._file.is_empty:
+            return {}
         run = self._runner(self._file.read)  # whatever the embeddings are now
         if all(row["name"] != "Schema" for row in run("read/list_tables")):
             return {}
@@ -144,6 +146,8 @@ class LadybugStore(graph_writes.WrittenGraph):
             else:
                 stated = _nearest(run, at, vector, k, documents)
             best = list({row["id"]: row for row in stated}.values())[:k]
+            if not best:
+                return []
             joined = {value for row in best for value in (row["source_id"], row["target_id"])}
             names = {row["id"]: row["name"] for row in run("read/find_entities", entity_ids=sorted(joined))}
         named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)
@@ -269,15 +273,14 @@ class LadybugStore(graph_writes.WrittenGraph):
                 self._file.change_schema(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
                     row_bytes=self._file.size if stored else 0,  # a step may write all of a table anew
+                    script="" if stored else queries.whole_schema(DIALECT, dimension),
                 )
             self._dimension = dimension
             self._generation = self._file.generation
 
     def beside(self, namespace: str) -> LadybugStore:
         """The same file, bound to another namespace."""
-        store = LadybugStore(self._file, namespace=namespace, read_only=self._read_only)
-        store._dimension = self._dimension
-        return store
+        return LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
         """Put a file with other embeddings in place of this one, by one rename; everybody else waits meanwhile.
@@ -299,12 +302,12 @@ class LadybugStore(graph_writes.WrittenGraph):
         self, fresh: LadybugFile, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]
     ) -> None:
         """Write all documents with their new embeddings; what no document owns is copied, before or after them."""
-        fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension))
+        script = queries.whole_schema(DIALECT, dimension)
+        fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension), script=script)
         tables = [row["name"] for row in self._run("read/list_tables")]
         ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
-            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace)
-            new._dimension = dimension
+            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
             graphs = map(again, stored_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
                 new.write_many(some)
@@ -332,7 +335,9 @@ class LadybugStore(graph_writes.WrittenGraph):
             ladybug_sidecars.remove_logs_aside(self._file.place)
 
     def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
-        fresh.transaction(lambda execute: self._build(execute, 0, stored["embedder"], stored["dimension"]))
+        embedder, dimension = stored["embedder"], stored["dimension"]
+        script = queries.whole_schema(DIALECT, dimension)
+        fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension), script=script)
         ladybug_rewrite.copy(self._file, fresh, but=["Schema"])
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
@@ -395,9 +400,10 @@ class LadybugStore(graph_writes.WrittenGraph):
         return create
 
     def _build(self, execute: Execute, version: int, embedder: str, dimension: int) -> None:
+        """Bring an older schema up to date, or call a whole one (``version`` 0) the newest."""
         steps = queries.migrations(DIALECT)
         for number, step in steps.items():
-            if number > version:
+            if 0 < version < number:
                 execute(step.text.replace("$dimension", str(int(dimension))), {})
         self._runner(execute)(
             "write/save_schema", schema_id=schema.SCHEMA_ID, version=max(steps), embedder=embedder, dimension=dimension
@@ -440,6 +446,8 @@ def _nearest(
     else:
         scored = run("read/find_neighbours_of", **asked, document_ids=list(documents))
     scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
+    if not scores:
+        return []
     stated = run("read/find_relations_at", places=places, relation_ids=list(scores))
     return [{**row, "score": scores[row["id"]]} for row in stated]
 

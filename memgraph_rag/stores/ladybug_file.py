@@ -47,6 +47,10 @@ IN_MEMORY = ":memory:"
 # The engine aborts the process when the disk is full at a checkpoint; this is what the largest one may need.
 SPARE_BYTES = 64 * 2**20
 
+CHECKPOINT_ON_CLOSE = "CALL force_checkpoint_on_close=true"
+NO_CHECKPOINT_ON_CLOSE = "CALL force_checkpoint_on_close=false"
+NO_SPILLING = "CALL spill_to_disk=false"  # else the engine spills into a file that everybody may read
+
 WRITES_PER_CONNECTION = 64
 
 _MOST_CHUNK = 10_000  # rows of an arrow table that lie together
@@ -136,6 +140,8 @@ class LadybugFile:
         self._is_changed = False
         if place != IN_MEMORY and not read_only:
             _create(place)
+        self.is_empty = not self.size and not has_log(place)
+        """Whether it holds no table, for certain: nothing was written since it was made."""
         with ExitStack() as undone:
             with in_our_words(place):
                 self._file_lock = hold(place, shared=read_only) if hold else None
@@ -177,10 +183,11 @@ class LadybugFile:
                 rows = result.get_num_tuples()
                 return result.get_as_arrow(min(max(rows, 1), _MOST_CHUNK))
 
-    def transaction(self, work: Callable[[Execute], T], *, row_bytes: int = 0) -> T:
+    def transaction(self, work: Callable[[Execute], T], *, row_bytes: int = 0, script: str = "") -> T:
         """What ``work`` returns, after all that it executed is committed; nothing of it where it raises.
 
         Args:
+            script: statements without parameters with which it begins, run together.
             row_bytes: about how much is written, to refuse while there is no space rather than break half-way.
         """
         with self.lock:
@@ -188,9 +195,14 @@ class LadybugFile:
                 raise StoreReadOnly(
                     f"{show(self.place)} is open for reading only. Open it again to change it.", path=self.place
                 )
+            beginning = ["BEGIN TRANSACTION", *([script] if script else [])]
             if self.place != IN_MEMORY:
                 _require_space(self.place, row_bytes)
-                self._expect_changes()
+                self._touch_written()
+                if not self._is_changed:
+                    beginning.insert(0, CHECKPOINT_ON_CLOSE)
+                    self._is_changed = True
+            self.is_empty = False
             writer = self._renewed_writer()
 
             def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -198,7 +210,7 @@ class LadybugFile:
 
             committed = False
             try:
-                execute("BEGIN TRANSACTION", {})
+                execute(";\n".join(beginning), {})
                 result = work(execute)
                 execute("COMMIT", {})
                 committed = True
@@ -209,7 +221,7 @@ class LadybugFile:
                 self._touch_again()
             return result
 
-    def change_schema(self, work: Callable[[Execute], None], *, row_bytes: int = 0) -> None:
+    def change_schema(self, work: Callable[[Execute], None], *, row_bytes: int = 0, script: str = "") -> None:
         """Do ``work`` as a transaction of statements that make or change tables; open the engine anew where it raises.
 
         After the engine's own rollback of a column that was added, the next transactions can write a file of which
@@ -217,7 +229,7 @@ class LadybugFile:
         """
         with self.lock:
             try:
-                self.transaction(work, row_bytes=row_bytes)
+                self.transaction(work, row_bytes=row_bytes, script=script)
             except BaseException:
                 self._drop_changes()
                 self._close_engine()
@@ -280,15 +292,12 @@ class LadybugFile:
             undone.callback(database.close)
             self._reader, self._writer = ladybug.Connection(database), ladybug.Connection(database, ONE_THREAD)
             if is_file:
-                self._set("spill_to_disk", False)  # into a file that everybody may read
-                self._set("force_checkpoint_on_close", self._is_changed)
+                on_close = CHECKPOINT_ON_CLOSE if self._is_changed else NO_CHECKPOINT_ON_CLOSE
+                _execute(self._writer, self.place, f"{NO_SPILLING};\n{on_close}", {})
             undone.pop_all()
         self._database = database
         self._writes = 0
         self.all.add(self)
-
-    def _set(self, name: str, value: bool) -> None:
-        _execute(self._writer, self.place, f"CALL {name}={str(value).lower()}", {})
 
     def _expect_changes(self) -> None:
         """Before the engine writes: make the files that it would make for everybody to read.
@@ -297,13 +306,13 @@ class LadybugFile:
         """
         self._touch_written()
         if not self._is_changed:
-            self._set("force_checkpoint_on_close", True)
+            _execute(self._writer, self.place, CHECKPOINT_ON_CLOSE, {})
             self._is_changed = True
 
     def _drop_changes(self) -> None:
         """Let closing write nothing any more: what was committed stays in the log."""
         with suppress(MemgraphRagError):
-            self._set("force_checkpoint_on_close", False)
+            _execute(self._writer, self.place, NO_CHECKPOINT_ON_CLOSE, {})
         self._is_changed = False
 
     def _touch_written(self) -> None:
@@ -437,6 +446,9 @@ def _execute(
 ) -> list[dict[str, Any]]:
     with in_our_words(place):
         result = connection.execute(text, dict(parameters))
-        assert isinstance(result, ladybug.QueryResult)  # a list only where a text holds several statements
+        if not isinstance(result, ladybug.QueryResult):  # of several statements, which give no rows
+            for each in result:
+                each.close()
+            return []
         with result:
             return [row for row in result.rows_as_dict() if isinstance(row, dict)]

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -64,12 +65,20 @@ class Overtaken(Exception):
 class Neo4jStore(graph_writes.WrittenGraph):
     """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
 
-    def __init__(self, connection: Neo4jConnection, *, namespace: str, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        connection: Neo4jConnection,
+        *,
+        namespace: str,
+        read_only: bool = False,
+        embedder: str = "",
+        dimension: int = 0,
+    ) -> None:
         self._connection = connection
-        super().__init__(namespace, read_only=read_only)
+        super().__init__(namespace, read_only=read_only, dimension=dimension)
         self._closing = threading.Lock()
         self._closed = False
-        self._embedder = ""
+        self._embedder = embedder
         self._has_written = False
         self._dialect = self._find_dialect()
 
@@ -229,7 +238,9 @@ class Neo4jStore(graph_writes.WrittenGraph):
                     self._step(step, dimension)
             neo4j_first_opening.await_indexes(self._run)
             if stored and not stored["version"]:
-                neo4j_first_opening.complete([self.beside(namespace) for namespace in self.namespaces()])
+                for store in map(self.beside, self.namespaces()):
+                    hold = partial(store._transaction, "complete", first=graph_writes.HELD)
+                    neo4j_first_opening.complete(store._run, hold, store._find_near)
             parameters = {"version": version, "embedder": embedder, "dimension": dimension}
             self._connection.write(
                 "migrate",
@@ -240,9 +251,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     def beside(self, namespace: str) -> Neo4jStore:
         """The same database, bound to another namespace."""
-        store = Neo4jStore(self._connection, namespace=namespace, read_only=self._read_only)
-        store._dimension, store._embedder = self._dimension, self._embedder
-        return store
+        return Neo4jStore(
+            self._connection, namespace=namespace, read_only=self._read_only,
+            embedder=self._embedder, dimension=self._dimension,
+        )  # fmt: skip
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
         """Put other embeddings in place of all, in one transaction; all new vectors are in memory meanwhile.
@@ -378,15 +390,14 @@ class Neo4jStore(graph_writes.WrittenGraph):
         def checked(execute: Execute) -> T:
             run = self._runner(execute)
             graph_writes.begin(run, first)
-            if first:
-                if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
-                    # A namespace that is just begun: who embeds all anew does not see it yet, so would not wait for it.
-                    run("write/hold_schema", schema_id=schema.SCHEMA_ID)
-                self._check_embedder(run)  # what it waited for may have been that all is embedded anew
+            if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
+                # A namespace that is just begun: who embeds all anew does not see it yet, so would not wait for it.
+                run("write/hold_schema", schema_id=schema.SCHEMA_ID)
+            self._check_embedder(run)  # what it waited for may have been that all is embedded anew
             return work(run, self._creator(execute))
 
         done = self._connection.write(operation, checked)
-        self._has_written = self._has_written or bool(first)
+        self._has_written = True
         return done
 
     @override

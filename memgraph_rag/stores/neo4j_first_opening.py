@@ -8,19 +8,16 @@ ordinary writes make.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import graph_writes, relation_writes
+from memgraph_rag.stores import relation_writes
 from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.relation_rows import embedded_columns
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Columns, Create
-
-if TYPE_CHECKING:
-    from memgraph_rag.stores.neo4j import Neo4jStore
 
 __all__ = ["await_indexes", "complete"]
 
@@ -59,17 +56,19 @@ def await_indexes(run: Run) -> None:
             continue
 
 
-def complete(namespaces: Sequence[Neo4jStore]) -> None:
-    """Give documents and overviews the lists that are empty, and tie near-synonymous names."""
-    for store in namespaces:
-        for name in ("write/fill_document_lists", "write/fill_overview_lists"):
-            store._transaction("complete", lambda run, _, name=name: run(name), first=graph_writes.HELD)
-        last = ""
-        while listed := store._run("read/list_embedded_entities", after=last, k=NAMES_AT_ONCE):
-            last = listed[-1]["id"]
-            columns = embedded_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
-            tie = partial(_tie_anew, store._find_near, columns)
-            store._transaction("complete", tie, first=graph_writes.HELD)
+def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object], find_near: FindNear) -> None:
+    """Give documents and overviews of a namespace the lists that are empty, and tie near-synonymous names.
+
+    Args:
+        hold: does what it is given in one transaction of the namespace, which counts as no write.
+    """
+    for name in ("write/fill_document_lists", "write/fill_overview_lists"):
+        hold(lambda within, _, name=name: within(name))
+    last = ""
+    while listed := run("read/list_embedded_entities", after=last, k=NAMES_AT_ONCE):
+        last = listed[-1]["id"]
+        columns = embedded_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
+        hold(partial(_tie_anew, find_near, columns))
 
 
 def _tie_anew(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:

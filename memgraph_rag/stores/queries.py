@@ -27,6 +27,7 @@ __all__ = [
     "parse",
     "shared",
     "statement",
+    "whole_schema",
 ]
 
 Dialect = Literal["ladybug", "neo4j_5", "neo4j_2026"]
@@ -128,6 +129,20 @@ def migrations(dialect: Dialect) -> dict[int, Statement]:
     files = (path for special in DIALECTS[dialect] for path in (folder() / "schema" / special).glob("*.cypher"))
     steps = {int(path.name.partition("_")[0]): parse(path) for path in files}
     return dict(sorted(steps.items()))
+
+
+@cache
+def _script(dialect: Dialect, version: int) -> str:
+    path = folder() / "schema" / f"{dialect}_whole" / f"{version:03}.cypher"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def whole_schema(dialect: Dialect, dimension: int) -> str:
+    """The statements that build the newest schema in a new database: a script of its own, else all steps in a row."""
+    steps = migrations(dialect)
+    script = _script(dialect, max(steps)) or ";\n".join(step.text for step in steps.values())
+    return script.replace("$dimension", str(int(dimension)))
 
 
 def parse(path: Path) -> Statement:

@@ -19,7 +19,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.types import (
     Annotation,
-    Answered,
     DocumentGraph,
     DocumentRecord,
     Entity,
@@ -44,7 +43,6 @@ __all__ = [
     "Row",
     "Writings",
     "add_writings",
-    "answer_columns",
     "are_distinct",
     "as_dicts",
     "bound_parameters",
@@ -233,11 +231,6 @@ def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     ordered = [sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs]
     pairs = [pair for segments in ordered for pair in pairwise(segments)]
     return {"source_id": [source.id for source, _ in pairs], "target_id": [target.id for _, target in pairs]}
-
-
-def answer_columns(answers: Sequence[Answered]) -> Columns:
-    """Sentences that were answered."""
-    return {"id": [answer.id for answer in answers], "origins": [list(answer.origins) for answer in answers]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:

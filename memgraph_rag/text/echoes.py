@@ -17,9 +17,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memgraph_rag.text.splitting import sentences
-from memgraph_rag.types import Answered, Node, Segment, make_id, text_hash, text_id
+from memgraph_rag.types import Citation, Node, Segment, make_id
 
-__all__ = ["answered", "marked", "sentence_ids"]
+__all__ = ["Origins", "answered", "marked", "sentence_ids"]
 
 _FEWEST_WORDS, _FEWEST_CHARACTERS = 4, 24  # either is enough: few words may be Chinese
 _MOST_SENTENCES = 64  # of one answer
@@ -29,30 +29,28 @@ _WORD = re.compile(r"\w+")
 _LABEL = re.compile(r"\s*[^:.!?\n]{1,40}?(?:\([^()\n]{1,40}\))?:\s+")  # "Answer: ", or who says it and when
 
 Origins = Mapping[str, Collection[str]]
-"""For each sentence that was answered, by its id: who said it before; see ``types.Answered``."""
+"""For each sentence that was answered, by its id: who said it before the memory did.
+
+That is the id of a document, in a conversation that of a speaker. For these the sentence is no echo.
+"""
 
 
 def answered(
-    namespace: str, text: str, read: Sequence[Node], text_hashes: Mapping[str, str] | None = None
-) -> list[Answered]:
-    """The sentences of an answer, with the documents from which it took those that stand in what was read.
+    namespace: str, text: str, read: Sequence[Node], quotes: Sequence[Citation] = ()
+) -> dict[str, frozenset[str]]:
+    """Return the sentences of an answer, each with the origins that it was copied from.
 
     Args:
-        text_hashes: of the whole texts of documents that were read, by id of document.
+        read: the nodes that the answer may have copied sentences from.
+        quotes: citations whose segments are not stored any more.
     """
-    spoken = {node: f" {_normal(node.text)} " for node in read}
-    whole = {
-        document_id: text_id(namespace, text_sha256)
-        for document_id, text_sha256 in (text_hashes or {}).items()
-        if text_sha256
-    }
-    answers = {}
+    spoken = [(_origin(namespace, node), f" {_normal(node.text)} ") for node in read]
+    spoken += [(quote.document_id, f" {_normal(quote.quote)} ") for quote in quotes]
+    origins_by_id: dict[str, frozenset[str]] = {}
     for forms in _sentences(text)[:_MOST_SENTENCES]:
-        speakers = [node for node, words in spoken.items() if f" {forms[-1]} " in words]
-        own = {_origin(namespace, node) for node in speakers}
-        origins = tuple(sorted(own | {whole[document_id] for document_id in own & whole.keys()}))
-        answers |= {form: Answered(_id(namespace, form), origins) for form in forms}
-    return list(answers.values())
+        origins = frozenset(origin for origin, words in spoken if f" {forms[-1]} " in words)
+        origins_by_id |= {_id(namespace, form): origins for form in forms}
+    return origins_by_id
 
 
 def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
@@ -61,13 +59,19 @@ def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
 
 
 def marked(
-    namespace: str, segments: Sequence[Segment], known: Origins, segments_before: Sequence[Segment] = ()
+    namespace: str,
+    segments: Sequence[Segment],
+    known: Origins,
+    segments_before: Sequence[Segment] = (),
+    *,
+    same_text: Collection[str] = (),
 ) -> tuple[Segment, ...]:
     """The segments of one document, with those marked that are echoes.
 
     Args:
         known: which sentences were answered.
         segments_before: the segments that are stored of the document: what they say is theirs, but for echoes.
+        same_text: ids of other documents with the same whole text: what they said before is no echo in this one.
     """
     if not known:
         return tuple(segments)
@@ -75,8 +79,7 @@ def marked(
     for segment in segments_before:
         for sentence_id in sentence_ids(namespace, [] if segment.echo else [segment]) & whose.keys():
             whose[sentence_id].add(_origin(namespace, segment))
-    text = text_id(namespace, text_hash("".join(segment.text for segment in segments)))
-    echoed = [_echoed(namespace, segment, whose, text) for segment in segments]
+    echoed = [_echoed(namespace, segment, whose, same_text) for segment in segments]
     whole = _is_echo([sum(pair) for pair in zip(*echoed, strict=True)], whole=True) if echoed else False
     return tuple(
         replace(segment, echo=_is_echo(numbers, whole=whole or bool(segment.speaker)))
@@ -90,14 +93,10 @@ def _is_echo(numbers: Sequence[int], *, whole: bool) -> bool:
     return (repeated if whole else invented) > _SHARE * characters
 
 
-def _echoed(namespace: str, segment: Segment, whose: Origins, text: str) -> tuple[int, int, int]:
-    """Three counts of characters of a segment's sentences: all, those that the memory said, those that only it said.
-
-    Args:
-        text: id of the document's whole text.
-    """
+def _echoed(namespace: str, segment: Segment, whose: Origins, same_text: Collection[str]) -> tuple[int, int, int]:
+    """Three counts of characters of a segment's sentences: all, those that the memory said, those that only it said."""
     characters = repeated = invented = 0
-    mine = {_origin(namespace, segment), text}
+    mine = {_origin(namespace, segment), *same_text}
     for forms in _sentences(segment.text):
         length = len(forms[-1])
         characters += length

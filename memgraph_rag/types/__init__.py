@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from memgraph_rag.types.answers import (
     Answer,
-    Answered,
     AnswerStyle,
     AnswerWarning,
     Budget,
@@ -71,7 +70,6 @@ from memgraph_rag.types.ids import (
     relation_id,
     section_id,
     text_hash,
-    text_id,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
 from memgraph_rag.types.limits import Limits
@@ -92,7 +90,6 @@ __all__ = [
     "Answer",
     "AnswerStyle",
     "AnswerWarning",
-    "Answered",
     "Budget",
     "Carrier",
     "Change",
@@ -172,6 +169,5 @@ __all__ = [
     "section_id",
     "storable",
     "text_hash",
-    "text_id",
     "written_day",
 ]

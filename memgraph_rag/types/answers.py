@@ -21,7 +21,6 @@ __all__ = [
     "Answer",
     "AnswerStyle",
     "AnswerWarning",
-    "Answered",
     "Budget",
     "Carrier",
     "Change",
@@ -302,18 +301,6 @@ class Answer:
     model: str
     warnings: tuple[AnswerWarning, ...] = ()
     short: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A sentence that was answered, by the hash of its words; the sentence itself is kept nowhere.
-
-    ``origins`` are ids of who said it before the memory did: a document and its whole text (``text_id``), in a
-    conversation a speaker. For these it is no echo.
-    """
-
-    id: str
-    origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

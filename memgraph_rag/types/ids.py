@@ -18,7 +18,6 @@ __all__ = [
     "relation_id",
     "section_id",
     "text_hash",
-    "text_id",
 ]
 
 
@@ -76,8 +75,3 @@ def text_hash(text: str) -> str:
     True
     """
     return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def text_id(namespace: str, text_sha256: str) -> str:
-    """The id of a whole text, whichever document holds it: an origin of answered sentences."""
-    return make_id(namespace, "text", text_sha256)

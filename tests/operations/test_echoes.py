@@ -10,7 +10,7 @@ import pytest
 from memories import FOX, RIVER, graph_of, options
 
 from memgraph_rag import Answer, Memory
-from memgraph_rag.errors import StoreError
+from memgraph_rag.operations import given_answers
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeLanguageModel
 
@@ -106,14 +106,65 @@ def test_a_renamed_document_is_evidence(tmp_path: Path, order: str, text: str) -
         assert "new name" in found(memory)
 
 
-def test_an_answer_from_a_forgotten_document_is_still_an_echo(tmp_path: Path) -> None:
-    with Memory(tmp_path / "notes.lbug", **options()) as memory:
-        memory.add(RIVER, key="river")
+def test_forget_clears_the_answers_of_this_process(memory: Memory) -> None:
+    answer = memory.ask(QUESTION).text
+    memory.forget("river")
+    assert memory.add(answer, key="note").echoes == 0
+
+
+def test_forget_of_a_user_clears_the_answers_of_this_process(memory: Memory) -> None:
+    memory.add("Tom sold his boat in spring.", key="boat", metadata={"user": "tom"})
+    answer = memory.ask(QUESTION).text
+    memory.forget(user="tom")
+    assert memory.add(answer, key="note").echoes == 0
+
+
+def test_answer_begun_before_forget_is_not_known(memory: Memory) -> None:
+    asked = memory.stream(QUESTION)
+    next(asked)
+    memory.forget("river")
+    *_, answer = asked
+    assert isinstance(answer, Answer)
+    assert memory.add(answer.text, key="note").echoes == 0
+
+
+def test_labelled_answer_is_an_echo(memory: Memory) -> None:
+    assert memory.add(f"Answer: {memory.ask(QUESTION).text}", key="note").echoes == 2
+
+
+def test_answer_of_a_closed_memory_is_evidence_unless_kept(tmp_path: Path) -> None:
+    for keep_trace in (False, True):
+        path = tmp_path / f"{keep_trace}.lbug"
+        with Memory(path, **options(model=FakeLanguageModel(answer=INVENTED))) as memory:
+            memory.add(FOX, key="fox")
+            answer = memory.ask(QUESTION, keep_trace=keep_trace).text
+        with Memory(path, **options()) as memory:
+            assert (memory.add(answer, key="note").echoes > 0) == keep_trace
+
+
+def test_kept_answer_is_an_echo_until_its_document_is_forgotten(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory, Memory(tmp_path / "notes.lbug", **options()) as other:
         memory.add(FOX, key="fox")
-        answer = memory.ask(QUESTION, documents=["fox"]).text
+        memory.add(RIVER, key="river")
+        answer = memory.ask(QUESTION, documents=["fox"], keep_trace=True).text
+        assert other.add(answer, key="note").echoes == 1
+        memory.forget("note")
         memory.forget("fox")
-        assert memory.add(answer, key="note").echoes == 1, "a part of the document, not the document again"
-        assert memory.add(f"Answer: {answer}", key="note 2").echoes == 1
+        assert other.add(answer, key="note").echoes == 0
+
+
+@pytest.mark.parametrize("fresh", [False, True], ids=["same process", "opened again"])
+def test_document_of_a_kept_answer_stays_evidence_when_replaced(tmp_path: Path, fresh: bool) -> None:
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        memory.add(FOX, key="fox")
+        answer = memory.ask(QUESTION, keep_trace=True).text
+        if not fresh:
+            assert memory.add(answer, key="note").echoes == 1
+        memory.add(RIVER, key="fox")
+        assert memory._store.questions()[0].is_stale
+    with Memory(tmp_path / "notes.lbug", **options()) as memory:
+        assert memory.add(FOX, key="fox").echoes == 0
+        assert memory.add(answer, key="note 2").echoes == 1
 
 
 @pytest.mark.parametrize("strategy", ["top_k", "pecan"], ids=["its segment is read", "its point is read"])
@@ -195,27 +246,20 @@ def test_many_are_marked_together(memory: Memory) -> None:
     assert [receipt.echoes > 0 for receipt in receipts] == [True, False, True]  # type: ignore[union-attr]
 
 
-def test_no_answer_is_remembered_where_there_is_none(tmp_path: Path) -> None:
-    with Memory(tmp_path / "notes.lbug", **options()) as memory:
-        memory.ask(QUESTION)
-        assert not memory._store.has_answers()
+def test_ask_writes_nothing(memory: Memory, tmp_path: Path) -> None:
+    memory.close()
+    path = tmp_path / "notes.lbug"
+    before = path.read_bytes()
+    with Memory(path, **options()) as again:
+        version = again._store.version()
+        assert not again.ask(QUESTION).abstained
+        assert again._store.version() == version
+    assert path.read_bytes() == before
+    assert not [left for left in tmp_path.iterdir() if left.suffix == ".wal"]
 
 
-def test_of_an_answer_only_hashes_are_kept(memory: Memory, tmp_path: Path) -> None:
-    memory.ask(QUESTION)
-    assert memory._store.has_answers()
-    memory.purge()
-    files = [path.read_bytes() for path in tmp_path.iterdir() if path.is_file()]
-    assert not any(b"liked to carve" in content or b"work of Ann" in content for content in files)
-    assert any(b"old barn" in content for content in files), "else this could find nothing"
-
-
-def test_an_answer_is_told_where_it_cannot_be_remembered(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(_: object) -> None:
-        raise StoreError("no space")
-
-    monkeypatch.setattr(memory._store, "remember", refuse)
-    assert memory.ask(QUESTION).text == INVENTED
-    assert "not be recognised" in caplog.text
+def test_oldest_answers_are_dropped(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given_answers, "_MOST_SENTENCES", 2)
+    first = memory.ask(QUESTION).text
+    memory._answers.add("The miller lost two boats to the flood. He bought another one in Rome.", [], begun=0)
+    assert memory.add(first, key="note").echoes == 0

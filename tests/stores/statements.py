@@ -5,9 +5,10 @@ from __future__ import annotations
 from memgraph_rag.stores import queries
 from memgraph_rag.stores.queries import Dialect
 
-__all__ = ["ABOUT_THE_STORE", "DATA", "STATEMENTS", "dialect_of"]
+__all__ = ["ABOUT_THE_STORE", "DATA", "SCRIPTS", "STATEMENTS", "dialect_of"]
 
-STATEMENTS = [queries.parse(path) for path in sorted(queries.folder().rglob("*.cypher"))]
+SCRIPTS = sorted((queries.folder() / "schema").glob("*_whole/*.cypher"))
+STATEMENTS = [queries.parse(path) for path in sorted({*queries.folder().rglob("*.cypher")} - {*SCRIPTS})]
 DATA = [statement for statement in STATEMENTS if not statement.name.startswith("schema/")]
 
 ABOUT_THE_STORE = {  # these concern no namespace

@@ -16,7 +16,7 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.types import DocumentGraph
 
-APART = ("Schema", "Namespace", "Answer")
+APART = ("Schema", "Namespace")
 """Labels of what no document brings in."""
 
 WHEN = {"version", "added_at", "asked_at", "seconds"}
@@ -77,8 +77,7 @@ def _ladybug(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, A
 def _neo4j(store: GraphStore, place: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     nodes = run_cypher(
         place,
-        "MATCH (n) WHERE n.namespace = $namespace AND NOT n:Namespace AND NOT n:Answer "
-        "RETURN labels(n) AS label, properties(n) AS of",
+        "MATCH (n) WHERE n.namespace = $namespace AND NOT n:Namespace RETURN labels(n) AS label, properties(n) AS of",
         namespace=store.namespace,
     )
     edges = run_cypher(

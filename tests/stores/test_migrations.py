@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from past_the_store import run_cypher
-from statements import dialect_of
+from statements import SCRIPTS, dialect_of
 
-from memgraph_rag.stores import queries
+from memgraph_rag.stores import open_store, queries
 from memgraph_rag.stores.ladybug_file import open_file
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
@@ -312,3 +314,78 @@ MATCH ()-[r:RELATES_TO]->()
 WHERE r.namespace = $namespace
 RETURN r.id AS id, r.source_id AS source_id, r.target_id AS target_id
 """
+
+
+BEFORE_ANSWERS_WENT = {"ladybug": 46, "neo4j": 39}
+"""The last step of each schema that kept the sentences of all answers."""
+
+ANSWER = "CREATE (:Answer {id: 'a', namespace: $namespace, name: 'answer', origins: ['d'], answered_at: 1})"
+
+
+def run_in_file(place: dict[str, Any], text: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    file = open_file(str(place["address"]))
+    try:
+        return file.transaction(lambda execute: execute(text, parameters))
+    finally:
+        file.close()
+
+
+def test_stored_answers_are_removed(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
+    run = partial(run_in_file if engine == "ladybug" else run_cypher, place)
+    store = make_store(namespace := f"answers-{engine}")
+    store.write(graph := make_graph(namespace))
+    made = "CREATE CONSTRAINT answer_id FOR (n:Answer) REQUIRE n.id IS UNIQUE"
+    if engine == "ladybug":
+        made = queries.migrations("ladybug")[21].text
+    old = BEFORE_ANSWERS_WENT["ladybug" if engine == "ladybug" else "neo4j"]
+    run(made)
+    run(ANSWER, namespace=namespace)
+    run("MATCH (s:Schema) SET s.version = $version", version=old)
+
+    store = make_store(namespace)
+
+    assert store.schema["version"] == max(queries.migrations(dialect_of(engine)))
+    assert store.documents() == [graph.document]
+    if engine == "ladybug":
+        assert "Answer" not in {row["name"] for row in run("CALL show_tables() RETURN name")}
+    else:
+        assert run("MATCH (a:Answer) RETURN a.id AS id") == []
+        names = {row["name"] for row in run("SHOW INDEXES YIELD name")}
+        assert not names & {"answer_id", "answer_time"}
+
+
+def schema_of(path: Path) -> dict[str, tuple[set[tuple[object, ...]], list[tuple[object, ...]]]]:
+    """Of each table its columns, with types, defaults and keys, and for edges what it joins."""
+    file = open_file(str(path))
+    try:
+        tables = {row["name"]: row["type"] for row in file.read("CALL show_tables() RETURN name, type", {})}
+        return {
+            name: (
+                {tuple(row.values())[1:] for row in file.read(f"CALL table_info('{name}') RETURN *", {})},
+                [tuple(row.values()) for row in file.read(f"CALL show_connection('{name}') RETURN *", {})]
+                if kind == "REL"
+                else [],
+            )
+            for name, kind in tables.items()
+        }
+    finally:
+        file.close()
+
+
+def test_new_file_has_the_schema_of_a_migrated_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = queries.migrations("ladybug")
+    old, new = tmp_path / "old.lbug", tmp_path / "new.lbug"
+    with monkeypatch.context() as patch:
+        patch.setattr(queries, "migrations", lambda _: {1: steps[1]})
+        with closing(open_store(old, namespace="n")) as store:
+            store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    for path in (old, new):
+        with closing(open_store(path, namespace="n")) as store:
+            assert store.schema.get("version") == (1 if path == old else None)
+            store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+            assert store.schema["version"] == max(steps)
+    assert schema_of(new) == schema_of(old)
+
+
+def test_newest_schema_has_a_script() -> None:
+    assert [path.stem for path in SCRIPTS] == [f"{max(queries.migrations('ladybug')):03}"]

@@ -38,8 +38,6 @@ USERS = {
 
 VALUES: dict[str, Any] = {
     "after": "",
-    "answer_ids": ["a"],
-    "answered_at": 1,
     "as_of": 1,
     "characters": 1,
     "dimension": DIMENSION,
@@ -77,7 +75,7 @@ ROW: dict[str, Any] = {
     "characters": 1,
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
     "segment_id": "s", "entity_id": "e", "surface": "S", "surfaces": "[]", "kind": "NAME", "kinds": ["NAME"],
-        "normal": "s", "description": "s", "score": 0.9, "echo": False, "echoes": 0, "origins": ["d"],
+        "normal": "s", "description": "s", "score": 0.9, "echo": False, "echoes": 0,
     "text_sha256": "0",
     "asked_at": "", "answer": "", "abstained": False, "stop_reason": "", "strategy": "", "nodes": 1,
     "prompt_tokens": 1, "generated_tokens": 1, "model_calls": 1, "seconds": 0.5, "citations": "[]",

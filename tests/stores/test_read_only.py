@@ -16,7 +16,6 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SchemaMismatch, StoreError, StoreLocked, StoreReadOnly
 from memgraph_rag.stores import open_store
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore, make_graph, unit
-from memgraph_rag.types import Answered
 
 OPENING = """
 import sys
@@ -84,7 +83,6 @@ def test_everything_can_be_read(held: tuple[GraphStore, str]) -> None:
     assert len(store.indexed_segments(since=-1)) == 3
     assert [stored.document for stored in store.graphs_of([graph.document.id])] == [graph.document]
     assert not store.flaws()
-    assert not store.has_answers()
 
 
 def test_nothing_can_be_written(held: tuple[GraphStore, str]) -> None:
@@ -97,7 +95,6 @@ def test_nothing_can_be_written(held: tuple[GraphStore, str]) -> None:
         lambda: store.learn(graph),
         lambda: store.describe([graph.document], before=[graph.document.sha256]),
         lambda: store.forget(graph.document.id),
-        lambda: store.remember([Answered("a")]),
         lambda: store.mend({}),
     ):
         with pytest.raises(StoreReadOnly, match="read_only"):

@@ -18,7 +18,7 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SchemaMismatch, StoreError
 from memgraph_rag.stores import open_store
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore, make_graph, make_question, make_relations
-from memgraph_rag.types import Answered, DocumentGraph, Matrix
+from memgraph_rag.types import DocumentGraph, Matrix
 
 NEW = "another"
 
@@ -81,7 +81,6 @@ def test_the_graph_is_as_if_the_other_embedder_had_built_it(
 ) -> None:
     store = stores[0]
     versions = [each_store.version() for each_store in stores]
-    store.remember([Answered(store.namespace, ("x",))])
 
     store.reembed(embedder=NEW, dimension=dimension, again=lambda graph: again(graph, dimension))
 
@@ -99,7 +98,6 @@ def test_the_graph_is_as_if_the_other_embedder_had_built_it(
         assert each_store.version() > version, "so that indexes in memory look again"
         assert len(each_store.indexed_segments(since=version)) == 5
         assert not each_store.flaws()
-    assert store.answered([store.namespace]) == {store.namespace: ("x",)}
     graphs = [whole_graph(each_store, place) for each_store in stores]
     wanted = again(documents(store.namespace)[0], dimension)
     for vector, segment in zip(wanted.segment_embeddings, wanted.segments, strict=True):

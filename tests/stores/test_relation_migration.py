@@ -29,6 +29,7 @@ BACK = (
     "DROP TABLE RELATED_BY",
     "DROP TABLE RelationEmbedding",
     "ALTER TABLE Namespace DROP mark",
+    queries.migrations("ladybug")[21].text,
     f"MATCH (s:Schema) SET s.version = {BEFORE}",
 )
 

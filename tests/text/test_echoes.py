@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memgraph_rag.text.echoes import answered, marked, sentence_ids
-from memgraph_rag.types import Segment, text_hash, text_id
+from memgraph_rag.types import Citation, Segment
 
 SPACE = "default"
 ANSWER = "The keeper left because the lamp had failed twice. He never told his wife about it [1]."
@@ -17,8 +17,8 @@ def segment(text: str, *, document: str = "d", index: int = 0, speaker: str = ""
     return Segment(f"{document}{index}", document, index, text, 0, len(text), 9, speaker)
 
 
-def known(text: str, *read: Segment) -> dict[str, tuple[str, ...]]:
-    return {sentence.id: sentence.origins for sentence in answered(SPACE, text, read)}
+def known(text: str, *read: Segment) -> dict[str, frozenset[str]]:
+    return answered(SPACE, text, read)
 
 
 def echoes(*texts: str, of: str = ANSWER, read: tuple[Segment, ...] = (), speaker: str = "") -> list[bool]:
@@ -85,12 +85,17 @@ def test_what_was_said_before_is_no_echo_where_it_stood() -> None:
 
 def test_the_whole_text_that_was_quoted_is_no_echo_under_another_key() -> None:
     source = segment(ANSWER, document="old")
-    hashes = {"old": text_hash(ANSWER), "unread": text_hash("Rain fell.")}
-    whose = {sentence.id: sentence.origins for sentence in answered(SPACE, ANSWER, [source], hashes)}
-    (same,) = marked(SPACE, [segment(f"{ANSWER}\n", document="new")], whose)
-    (more,) = marked(SPACE, [segment(f"{ANSWER} Yes.", document="new")], whose)
-    assert (same.echo, more.echo) == (False, True)
-    assert text_id(SPACE, hashes["unread"]) not in set().union(*whose.values())
+    new = segment(ANSWER, document="new")
+    (same,) = marked(SPACE, [new], known(ANSWER, source), same_text=["old"])
+    (other,) = marked(SPACE, [new], known(ANSWER, source), same_text=["another"])
+    assert (same.echo, other.echo) == (False, True)
+
+
+def test_a_cited_document_is_an_origin_of_the_quoted_sentence() -> None:
+    quote = ANSWER.partition(". ")[0] + "."
+    cited = Citation("new", "key", "gone", 0, len(quote), quote, 1.0)
+    origins = answered(SPACE, ANSWER, [], [cited])
+    assert sorted(origins.values(), key=len) == [frozenset(), frozenset({"new"})]
 
 
 def test_a_turn_is_its_speakers() -> None:
@@ -107,6 +112,6 @@ def test_what_the_document_holds_as_evidence_stays_evidence() -> None:
 
 
 def test_ids_are_of_one_namespace() -> None:
-    ids = {sentence.id for sentence in answered(SPACE, ANSWER, ())}
+    ids = set(answered(SPACE, ANSWER, ()))
     assert ids == sentence_ids(SPACE, [segment(ANSWER)])
     assert not ids & sentence_ids("other", [segment(ANSWER)])

@@ -1,4 +1,4 @@
-"""What every store does with answers that were given and segments that repeat them, on every engine."""
+"""What every store does with segments that repeat what the memory answered, on every engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
 from memgraph_rag.testing.sample_graphs import MakeStore, make_graph, make_relations, unit
-from memgraph_rag.types import Answered, DocumentGraph
+from memgraph_rag.types import DocumentGraph
 
 TEXTS = ("Alice met Bob.", "Bob met Carol.", "Carol met Alice.")
 
@@ -30,52 +30,6 @@ def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
         mentions=tuple(item for item in graph.mentions if item.segment_id in evidence),
         summarizes=summarizes,
     )
-
-
-def test_answered_sentences_are_remembered(store: GraphStore) -> None:
-    assert not store.has_answers()
-    assert store.answered(["a"]) == store.answered([]) == {}
-
-    store.remember([Answered("a", ("x",)), Answered("b")])
-    store.remember([Answered("a", ("y",)), Answered("c")])
-    store.remember([])
-
-    assert store.has_answers()
-    assert store.answered(["a", "b", "c", "d", "a"]) == {"a": ("x", "y"), "b": (), "c": ()}
-    assert store.version() == 0
-
-
-def test_many_sentences_are_remembered_at_once(store: GraphStore) -> None:
-    answers = [Answered(f"{store.namespace}-{number}", tuple("x" * (number % 3))) for number in range(50)]
-    store.remember(answers)
-    store.remember(answers)
-    assert store.answered([answer.id for answer in answers]) == {
-        answer.id: tuple(sorted({*answer.origins})) for answer in answers
-    }
-
-
-def test_answers_go_with_the_last_document(store: GraphStore) -> None:
-    first, second = (make_graph(store.namespace, key) for key in ("first", "second"))
-    store.write_many([first, second])
-    answer_id = f"{store.namespace}-one"
-    store.remember([Answered(answer_id, (first.document.id,))])
-
-    store.forget(first.document.id)
-    assert list(store.answered([answer_id])) == [answer_id]
-    store.forget(second.document.id)
-    assert not store.has_answers()
-
-
-def test_answers_of_two_namespaces_are_apart(make_store: MakeStore) -> None:
-    mine, yours = make_store(), make_store()
-    yours.remember([Answered(yours.namespace)])
-    yours.write(make_graph(yours.namespace))
-    mine.write(make_graph(mine.namespace))
-
-    assert not mine.has_answers()
-    assert mine.answered([yours.namespace]) == {}
-    mine.forget(mine.document_ids()[0])
-    assert yours.has_answers()
 
 
 def test_an_echo_is_kept_and_is_no_evidence(store: GraphStore) -> None:

@@ -1,0 +1,5 @@
+// What was answered is stored with kept questions only.
+// params: -
+// returns: -
+// needs: table Answer
+DROP TABLE Answer

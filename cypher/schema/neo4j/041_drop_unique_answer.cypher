@@ -1,0 +1,5 @@
+// There are no answered sentences any more.
+// params: -
+// returns: -
+// needs: -
+DROP CONSTRAINT answer_id IF EXISTS
