@@ -189,18 +189,8 @@ class ReadingSession(Protocol):
         """P(Yes) / (P(Yes) + P(No)) that what was read answers the question; leaves the cache as it was."""
         ...
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """Read nodes, at least one, in one pass; (n,) attention as ``append`` gives, and (n,) P(Yes) after each.
-
-        Just what ``append`` and ``probability_of_yes`` would give for one after another.
-
-        Raises:
-            WindowExceeded: they do not fit; nothing was read.
-        """
-        ...
-
-    def take_back(self, nodes: int) -> None:
-        """Forget the last of the nodes that were read one a call, or ahead, as if they had never been read."""
+    def take_back(self, calls: int) -> None:
+        """Forget the nodes of the last calls of ``append``, as if they had never been read."""
         ...
 
     def judge(self, request: str) -> float:

@@ -81,23 +81,9 @@ class EndpointSession:
             self._costs.append(cost)
         return np.zeros(len(texts), np.float32)
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """Hold nodes one after another; (n,) zeros, (n,) P(Yes) after each: a request each.
-
-        Raises:
-            WindowExceeded: they do not all fit; nothing is held of them.
-        """
-        lines = "".join(prompts.node_line(text)[0] for text in texts)
-        check_nodes(estimated_tokens(lines), self.tokens_left, self._model.window)
-        p_yes = []
-        for text in texts:
-            self.append([text])
-            p_yes.append(self.probability_of_yes())
-        return np.zeros(len(texts), np.float32), np.array(p_yes, np.float32)
-
-    def take_back(self, nodes: int) -> None:
-        """Forget the last of the nodes that were held one a call."""
-        for _ in range(nodes):
+    def take_back(self, calls: int) -> None:
+        """Forget the nodes of the last calls of ``append``."""
+        for _ in range(calls):
             self._verdicts.pop(len(self._texts), None)
             self._texts.pop()
             self._costs.pop()

@@ -128,18 +128,6 @@ class RowCache(Cache):
                     buffer[row, :, :length] = buffer[last, :, :length]
 
     @torch.inference_mode()
-    def keep(self, slots: Sequence[int]) -> None:
-        """Of a single row keep these slots, ascending, closed up."""
-        (_,) = self.lengths
-        first = next((place for place, slot in enumerate(slots) if slot != place), len(slots))
-        if first < len(slots) and self._buffers:
-            moved = torch.tensor(slots[first:], device=self._buffers[0][0].device)
-            for buffers in self._buffers:
-                for buffer in buffers:
-                    buffer[:, :, first : len(slots)] = buffer[:, :, moved]
-        self.lengths = [len(slots)]
-
-    @torch.inference_mode()
     def make_room(self, rows: int, slots: int) -> None:
         """Let its buffers hold so many rows of so many tokens, the ones that are there included."""
         for index, buffers in enumerate(self._buffers):  # one layer after another: old and new are not there twice

@@ -160,28 +160,10 @@ class PenAndEyeSession:
             self._pen.take_back(1)
             raise
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """Read nodes one after another; (n,) attention by the eye, (n,) P(Yes) after each.
-
-        Raises:
-            WindowExceeded: they do not all fit; nothing was read.
-        """
-        attention, p_yes = self._eye.read_ahead(texts)
-        try:
-            if self._says_yes is self._pen:
-                p_yes = self._pen.read_ahead(texts)[1]
-            else:
-                for text in texts:
-                    self._pen.append([text])
-        except WindowExceeded:
-            self._eye.take_back(len(texts))
-            raise
-        return attention, p_yes
-
-    def take_back(self, nodes: int) -> None:
-        """Forget the last nodes that were read ahead."""
-        self._pen.take_back(nodes)
-        self._eye.take_back(nodes)
+    def take_back(self, calls: int) -> None:
+        """See ``ReadingSession.take_back``; of both."""
+        self._pen.take_back(calls)
+        self._eye.take_back(calls)
 
     def probability_of_yes(self) -> float:
         """P(Yes) by the pen where that is a probability, else by the eye."""

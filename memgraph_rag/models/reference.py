@@ -196,7 +196,7 @@ class PlainSession:
         self._model, self._tokens = model, model.tokens
         self._asked = question
         self._p_yes: float | None = None  # of what is read now
-        self._ends: list[int] = []  # tokens held before each node that was read ahead
+        self._ends: list[int] = []  # tokens held before each call of append
         self._ids, self._question = self._tokens.question(question)
         self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage(len(self._ids), 0, 1)
@@ -221,6 +221,7 @@ class PlainSession:
             return np.zeros(0, np.float32)
         check_nodes(len(ids), self.tokens_left, self._model.window)
         started, length = time.perf_counter(), len(self._ids)
+        self._ends.append(length)
         self._ids = [*self._ids, *ids]
         to_question = self._model.attention(self._ids)[length:, slice(*self._question)]
         self._p_yes = self._probe()
@@ -235,18 +236,9 @@ class PlainSession:
             self._count(len(self._tokens.turns.reply), 0, started)
         return self._p_yes
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """Read nodes one after another; (n,) attention and (n,) P(Yes) after each."""
-        attention, p_yes = [], []
-        for text in texts:
-            self._ends.append(len(self._ids))
-            attention.append(self.append([text]))
-            p_yes.append(self.probability_of_yes())
-        return np.concatenate(attention), np.array(p_yes, np.float32)
-
-    def take_back(self, nodes: int) -> None:
-        """Forget the last nodes that were read ahead."""
-        for _ in range(nodes):
+    def take_back(self, calls: int) -> None:
+        """Forget the nodes of the last calls of ``append``."""
+        for _ in range(calls):
             self._ids = self._ids[: self._ends.pop()]
             self._p_yes = None
 

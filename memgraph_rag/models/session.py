@@ -82,7 +82,7 @@ class KVSession:
         first, last = self._question
         check_question(last - first, len(self._ids) + self._room, model.window)
         self._stages: list[tuple[int, float | None]] = [(len(self._ids), None)]
-        """Tokens held and P(Yes), after the question and each reading."""
+        """Tokens held and P(Yes), after the question and each call of ``append``."""
 
     @cached_property
     def _cache(self) -> RowCache:
@@ -118,23 +118,12 @@ class KVSession:
         Raises:
             WindowExceeded: they do not fit; nothing was read.
         """
-        return self._attention(self._read([texts])) if texts else np.zeros(0, np.float32)
+        return self._attention(self._read(texts)) if texts else np.zeros(0, np.float32)
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """Read nodes in one pass, each with a probe of its own; (n,) attention as ``append`` gives, (n,) P(Yes).
-
-        Just what ``append`` and ``probability_of_yes`` would give for one after another; see ``take_back``.
-
-        Raises:
-            WindowExceeded: they do not fit; nothing was read.
-        """
-        read = self._read([[text] for text in texts])
-        return self._attention(read), np.array([p_yes for _, p_yes in self._stages[-len(texts) :]], np.float32)
-
-    def take_back(self, nodes: int) -> None:
-        """Forget the last of the nodes that were read ahead, as if they had never been read."""
-        if nodes:
-            del self._stages[-nodes:]
+    def take_back(self, calls: int) -> None:
+        """Forget the nodes of the last calls of ``append``, as if they had never been read."""
+        if calls:
+            del self._stages[-calls:]
             self._cache.take_back(self._cache.get_seq_length() - self._stages[-1][0])
 
     def read_by_head(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -146,7 +135,7 @@ class KVSession:
         Raises:
             WindowExceeded: they do not fit; nothing was read.
         """
-        return self._read([texts], by_head=True).by_head()
+        return self._read(texts, by_head=True).by_head()
 
     def probability_of_yes(self) -> float:
         """P(Yes) / (P(Yes) + P(No)) over all token spellings, that what was read answers the question."""
@@ -161,41 +150,18 @@ class KVSession:
     def _attention(self, read: _Reading) -> Vector:
         return read.mean() if self.calibration is None else self.calibration.relative(*read.by_head())
 
-    def _read(self, groups: Sequence[Sequence[str]], *, by_head: bool = False) -> _Reading:
-        """Read groups of nodes in one pass, with a probe behind each group; the probes are taken back.
-
-        No node sees a probe, and no probe another: each token stands where it would stand one group after another.
-        """
+    def _read(self, texts: Sequence[str], *, by_head: bool = False) -> _Reading:
+        """Read nodes in one pass, with the probe behind them, which is taken back."""
         question = Spans([[self._question]], length=self._question[1], device=self._model.device)
-        reading = _Reading(AttentionMeter(question, by_head=by_head or self.calibration is not None), [], [])
-        encoded = [self._tokens.nodes(group) for group in groups]
-        cost = sum(len(ids) for ids, _ in encoded)
-        check_nodes(cost, self.tokens_left, self._model.window)
-        length, probe = self._cache.get_seq_length(), self._tokens.turns.reply
-        packed: list[int] = []
-        group_of: list[int] = []
-        is_node: list[bool] = []
-        ends: list[int] = []  # tokens held after each group
-        for number, (ids, spans) in enumerate(encoded):
-            before = ends[-1] if ends else length
-            for first, last in spans:
-                reading.spans.append((len(packed) + first, len(packed) + last))
-                reading.depths.append(before + (first + last) / 2 - self._question[1])
-            packed += [*ids, *probe]
-            self._lookup.extend(ids)
-            group_of += [number] * (len(ids) + len(probe))
-            is_node += [True] * len(ids) + [False] * len(probe)
-            ends.append(before + len(ids))
-        last_of = [group_of.index(number + 1) - 1 for number in range(len(encoded) - 1)]
-        logits = self._forward(
-            packed,
-            reading.meter,
-            among=_visible(group_of, is_node) if len(encoded) > 1 else None,
-            logits_of=[*last_of, len(packed) - 1],
-        )
-        self._cache.keep([*range(length), *(length + place for place, kept in enumerate(is_node) if kept)])
-        self._stages += zip(ends, map(self._share_of_yes, logits), strict=True)
-        return reading
+        meter = AttentionMeter(question, by_head=by_head or self.calibration is not None)
+        ids, spans = self._tokens.nodes(texts)
+        check_nodes(len(ids), self.tokens_left, self._model.window)
+        before, probe = self._cache.get_seq_length() - self._question[1], self._tokens.turns.reply
+        self._lookup.extend(ids)
+        logits = self._forward([*ids, *probe], meter)
+        self._cache.take_back(len(probe))
+        self._stages.append((self._cache.get_seq_length(), self._share_of_yes(logits[0])))
+        return _Reading(meter, spans, [before + (first + last) / 2 for first, last in spans])
 
     def _share_of_yes(self, logits: Tensor) -> float:
         probabilities = torch.softmax(logits.float(), dim=-1)
@@ -308,13 +274,12 @@ class KVSession:
         ids: Sequence[int],
         meter: AttentionMeter | None = None,
         *,
-        among: Tensor | None = None,
         logits_of: Sequence[int] = (-1,),
         reads: bool = True,
     ) -> Tensor:
         """(n, V) logits after n of these tokens, the last by default; counts what it cost, and them if it ``reads``."""
         started = time.perf_counter()
-        logits = self._model.read(Pass(ids, self._cache, meter, among, logits_of))
+        logits = self._model.read(Pass(ids, self._cache, meter, logits_of=logits_of))
         self.usage += Usage(len(ids) if reads else 0, 0, 1, time.perf_counter() - started)
         return logits
 
@@ -327,9 +292,3 @@ class KVSession:
         cache = self.__dict__.pop("_cache", None)  # none where nothing was read
         if cache is not None:
             self._model.give_back(cache)
-
-
-def _visible(group_of: Sequence[int], is_node: Sequence[bool]) -> Tensor:
-    """(t, t) bool: nodes are seen from then on, the tokens of a probe by that probe only."""
-    group = torch.tensor(group_of)
-    return (torch.tensor(is_node) | (group[:, None] == group)).tril()

@@ -22,7 +22,7 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.summary_tree import SummaryTree
-from memgraph_rag.strategies.token_budget import fitting, start_set
+from memgraph_rag.strategies.token_budget import fits, start_set
 from memgraph_rag.types import Budget, Hit, Node, Overview, Step, StopReason
 
 __all__ = ["Pecan"]
@@ -44,8 +44,6 @@ class Pecan:
         similarity_weight: weight of the embedding similarity beside the walk's own score.
         start_tokens: most tokens of the start set; by default half the window.
         shape: "tree" leaves each node the one parent whose edge weighs most.
-        ahead: nodes read in one pass, of which those are kept that would have been read one by one; the result is the
-            same. Worth it where a pass over many tokens takes no longer than over few, as on a GPU.
         name: that users choose it by.
     """
 
@@ -61,7 +59,6 @@ class Pecan:
         similarity_weight: float = 1.0,
         start_tokens: int | None = None,
         shape: Literal["graph", "tree"] = "graph",
-        ahead: int = 1,
         name: str = "pecan",
     ) -> None:
         self.name = name
@@ -74,7 +71,6 @@ class Pecan:
         self._similarity_weight = similarity_weight
         self._start_tokens = start_tokens
         self._shape = shape
-        self._ahead = ahead
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Read all top-level nodes, or the root of a library, then node after node; see ``Strategy.read``.
@@ -99,24 +95,17 @@ class Pecan:
         reflection.hear(p_yes)
         walk.read(start, attention)
         while True:
-            ranked, nodes = walk.best(self._most_ahead(walk, context.budget))
-            ahead = fitting(nodes, context.session.tokens_left)
-            stop = StopReason.MAX_NODES if walk.count == count else _stop(reflection, ranked, ahead)
+            best = walk.best()
+            stop = StopReason.MAX_NODES if walk.count == count else _stop(reflection, best, context.session)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
-            if stop is not None:
+            if stop is not None or best is None:
                 return
-            last, steps = steps[-1].node, []
-            attentions, p_yeses = context.session.read_ahead(lines.of(ahead, after=last))
-            for node, attended, p_yes in zip(ahead, attentions.tolist(), p_yeses.tolist(), strict=True):
-                if steps:
-                    ranked = walk.ranked(1)
-                best, score = ranked[0]
-                if best != node.id or reflection.is_enough:
-                    context.session.take_back(len(ahead) - len(steps))
-                    break
-                steps.append(Step(node, score, attended, p_yes, sources=walk.sources(node.id)))
-                walk.read([node], [attended])
-                reflection.hear(p_yes)
+            node, score = best
+            attention = context.session.append(lines.of([node], after=steps[-1].node)).tolist()
+            p_yes = context.session.probability_of_yes()
+            steps = [Step(node, score, attention[0], p_yes, sources=walk.sources(node.id))]
+            walk.read([node], attention)
+            reflection.hear(p_yes)
 
     def _enter(self, question: str, context: ReadingContext) -> tuple[list[Node], _Walk]:
         """The nodes that reading may start with, and the walk before any is read.
@@ -147,10 +136,6 @@ class Pecan:
 
     def _fixed_count(self, budget: Budget) -> int | None:
         return budget.max_nodes or self._count if self._count else None
-
-    def _most_ahead(self, walk: _Walk, budget: Budget) -> int:
-        most = self._fixed_count(budget) or budget.max_nodes
-        return self._ahead if most is None else max(1, min(self._ahead, most - walk.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +205,7 @@ class _Walk:
                 raised = carried[edge.source_id] * edge.weight
                 self._z[edge.target_id] = self._z.get(edge.target_id, 0.0) + raised
 
-    def ranked(self, most: int) -> list[tuple[str, float]]:
+    def _ranked(self, most: int) -> list[tuple[str, float]]:
         """The unread nodes of the highest scores, and the scores; ties go to the smaller id.
 
         z and the similarity are each scaled to sum 1 over the unread nodes, then added with their weights.
@@ -229,19 +214,23 @@ class _Walk:
         scores = ((node_id, sum(self._weighted(node_id, wholes))) for node_id in self._similarity)
         return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
 
-    def best(self, most: int) -> tuple[list[tuple[str, float]], list[Node]]:
-        """``ranked``, and these nodes; one that was forgotten meanwhile is no candidate any more."""
-        asked = most
-        while True:
-            ranked = self.ranked(asked)
-            nodes = self._graph.nodes([node_id for node_id, _ in ranked])
-            gone = {node_id for node_id, _ in ranked}.difference(node.id for node in nodes)
+    def best(self) -> tuple[Node, float] | None:
+        """Return the unread node of the highest score, and the score; None where all nodes are read.
+
+        A node that was forgotten meanwhile is no candidate any more.
+        """
+        most = 1
+        while ranked := self._ranked(most):
+            nodes = {node.id: node for node in self._graph.nodes([node_id for node_id, _ in ranked])}
+            gone = [node_id for node_id, _ in ranked if node_id not in nodes]
             if not gone:
-                return ranked[:most], nodes[:most]
+                best, score = ranked[0]
+                return nodes[best], score
             for node_id in gone:
                 del self._similarity[node_id]
                 self._z.pop(node_id, None)
-            asked *= 2  # a whole document went: few reads, however long it was
+            most *= 2  # a whole document went: few reads, however long it was
+        return None
 
     def sources(self, node_id: str) -> dict[str, float]:
         """What attention and similarity give an unread node, weighted; they sum to its score."""
@@ -260,14 +249,12 @@ class _Walk:
         return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
 
 
-def _stop(reflection: Reflection, ranked: Sequence[tuple[str, float]], ahead: Sequence[Node]) -> StopReason | None:
+def _stop(reflection: Reflection, best: tuple[Node, float] | None, session: ReadingSession) -> StopReason | None:
     if reflection.is_enough:
         return StopReason.ANSWERABLE
-    if not ranked:
+    if best is None:
         return StopReason.EXHAUSTED
-    if not ahead or ahead[0].id != ranked[0][0]:
-        return StopReason.WINDOW
-    return None
+    return None if fits(best[0], session.tokens_left) else StopReason.WINDOW
 
 
 def _share(count: int | None, top: Sequence[Node]) -> int | None:

@@ -93,6 +93,6 @@ class Hand:
         first = self._added.index(dropped[0])
         self._session.take_back(len(self._added) - first)
         stay = [item for item in self._added[first:] if item not in dropped]
-        if stay:
-            self._session.read_ahead([item.line for item in stay])
+        for item in stay:  # one call each, so that each can be taken back later
+            self._session.append([item.line])
         self._added[first:] = stay

@@ -222,8 +222,8 @@ class FakeSession:
         self._said = deque(said)
         self._judged = deque(judged)
         self._read: list[str] = []
-        self._costs: list[int] = []
-        self._given: list[float] = []
+        self._calls: list[tuple[int, int]] = []
+        """The number of texts and of tokens of each call of ``append``."""
         self._held = len(_TOKEN.findall(question))
         self.usage = Usage(prompt_tokens=self._held, model_calls=1)
 
@@ -251,7 +251,7 @@ class FakeSession:
             )  # fmt: skip
         self._read += texts
         self._held += cost
-        self._costs.append(cost)
+        self._calls.append((len(texts), cost))
         self.usage += Usage(prompt_tokens=cost, model_calls=1)
         if not self.attends:
             return np.zeros(len(texts), np.float32)
@@ -262,8 +262,7 @@ class FakeSession:
         """What was scripted, else the share of the question's words that occur in what was read."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if self._yes:
-            self._given.append(self._yes.popleft())
-            return self._given[-1]
+            return self._yes.popleft()
         return self._share_read(self._question)
 
     def judge(self, request: str) -> float:
@@ -271,29 +270,12 @@ class FakeSession:
         self.usage += Usage(len(_TOKEN.findall(request)), 0, 1)
         return self._judged.popleft() if self._judged else self._share_read(_content(request))
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """Read nodes one after another; (n,) attention of each, (n,) P(Yes) after each.
-
-        Raises:
-            WindowExceeded: they do not all fit; nothing was read.
-        """
-        attention, p_yes = [], []
-        try:
-            for text in texts:
-                attention.append(self.append([text]))
-                p_yes.append(self.probability_of_yes())
-        except WindowExceeded:
-            self.take_back(len(attention))
-            raise
-        return np.concatenate(attention), np.array(p_yes, np.float32)
-
-    def take_back(self, nodes: int) -> None:
-        """Forget the last nodes that were read ahead; what was scripted for them comes again."""
-        for _ in range(nodes):
-            self._read.pop()
-            self._held -= self._costs.pop()
-            if self._given:
-                self._yes.appendleft(self._given.pop())
+    def take_back(self, calls: int) -> None:
+        """Forget the nodes of the last calls of ``append``."""
+        for _ in range(calls):
+            texts, cost = self._calls.pop()
+            del self._read[len(self._read) - texts :]
+            self._held -= cost
 
     def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
         """Each token's characters, and 0.1 where it stood before, in ``after`` or in the text, else 1.0."""

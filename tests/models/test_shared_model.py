@@ -59,8 +59,8 @@ def session_outputs(model: TransformersModel | SharedModel) -> tuple[list[np.nda
         assert session.is_graded
         assert session.calibration is None
         session.ignore_calibration()
-        numbers = [np.array([session.probability_of_yes()]), session.append(NODES[:1]), *session.read_ahead(NODES)]
-        session.take_back(2)
+        numbers = [np.array([session.probability_of_yes()]), session.append(NODES[:1]), session.append(NODES)]
+        session.take_back(1)
         numbers += [np.array([session.probability_of_yes(), session.judge("Is it so?")])]
         numbers += session.surprise("A fox ran.", after="It rained.")
         texts = ["".join(session.answer(max_tokens=8)), session.reply("Again.", max_tokens=4)]
