@@ -27,7 +27,6 @@ from memgraph_rag.operations.memory_layers import (
 )
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
-from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.validation import (
     as_object,
     check_count,
@@ -126,7 +125,7 @@ class MaintainedMemory(OpenMemory):
             self._ingestion(chosen, models).deepen(self._store.documents(ids)) if chosen else (),
             build_memory_layers(self._store, of_memory, models=models, progress=self._progress),
         )
-        return Outcomes("deepen", telemetry.each("deepen", outcomes))
+        return telemetry.each("deepen", outcomes)
 
     def _layers_to_deepen(
         self, layers: Sequence[str | Layer | MemoryLayer] | None, *, all_documents: bool
@@ -192,11 +191,11 @@ class MaintainedMemory(OpenMemory):
         """
         self._require_writable()
         if isinstance(layer, str) and (overviews := self._store.overviews(layer)):
-            return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, overviews)))
+            return telemetry.each("remove_layer", remove_overviews(self._store, overviews))
         layer_removal.check_removable(layer)
         records = self._store.documents(self._ids(documents))
         receipts = layer_removal.remove_layer(self._store, self._models.embedder, layer, records)
-        return Outcomes("remove_layer", telemetry.each("remove_layer", receipts))
+        return telemetry.each("remove_layer", receipts)
 
     def examine(self) -> list[Damage]:
         """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
@@ -257,7 +256,7 @@ class MaintainedMemory(OpenMemory):
         self._require_writable()
         models = self._models
         receipts = archive_import.import_documents(self._store, checked_path(path), models.embedder, models.recognizer)
-        return Outcomes("import_from", telemetry.each("import", receipts))
+        return telemetry.each("import", receipts)
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
         """Check an archive, and write it as files from which ``neo4j-admin`` makes this memory's database.
