@@ -39,7 +39,7 @@ from memgraph_rag.operations.session_pages import Conversation
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.strategy_choice import strategy_for
 from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
-from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
+from memgraph_rag.operations.validation import as_object, as_text, check_parts
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.text.folders import Folder
@@ -65,7 +65,6 @@ from memgraph_rag.types.runs import RunParameters, RunPreset
 __all__ = ["DEFAULT_LAYERS", "LAYERS", "MEMORY_LAYERS", "Memory"]
 
 
-@with_known_arguments
 class Memory(MaintainedMemory):
     """Long-term memory in a graph.
 

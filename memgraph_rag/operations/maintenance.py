@@ -34,7 +34,6 @@ from memgraph_rag.operations.validation import (
     check_parts,
     checked_path,
     may_name,
-    with_known_arguments,
 )
 from memgraph_rag.types import DocumentPage, Scope
 from memgraph_rag.types.inspection import Damage
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["MaintainedMemory"]
 
 
-@with_known_arguments
 class MaintainedMemory(OpenMemory):
     """A memory with its upkeep; ``Memory`` adds documents and questions."""
 
