@@ -343,13 +343,9 @@ class SharedSession:
         """As ``ReadingSession.probability_of_yes``."""
         return self._call("probability_of_yes")
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """As ``ReadingSession.read_ahead``."""
-        return self._call("read_ahead", list(texts))
-
-    def take_back(self, nodes: int) -> None:
+    def take_back(self, calls: int) -> None:
         """As ``ReadingSession.take_back``."""
-        self._call("take_back", nodes)
+        self._call("take_back", calls)
 
     def judge(self, request: str) -> float:
         """As ``ReadingSession.judge``."""
