@@ -14,7 +14,6 @@ smallest and the largest, and the target where there is one. Rows:
 - question: where the seconds of questions to the store go, and after how many an answer begins.
 - adding: a question after documents were added in the same process, against one in a fresh process.
 - sharing: questions asked at the same time.
-- speculative: nodes read ahead, where the session can.
 - memory: of building, as the document grows.
 - int8: 8-bit integers, where the processor multiplies them.
 
@@ -42,7 +41,7 @@ os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 import torch
 from engine_adding import adding
-from engine_ask import QUESTIONS, ask, session, sharing, speculative
+from engine_ask import QUESTIONS, ask, session, sharing
 from engine_build import build, memory
 from engine_capture import capture
 from engine_int8 import int8
@@ -61,7 +60,7 @@ from memgraph_rag.settings import Settings
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
 PLAIN = plain_format("cpu")
-ROWS = ("capture", "build", "session", "ask", "question", "adding", "sharing", "speculative", "memory", "int8")
+ROWS = ("capture", "build", "session", "ask", "question", "adding", "sharing", "memory", "int8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -127,7 +126,6 @@ def _measured(setting: Setting, options: argparse.Namespace) -> Iterator[Ratio]:
         "question": partial(question, questions=options.question),
         "adding": adding,
         "sharing": sharing,
-        "speculative": speculative,
         "memory": memory,
         "int8": int8,
     }

@@ -24,11 +24,10 @@ from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.text.splitting import sentences, split
 from memgraph_rag.types import as_line
 
-__all__ = ["QUESTIONS", "ask", "seconds_of_whole", "session", "sharing", "speculative"]
+__all__ = ["QUESTIONS", "ask", "seconds_of_whole", "session", "sharing"]
 
 QUESTIONS = (
     "What was written on the bottle?",
@@ -36,9 +35,6 @@ QUESTIONS = (
     "Who is accused of stealing the tarts?",
 )
 """Asked of Alice's Adventures in Wonderland; ``--question`` asks others."""
-
-AHEAD = 4
-"""Nodes that are read in one pass, where nodes are read ahead."""
 
 AT_ONCE = 4
 """Questions that are asked at the same time, where they are."""
@@ -210,42 +206,6 @@ def seconds_of_whole(tokens: int, short: tuple[int, float], long: tuple[int, flo
     square = max((t / m - s / n) / (m - n), 0.0)
     linear = max(s / n - square * n, 0.0) if square else (s + t) / (n + m)
     return square * tokens**2 + linear * tokens
-
-
-# ── several nodes in one pass ────────────────────────────────────────────────────────────────────────────
-
-
-def speculative(setting: Setting) -> Iterator[Ratio]:
-    """Nodes read ahead, each with its probe, against one after another; and in walks, where some are taken back."""
-    model, question, nodes = setting.model, QUESTIONS[0], nodes_of(setting)
-    runs = {"one by one": partial(_read, model, question, nodes), "ahead": partial(_read_ahead, model, question, nodes)}
-    seconds = in_turn(runs, setting.repeats, progress=partial(setting.bars, "speculative: nodes"))
-    yield Ratio.of(
-        f"speculative: {AHEAD} nodes in one pass / one after another, all kept", seconds["ahead"],
-        seconds["one by one"], how="the most that reading ahead can save here",
-    )  # fmt: skip
-    if setting.store is None or not setting.store.is_file():
-        return
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = shutil.copy(setting.store, Path(scratch) / "ask.lbug")
-        with Memory(copy, model=setting.model) as memory:
-            memory.embedder.embed(["warm"])
-            given = {"documents": None, "max_nodes": 40}
-            runs = {
-                str(ahead): partial(memory.ask, question, strategy=Pecan(ahead=ahead, yes_threshold=1.0), **given)
-                for ahead in (1, AHEAD)
-            }
-            seconds = in_turn(runs, 1, progress=partial(setting.bars, "speculative: a walk"))
-    yield Ratio.of(
-        f"speculative: a walk of 40 nodes that reads {AHEAD} ahead / one by one", seconds[str(AHEAD)], seconds["1"],
-        how="the same nodes in the same order; those that would not have been next are taken back",
-    )  # fmt: skip
-
-
-def _read_ahead(model: TransformersModel, question: str, nodes: Sequence[str]) -> None:
-    with model.open_session(question) as reading:
-        for start in range(0, len(nodes), AHEAD):
-            reading.read_ahead(nodes[start : start + AHEAD])
 
 
 # ── several questions at the same time ───────────────────────────────────────────────────────────────────

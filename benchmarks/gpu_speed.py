@@ -42,7 +42,6 @@ APPENDS_S = 0.15
 """Seconds that 20 appends to a model of 8 billion weights are to take."""
 
 _HALF = Target("≥", 0.5)  # of what the card could do
-_AHEAD = 4
 _WRITTEN = 32  # tokens of an answer
 _UNCOUNTED = 2  # runs: one as at first, and one in which what comes again is captured
 
@@ -145,16 +144,15 @@ def _reading(options: Options, setting: Setting, tokens: int) -> Ratio:
 
 
 def _appends(options: Options, setting: Setting, *, is_whole: bool) -> Iterator[Ratio]:
-    """Nodes of one question, one after another and four in a pass, each with its probe; and memory at its highest."""
+    """Nodes of one question, one after another, each with its probe; and memory at its highest."""
     model, sizes = setting.model, options.sizes
     spans = split(setting.text[:60_000], count_tokens=model.count_tokens, max_tokens=sizes.node_tokens)
     nodes = [as_line(setting.text[span.start : span.end]) for span in spans[: sizes.appends]]
     tokens = sum(model.count_tokens(nodes)) // len(nodes)
     reading, captures = captured(GraphedReading, options)
     runs = {
-        "one": partial(_ask, model, nodes, 1, reading),
-        "python": partial(_ask, model, nodes, 1, None),
-        "ahead": partial(_ask, model, nodes, _AHEAD, reading),
+        "captured": partial(_ask, model, nodes, reading),
+        "python": partial(_ask, model, nodes, None),
     }
     written = {"captured": partial(_written, model, nodes, reading), "python": partial(_written, model, nodes, None)}
     taken: dict[str, list[float]] = {name: [] for name in runs}
@@ -169,9 +167,8 @@ def _appends(options: Options, setting: Setting, *, is_whole: bool) -> Iterator[
     target = Target("≤", 1) if is_whole and not sizes.small else None
     made = f"{captures.made} of {captures.tried} captures, {captures.seconds:.1f} s"
     how = f"aim {APPENDS_S * 1000:.0f} ms, on an H200; {made}"
-    yield Ratio.of(f"{name}, one after another / aim", taken["one"], [APPENDS_S], target=target, how=how)
-    yield Ratio.of(f"{name}, captured / run from Python", taken["one"], taken["python"])
-    yield Ratio.of(f"{name}, {_AHEAD} in a pass / one after another", taken["ahead"], taken["one"])
+    yield Ratio.of(f"{name}, one after another / aim", taken["captured"], [APPENDS_S], target=target, how=how)
+    yield Ratio.of(f"{name}, captured / run from Python", taken["captured"], taken["python"])
     name = f"{setting.weights.name}: an answer of {_WRITTEN} tokens"
     unit = "tokens/s"
     yield Ratio.of(f"{name}, captured / run from Python", speeds["captured"], speeds["python"], unit=unit)
@@ -189,16 +186,15 @@ def _appends(options: Options, setting: Setting, *, is_whole: bool) -> Iterator[
     )  # fmt: skip
 
 
-def _ask(model: TransformersModel, nodes: Sequence[str], together: int, reading: GraphedReading | None) -> float:
+def _ask(model: TransformersModel, nodes: Sequence[str], reading: GraphedReading | None) -> float:
     """Seconds of reading them in a session that holds a question."""
     model._reading = reading
     with model.open_session(QUESTIONS[0]) as session:
         session.probability_of_yes()  # the question is read
         wait_for(model.device)
         started = time.perf_counter()
-        for start in range(0, len(nodes), together):
-            some = nodes[start : start + together]
-            session.append(some) if together == 1 else session.read_ahead(some)
+        for node in nodes:
+            session.append([node])
         wait_for(model.device)
         return time.perf_counter() - started
 

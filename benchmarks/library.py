@@ -97,13 +97,9 @@ class CosineSession:
         """Neither Yes nor a certain No."""
         return 0.45
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """As ``append``, with P(Yes)."""
-        return self.append(texts), np.full(len(texts), self.probability_of_yes())
-
-    def take_back(self, nodes: int) -> None:
-        """Never needed: the strategies measured read one node at a time."""
-        raise NotImplementedError("only strategies that read one node at a time are measured")
+    def take_back(self, calls: int) -> None:
+        """Never needed: the strategies measured keep what they read."""
+        raise NotImplementedError("only strategies that keep what they read are measured")
 
 
 class Without:

@@ -74,7 +74,7 @@ class NumberedSession:
         self._about = question
         """By what its numbers are kept: those of an uncalibrated session are others."""
         self._read: list[str] = []
-        self._costs: list[int] = []
+        self._lengths: list[int] = []  # nodes held before each call of append
         self._live: ReadingSession | None = None
         self._live_read: list[str] = []
 
@@ -92,39 +92,32 @@ class NumberedSession:
     @property
     def usage_of_nodes(self) -> int:
         """Tokens of what is held now."""
-        return sum(self._costs)
+        return sum(self._numbers.model.count_tokens(self._read)) + _LINE_TOKENS * len(self._read)
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """See ``ReadingSession.append``."""
-        return self.read_ahead(texts)[0] if texts else np.zeros(0, np.float32)
+        """See ``ReadingSession.append``; the model reads node after node, so that each number is kept."""
+        length, attention = len(self._read), []
+        for text in texts:
+            row = self._numbers.find(self._about, [*self._read, text]) or self._measured(text)
+            self._read.append(text)
+            self.usage += Usage(row["tokens"], 0, 1, row["seconds"])
+            attention.append(row["attention"])
+        if texts:
+            self._lengths.append(length)
+        return np.array(attention, np.float32)
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        """See ``ReadingSession.read_ahead``."""
-        stages = [[*self._read, *texts[: end + 1]] for end in range(len(texts))]
-        rows = [self._numbers.find(self._about, stage) for stage in stages]
-        if any(row is None for row in rows):
-            rows = self._made(texts, stages)
-        known_rows = [row for row in rows if row is not None]
-        self._read += texts
-        counts = self._numbers.model.count_tokens(texts)
-        self._costs += [count + _LINE_TOKENS for count in counts]
-        self.usage += Usage(sum(row["tokens"] for row in known_rows), 0, 1, sum(row["seconds"] for row in known_rows))
-        return np.array([row["attention"] for row in known_rows]), np.array([row["p_yes"] for row in known_rows])
-
-    def _made(self, texts: Sequence[str], stages: Sequence[list[str]]) -> list[dict[str, Any] | None]:
-        """Read by the model, in one pass."""
+    def _measured(self, text: str) -> dict[str, Any]:
+        """Let the model read one more text."""
         live = self._brought_up()
         before, started = live.usage, time.perf_counter()
-        attention, p_yes = live.read_ahead(texts)
-        self._live_read += texts
+        (attention,) = live.append([text]).tolist()
+        p_yes = live.probability_of_yes()
+        self._live_read.append(text)
         self._numbers.made += 1
-        share = 1 / len(texts)
-        spent = (live.usage.prompt_tokens - before.prompt_tokens) * share, (time.perf_counter() - started) * share
-        for stage, attended, said in zip(stages, attention.tolist(), p_yes.tolist(), strict=True):
-            row = {"attention": attended, "p_yes": said, "tokens": round(spent[0]), "seconds": round(spent[1], 3)}
-            if self._numbers.find(self._about, stage) is None:  # another pass may have shared its cost otherwise
-                self._numbers.keep(row, self._about, stage)
-        return [self._numbers.find(self._about, stage) for stage in stages]
+        tokens, seconds = live.usage.prompt_tokens - before.prompt_tokens, time.perf_counter() - started
+        row = {"attention": attention, "p_yes": p_yes, "tokens": tokens, "seconds": round(seconds, 3)}
+        self._numbers.keep(row, self._about, self._live_read)
+        return row
 
     def _brought_up(self) -> ReadingSession:
         """The model's session, holding what this one holds."""
@@ -139,9 +132,9 @@ class NumberedSession:
             same += 1
         self._live.take_back(len(self._live_read) - same)
         self._live_read = self._live_read[:same]
-        if self._read[same:]:
-            self._live.read_ahead(self._read[same:])
-            self._live_read = list(self._read)
+        for text in self._read[same:]:
+            self._live.append([text])
+        self._live_read = list(self._read)
         return self._live
 
     def probability_of_yes(self) -> float:
@@ -160,10 +153,10 @@ class NumberedSession:
             self._numbers.keep(row, self._about, self._read, request)
         return row["p_yes"]
 
-    def take_back(self, nodes: int) -> None:
+    def take_back(self, calls: int) -> None:
         """See ``ReadingSession.take_back``."""
-        if nodes:
-            del self._read[-nodes:], self._costs[-nodes:]
+        for _ in range(calls):
+            del self._read[self._lengths.pop() :]
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """See ``ReadingSession.reply``."""

@@ -6,7 +6,6 @@ do next; the facts are attributes too, so that a program need not parse the sent
 
     MemgraphRagError
     ├── SettingsError            a setting, an argument or an option has a value that cannot work
-    │   └── UnknownArgument      a method takes no argument of that name
     ├── DocumentError            what was to be added cannot be read as text
     │   └── DocumentNotFound     nothing is stored under that id or key
     ├── QuestionError            the question is empty, no text, or longer than the model can read
@@ -62,7 +61,6 @@ __all__ = [
     "StoreUnavailable",
     "StrategyError",
     "TokenLimitReached",
-    "UnknownArgument",
     "WindowExceeded",
 ]
 
@@ -95,10 +93,6 @@ class MemgraphRagWarning(UserWarning):
 
 class SettingsError(MemgraphRagError):
     """A setting, an argument or an option has a value that cannot work."""
-
-
-class UnknownArgument(SettingsError, TypeError):
-    """A method takes no argument of that name; a ``TypeError`` too, as Python's own."""
 
 
 class DocumentError(MemgraphRagError):

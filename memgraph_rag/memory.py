@@ -33,7 +33,6 @@ from memgraph_rag.operations.document_lookup import checked_names, find_document
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.memory_layers import choose_memory_layers, known_memory_layers, split_layers
-from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Conversation
@@ -41,7 +40,7 @@ from memgraph_rag.operations.snapshot import GraphSnapshot
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.strategy_choice import strategy_for
 from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
-from memgraph_rag.operations.validation import as_object, as_text, check_parts, with_known_arguments
+from memgraph_rag.operations.validation import as_object, as_text, check_parts
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.text.folders import Folder
@@ -66,7 +65,6 @@ from memgraph_rag.types.receipts import Failure, Receipt
 __all__ = ["DEFAULT_LAYERS", "Memory", "known_layers", "known_memory_layers"]
 
 
-@with_known_arguments
 class Memory(MaintainedMemory):
     """Long-term memory in a graph.
 
@@ -177,8 +175,8 @@ class Memory(MaintainedMemory):
         """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
         The model work of several documents runs together: faster than ``add`` for each. Nothing is done before the
-        first outcome is asked for (an iterator dropped before gives a ``MemgraphRagWarning``), and what is not asked
-        for may not be stored. Sources are taken some hundreds ahead; where that raises, what came before is stored.
+        first outcome is asked for, and what is not asked for may not be stored. Sources are taken some hundreds ahead;
+        where that raises, what came before is stored.
 
         Args:
             sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.
@@ -200,7 +198,7 @@ class Memory(MaintainedMemory):
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
         requests = (Request(source, metadata=metadata) for source in sources)
         ingestion = self._ingestion(self._layers, self._models_within(max_tokens), ray=ray)
-        return Outcomes("add_many", telemetry.each("add", ingestion.add(requests)))
+        return telemetry.each("add", ingestion.add(requests))
 
     def folder(self, path: Path) -> Folder:
         """The files of a folder and of all below it, as sources for ``add_many``; ``left_out`` says what is none.

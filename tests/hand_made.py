@@ -299,7 +299,7 @@ class HandMadeSession:
         self.read: list[str] = []
         self.judged: list[str] = []
         self.level = 0.5
-        self._probes_before: list[int] = []
+        self._before: list[tuple[int, int]] = []
 
     def ignore_calibration(self) -> None:
         self.calibration = None
@@ -311,22 +311,19 @@ class HandMadeSession:
             raise WindowExceeded(f"Expected at most {self.tokens_left} tokens, got {cost}.")
         self.tokens_left -= cost
         self.usage += Usage(prompt_tokens=cost)
+        self._before.append((len(self.read), self._probes))
         self.read += ids
-        self._probes_before += [self._probes] * len(ids)
         return np.array([self._attention.get(node_id, 0.0) for node_id in ids], np.float32)
 
     def probability_of_yes(self) -> float:
         self._probes += 1
         return self._yes[self._probes - 1] if self._probes <= len(self._yes) else 0.0
 
-    def read_ahead(self, texts: Sequence[str]) -> tuple[Vector, Vector]:
-        pairs = [(self.append([text])[0], self.probability_of_yes()) for text in texts]
-        return np.array([attended for attended, _ in pairs]), np.array([p_yes for _, p_yes in pairs])
-
-    def take_back(self, nodes: int) -> None:
-        for _ in range(nodes):
-            self.tokens_left += self._tokens.get(self.read.pop(), 10) + 4
-            self._probes = self._probes_before.pop()
+    def take_back(self, calls: int) -> None:
+        for _ in range(calls):
+            length, self._probes = self._before.pop()
+            self.tokens_left += sum(self._tokens.get(node_id, 10) + 4 for node_id in self.read[length:])
+            del self.read[length:]
 
     def judge(self, request: str) -> float:
         self.judged.append(request)

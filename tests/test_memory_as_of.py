@@ -35,7 +35,7 @@ class Overhearing(FakeLanguageModel):
 
     def open_session(self, question: str) -> FakeSession:
         session = super().open_session(question)
-        for name in ("append", "read_ahead", "judge", "reply", "answer"):
+        for name in ("append", "judge", "reply", "answer"):
             setattr(session, name, self._overheard(getattr(session, name)))
         return session
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from memgraph_rag.errors import (
     QuestionError,
     SettingsError,
     StrategyError,
-    UnknownArgument,
 )
 from memgraph_rag.layers.points import INSTRUCTION
 from memgraph_rag.models.prompts import answer_request, question_head
@@ -316,41 +314,3 @@ def test_every_error_is_of_our_family_and_says_what_to_expect(memory: Memory) ->
     for wrong in (lambda: memory.add(None), lambda: memory.ask(""), lambda: memory.search("x", k=0)):
         with pytest.raises(MemgraphRagError, match=r"^Expected"):
             wrong()
-
-
-# ── names of arguments ───────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("method", "argument", "meant"),
-    [
-        ("search", "top_k", "k"),
-        ("search", "limit", "k"),
-        ("search", "question", "query"),
-        ("search", "filters", "where"),
-        ("search", "document", "documents"),
-        ("ask", "top_k", "max_nodes"),
-        ("ask", "timeout", "max_seconds"),
-        ("stream", "stratgy", "strategy"),
-        ("add", "metdata", "metadata"),
-        ("add", "id", "key"),
-        ("around", "limit", "most"),
-    ],
-)
-def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
-    unchanged: Memory, method: str, argument: str, meant: str
-) -> None:
-    with pytest.raises(UnknownArgument, match=rf"Expected {meant}=… of {method}\(\), got {argument}=…") as raised:
-        getattr(unchanged, method)("fox", **{argument: 1})
-    assert isinstance(raised.value, TypeError)
-    assert raised.value.argument == argument
-
-
-def test_an_unknown_argument_that_is_like_none_is_refused_with_the_list(unchanged: Memory) -> None:
-    with pytest.raises(UnknownArgument, match=r"It takes query, k, mode, .*documents, user, session, where, since"):
-        unchanged.search("fox", colour="red")  # type: ignore[call-arg]
-
-
-def test_methods_keep_their_signatures() -> None:
-    assert list(signature(Memory.search).parameters)[:3] == ["self", "query", "k"]
-    assert Memory.search.__doc__.startswith("The k segments")  # type: ignore[union-attr]

@@ -196,7 +196,6 @@ def test_odd_field_of_turn_ends_in_short_error(memory: Memory, field: str) -> No
         lambda memory, value: memory.tools([value]),
         lambda memory, value: [tool.to_text(value) for tool in memory.tools()],
         lambda memory, value: [tool.to_text({"query": value}) for tool in memory.tools()],
-        lambda memory, value: memory.search("fox", **{value if isinstance(value, str) else "x": 1}),
     ],
 )
 def test_odd_part_of_argument_ends_in_short_error(memory: Memory, call: Callable[[Memory, Any], object]) -> None:

@@ -15,9 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Named
+from memgraph_rag.contracts import Embedder, EntityRecognizer, Named
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
+from memgraph_rag.models.forwarding import ForwardingModel
 from memgraph_rag.operations.unit_vectors import units
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, storable
 
@@ -132,38 +133,12 @@ class CheckedRecognizer:
         return _of_part(self, name)
 
 
-class CheckedModel:
-    """A ``LanguageModel`` whose generations are checked; their texts are storable. Its sessions are its own.
-
-    Attributes:
-        unchecked: the model itself.
-    """
-
-    def __init__(self, model: LanguageModel) -> None:
-        self.unchecked = model
-
-    @property
-    def name(self) -> str:
-        """See ``LanguageModel.name``."""
-        return self.unchecked.name
-
-    @property
-    def window(self) -> int:
-        """See ``LanguageModel.window``."""
-        return self.unchecked.window
-
-    @property
-    def parameters(self) -> int:
-        """See ``LanguageModel.parameters``."""
-        return self.unchecked.parameters
+class CheckedModel(ForwardingModel):
+    """A ``LanguageModel`` whose generations are checked; their texts are storable. Its sessions are its own."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """See ``LanguageModel.count_tokens``."""
-        return _counts(self, texts, self.unchecked.count_tokens)
-
-    def open_session(self, question: str) -> Any:
-        """See ``LanguageModel.open_session``; the session is an ``AttentiveSession`` where the model attends."""
-        return self.unchecked.open_session(question)
+        return _counts(self, texts, super().count_tokens)
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
         """See ``LanguageModel.generate``.
@@ -172,7 +147,7 @@ class CheckedModel:
             ModelError: what came is not one generation for each prompt.
         """
         with _without_stop(self, "generate"):
-            given = self.unchecked.generate(prompts, **options)
+            given = super().generate(prompts, **options)
         return self._checked(prompts, given)
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
@@ -182,7 +157,7 @@ class CheckedModel:
             ModelError: what came is not one generation for each prompt.
         """
         with _without_stop(self, "read_written"):
-            given = _of_part(self, "read_written")(prompts, texts)
+            given = super().__getattr__("read_written")(prompts, texts)
         return self._checked(prompts, given)
 
     def _checked(self, prompts: Sequence[Prompt], given: object) -> list[Generation]:
@@ -208,9 +183,6 @@ class CheckedModel:
         if not is_usage(generation.usage):
             _refuse(self, "a Usage in numbers for each generation", generation.usage)
         return generation if is_storable(generation.text) else replace(generation, text=storable(generation.text))
-
-    def __getattr__(self, name: str) -> Any:
-        return _of_part(self, name)
 
 
 _Checked = CheckedEmbedder | CheckedRecognizer | CheckedModel
@@ -243,7 +215,7 @@ def _counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequence[str]
     return counts
 
 
-def _of_part(part: _Checked, name: str) -> Any:
+def _of_part(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
     """What a contract leaves to choice. Nothing is looked up while the wrapper itself is being made, as by ``copy``."""
     if name == "unchecked" or name.startswith("__"):
         raise AttributeError(name)

@@ -7,7 +7,8 @@ ours that names it; the same rows get the same ids.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 
 from memgraph_rag.contracts import Layer, LearningLayer, Models, Progress, SplitDocument
@@ -29,7 +30,7 @@ from memgraph_rag.types import (
     is_storable,
 )
 
-__all__ = ["build_layer", "extract_rows", "refused", "require_rows"]
+__all__ = ["build_layer", "extract_rows", "layer_errors", "refused", "require_rows"]
 
 _KINDS: Mapping[str, type] = {
     "points": InformationPoint,
@@ -74,18 +75,32 @@ def extract_rows(
     return _rows(layer, documents, lambda: layer.extract(question, documents, namespace=namespace, models=models))
 
 
-def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], object]) -> list[LayerRows]:
-    """What a layer makes of documents, if it is rows for each."""
+@contextmanager
+def layer_errors(layer: str, rows: str) -> Iterator[None]:
+    """Raise what a layer raises as an error of ours that names it.
+
+    Args:
+        rows: what is asked of the layer.
+
+    Raises:
+        LayerError: the layer raised something that is no error of ours.
+    """
     try:
-        made = make()
+        yield
     except MemgraphRagError:
         raise
-    except Exception as exc:
+    except Exception as exc:  # a layer may be the user's own, and raise anything
         raise LayerError(
-            f"Expected rows of layer {show(layer.name)}, got {type(exc).__name__}: {show(exc)}. Mend the layer, or "
-            "leave it out.",
-            layer=layer.name,
+            f"Expected {rows} of layer {show(layer)}, got {type(exc).__name__}: {show(exc)}. Mend the layer, or leave "
+            "it out.",
+            layer=layer,
         ) from exc
+
+
+def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], object]) -> list[LayerRows]:
+    """What a layer makes of documents, if it is rows for each."""
+    with layer_errors(layer.name, "rows"):
+        made = make()
     if not isinstance(made, list) or len(made) != len(documents):
         kind = f"{len(made)}" if isinstance(made, list) else f"a {type(made).__name__}"
         raise refused(layer.name, f"a list of {len(documents)} LayerRows, one for each document", kind)

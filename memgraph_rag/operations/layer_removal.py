@@ -12,9 +12,8 @@ from dataclasses import replace
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, SettingsError
-from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.operations.unit_vectors import embed_segments
 from memgraph_rag.stores.layer_rows import ANNOTATIONS, kinds_of
-from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, Failure, Receipt
 
 __all__ = ["check_removable", "remove_layer"]
@@ -58,9 +57,9 @@ def remove_layer(
 def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
     segments = tuple(store.segments_of(record.id))
     left = tuple(name for name in record.layers if name != layer)
-    vectors = embedder.embed(in_context(record.title, segments) if layer == CONTEXT else [])
+    is_context = layer == CONTEXT  # under which they were embedded
     return DocumentGraph(
         document=replace(record, layers=left),
         segments=segments,
-        segment_embeddings=units(with_neighbours(vectors, segments)) if len(vectors) else vectors,
+        segment_embeddings=embed_segments(embedder.embed, record.title, segments) if is_context else embedder.embed([]),
     )

@@ -27,7 +27,6 @@ from memgraph_rag.operations.memory_layers import (
 )
 from memgraph_rag.operations.model_loader import open_embedder
 from memgraph_rag.operations.open_memory import OpenMemory
-from memgraph_rag.operations.outcomes import Outcomes
 from memgraph_rag.operations.validation import (
     as_object,
     check_count,
@@ -35,7 +34,6 @@ from memgraph_rag.operations.validation import (
     check_parts,
     checked_path,
     may_name,
-    with_known_arguments,
 )
 from memgraph_rag.types import DocumentPage, DocumentRecord, Scope
 from memgraph_rag.types.inspection import Damage
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["MaintainedMemory"]
 
 
-@with_known_arguments
 class MaintainedMemory(OpenMemory):
     """A memory with its upkeep; ``Memory`` adds documents and questions."""
 
@@ -142,7 +139,7 @@ class MaintainedMemory(OpenMemory):
             lambda: build_memory_layers(self._store, of_memory, models=models, progress=self._progress),
             max_seconds=max_seconds,
         )
-        return Outcomes("deepen", telemetry.each("deepen", outcomes))
+        return telemetry.each("deepen", outcomes)
 
     def _layers_to_deepen(
         self, layers: Sequence[str | Layer | MemoryLayer] | None, *, all_documents: bool
@@ -177,11 +174,11 @@ class MaintainedMemory(OpenMemory):
         """
         self._require_writable()
         if isinstance(layer, str) and (overviews := self._store.overviews(layer)):
-            return Outcomes("remove_layer", telemetry.each("remove_layer", remove_overviews(self._store, overviews)))
+            return telemetry.each("remove_layer", remove_overviews(self._store, overviews))
         layer_removal.check_removable(layer)
         records = self._store.documents(self._ids(documents))
         receipts = layer_removal.remove_layer(self._store, self._models.embedder, layer, records)
-        return Outcomes("remove_layer", telemetry.each("remove_layer", receipts))
+        return telemetry.each("remove_layer", receipts)
 
     def examine(self) -> list[Damage]:
         """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
@@ -242,7 +239,7 @@ class MaintainedMemory(OpenMemory):
         self._require_writable()
         models = self._models
         receipts = archive_import.import_documents(self._store, checked_path(path), models.embedder, models.recognizer)
-        return Outcomes("import_from", telemetry.each("import", receipts))
+        return telemetry.each("import", receipts)
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
         """Check an archive, and write it as files from which ``neo4j-admin`` makes this memory's database.

@@ -14,10 +14,10 @@ from typing import Any, TypeGuard
 
 from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progress
 from memgraph_rag.display import show
-from memgraph_rag.errors import LayerError, MemgraphRagError, SettingsError
+from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.layers.library import LibraryLayer
 from memgraph_rag.operations.all_overviews import all_overviews
-from memgraph_rag.operations.layer_building import refused, require_rows
+from memgraph_rag.operations.layer_building import layer_errors, refused, require_rows
 from memgraph_rag.operations.layer_choice import CORE_LAYERS
 from memgraph_rag.plugins import offered
 from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Summarizes, Usage
@@ -144,18 +144,10 @@ def _parts(
     """
     parts: Iterator[OverviewRows] | None = None
     while True:
-        try:
+        with layer_errors(layer.name, "overviews"):
             if parts is None:
                 parts = iter(layer.build(store, models=models, progress=progress))
             rows = next(parts, _END)
-        except MemgraphRagError:
-            raise
-        except Exception as exc:
-            raise LayerError(
-                f"Expected overviews of layer {show(layer.name)}, got {type(exc).__name__}: {show(exc)}. Mend the "
-                "layer's build, or leave the layer out.",
-                layer=layer.name,
-            ) from exc
         if rows is _END:
             return
         if not isinstance(rows, OverviewRows):

@@ -289,7 +289,7 @@ def open_language_model(settings: Settings) -> LanguageModel:
         ModelNotFound: there is none.
         SettingsError: the address is none.
     """
-    return FoundModels(settings, stored_recognizer=str, journal=None).language.unchecked
+    return FoundModels(settings, stored_recognizer=str, journal=None).language.unwrapped
 
 
 def open_embedder(wanted: str, settings: Settings) -> Embedder:

@@ -117,7 +117,7 @@ class OpenMemory:
     @property
     def language_model(self) -> LanguageModel:
         """The language model, with its reader; weights load when they are first needed."""
-        return self._models.language.unchecked
+        return self._models.language.unwrapped
 
     @property
     def embedder(self) -> Embedder:

@@ -20,9 +20,8 @@ import numpy as np
 from memgraph_rag.contracts import Embedder, GraphStore, Progress
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.operations.unit_vectors import units
+from memgraph_rag.operations.unit_vectors import embed_segments
 from memgraph_rag.stores.document_reader import stored_graphs
-from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
 
 __all__ = ["forget_kept", "reembed"]
@@ -64,10 +63,9 @@ def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
     """The document with new embeddings, of the same texts as when it was added."""
     normals = {mention.entity_id: mention.normal for mention in graph.mentions}
     context = graph.annotations if CONTEXT in graph.document.layers else None
-    segment_vectors = kept.embed(in_context(graph.document.title, graph.segments, context))
     return replace(
         graph,
-        segment_embeddings=units(with_neighbours(segment_vectors, graph.segments)),
+        segment_embeddings=embed_segments(kept.embed, graph.document.title, graph.segments, context),
         point_embeddings=kept.embed([point.text for point in graph.points]),
         relation_embeddings=kept.embed([relation.description for relation in graph.relations]),
         end_embeddings=kept.embed([normals[end] for end in graph.ends]),

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memgraph_rag.contracts import Embedder, GraphStore
-from memgraph_rag.operations.unit_vectors import units
-from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.operations.unit_vectors import embed_segments
 from memgraph_rag.types import CONTEXT, Damage, Flaws, Vector
 
 __all__ = ["examine", "repair"]
@@ -106,7 +105,6 @@ def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequenc
     for record in store.documents(sorted({node.document_id for node in store.nodes(segment_ids)})):
         segments = store.segments_of(record.id)
         context = store.annotations(record.id) if CONTEXT in record.layers else None
-        texts = in_context(record.title, segments, context)
-        embedded = units(with_neighbours(embedder.embed(texts), segments))
+        embedded = embed_segments(embedder.embed, record.title, segments, context)
         vectors |= {segment.id: vector for segment, vector in zip(segments, embedded, strict=True)}
     return {segment_id: vectors[segment_id] for segment_id in segment_ids if segment_id in vectors}

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Models, Parser, Progress, ReadingSession
+from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Models, Parser, Progress
 from memgraph_rag.errors import TokenLimitReached
+from memgraph_rag.models.forwarding import ForwardingModel
 from memgraph_rag.models.prompts import prompt_text
 from memgraph_rag.types import Generation, Prompt
 
@@ -21,47 +22,24 @@ __all__ = ["LimitedModel", "LimitedModels"]
 _AT_ONCE = 16  # prompts; after each such round the tokens are counted
 
 
-class LimitedModel:
+class LimitedModel(ForwardingModel):
     """A language model that writes until so many tokens were read and written; then ``TokenLimitReached``.
 
     The tokens are those that the model reports. It is asked for as many prompts at a time as the rest of the limit
     holds, so the limit is passed by what is written to these, and by one prompt at most. What a journal had kept of an
-    earlier call costs nothing.
+    earlier call costs nothing. What a session costs is not limited here.
     """
 
     def __init__(self, model: LanguageModel, most: int) -> None:
-        self._model = model
+        super().__init__(model)
         self._most = most
         self._spent = 0
         self._written: dict[tuple[Prompt, int, str], Generation] = {}
 
     @property
-    def name(self) -> str:
-        """See ``LanguageModel.name``."""
-        return self._model.name
-
-    @property
-    def window(self) -> int:
-        """See ``LanguageModel.window``."""
-        return self._model.window
-
-    @property
-    def parameters(self) -> int:
-        """See ``LanguageModel.parameters``."""
-        return self._model.parameters
-
-    @property
     def is_spent(self) -> bool:
         """Whether the limit is reached."""
         return self._spent >= self._most
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``LanguageModel.count_tokens``."""
-        return self._model.count_tokens(texts)
-
-    def open_session(self, question: str) -> ReadingSession:
-        """See ``LanguageModel.open_session``; what a session costs is not limited here."""
-        return self._model.open_session(question)
 
     def generate(
         self,
@@ -84,7 +62,7 @@ class LimitedModel:
             self.require_room()
             batch = left[: self._that_fit(left)]
             done = len(prompts) - len(left)
-            written = self._model.generate(
+            written = self.unwrapped.generate(
                 [prompt for prompt, *_ in batch], max_tokens=max_tokens, stop=stop, schema=schema,
                 progress=progress and _shifted(progress, done, len(prompts)),
             )  # fmt: skip
@@ -109,7 +87,7 @@ class LimitedModel:
     def _that_fit(self, left: Sequence[tuple[Prompt, int, str]]) -> int:
         """How many of the next prompts the rest of the limit holds; at least one."""
         rest = self._most - self._spent
-        costs = self._model.count_tokens([prompt_text(prompt)[0] for prompt, *_ in left[:_AT_ONCE]])
+        costs = self.unwrapped.count_tokens([prompt_text(prompt)[0] for prompt, *_ in left[:_AT_ONCE]])
         for count, cost in enumerate(costs):
             if cost > rest:
                 return max(count, 1)

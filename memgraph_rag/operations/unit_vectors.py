@@ -1,15 +1,18 @@
-"""Embeddings at length 1, whatever made them.
+"""Embeddings at length 1, whatever made them, and those of segments in their context.
 
-It knows no embedder. Invariant: a row that has length 1 stays bit for bit; one without a direction stays too.
+Invariant: a row that has length 1 stays bit for bit; one without a direction stays too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 import numpy as np
 
-from memgraph_rag.types import Matrix
+from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.types import Annotation, Matrix, Segment
 
-__all__ = ["units"]
+__all__ = ["embed_segments", "units"]
 
 _ROUNDING = 1e-5  # of a length in float32
 
@@ -26,3 +29,18 @@ def units(matrix: Matrix) -> Matrix:
     if not is_other.any():
         return rows
     return (rows / np.where(is_other, lengths, 1.0)).astype(np.float32)
+
+
+def embed_segments(
+    embed: Callable[[Sequence[str]], Matrix],
+    title: str,
+    segments: Sequence[Segment],
+    context: Iterable[Annotation] | None = None,
+) -> Matrix:
+    """Return the (n, d) stored vectors of all segments of a document: each with its title, context and neighbours.
+
+    Args:
+        embed: the vectors of texts, of length 1.
+        context: the annotations of the layer ``context``, where the document has it.
+    """
+    return units(with_neighbours(embed(in_context(title, segments, context)), segments))

@@ -7,21 +7,17 @@ what came; what is returned can be stored and asked for as it is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
-from difflib import get_close_matches
-from functools import wraps
-from inspect import Parameter, iscoroutinefunction, isfunction, signature
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TypeVar, get_args
 
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError, QuestionError, SettingsError, UnknownArgument
+from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.settings import Settings
-from memgraph_rag.types import AnswerStyle, Budget, Scope, is_storable, storable
+from memgraph_rag.types import AnswerStyle, Budget, is_storable, storable
 
 T = TypeVar("T")
 
@@ -42,23 +38,11 @@ __all__ = [
     "checked_time",
     "may_name",
     "readable",
-    "with_known_arguments",
 ]
 
 _MOST_QUESTION_CHARACTERS = 20_000
 _MOST_COUNT = 1_000_000
-_MOST_NAME = 80  # characters of an unknown argument's name
 MOST_TOKENS = 1_000_000_000_000
-
-_ELSEWHERE = {
-    **dict.fromkeys(("top_k", "limit", "n", "n_results", "num_results", "max_results"), ("k", "max_nodes", "most")),
-    **dict.fromkeys(("query", "question", "text", "prompt", "q"), ("question", "query", "source")),
-    **dict.fromkeys(("content", "document", "file", "path"), ("source", "documents", "document")),
-    **dict.fromkeys(("filter", "filters"), ("where",)),
-    **dict.fromkeys(("id", "name", "doc_id", "document_id"), ("key", "document")),
-    **dict.fromkeys(("timeout", "max_time", "seconds"), ("max_seconds",)),
-}
-"""How other libraries call our arguments."""
 
 
 def as_text(value: object) -> str | None:
@@ -230,45 +214,3 @@ def checked_style(style: object) -> AnswerStyle:
             f"Expected style as one of {', '.join(map(repr, known))}, got {show(style)}.", setting="style"
         )
     return known[known.index(style)]
-
-
-def with_known_arguments(class_: type[T]) -> type[T]:
-    """The class, whose public methods tell which argument was meant where they know none of that name."""
-    for name, method in list(vars(class_).items()):
-        if isfunction(method) and not name.startswith("_"):
-            setattr(class_, name, _with_known_arguments(method))
-    return class_
-
-
-def _with_known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    given = list(signature(method).parameters.values())[1:]
-    known = [item.name for item in given if item.kind is not Parameter.VAR_KEYWORD]
-    if len(known) < len(given):  # **scope
-        known += [item.name for item in fields(Scope)]
-
-    def check(names: Iterable[str]) -> None:
-        unknown = next((name for name in names if name not in known), None)
-        if unknown is not None:
-            raise UnknownArgument(_told_argument(method.__name__, unknown, known), argument=unknown)
-
-    @wraps(method)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        check(kwargs)
-        return method(*args, **kwargs)
-
-    @wraps(method)
-    async def checked_coroutine(*args: Any, **kwargs: Any) -> Any:
-        check(kwargs)
-        return await method(*args, **kwargs)
-
-    return checked_coroutine if iscoroutinefunction(method) else checked
-
-
-def _told_argument(method: str, unknown: str, known: list[str]) -> str:
-    name = unknown if unknown.isidentifier() and len(unknown) <= _MOST_NAME else show(unknown)
-    alike = [name for name in _ELSEWHERE.get(unknown, ()) if name in known]
-    alike = alike or get_close_matches(unknown[:_MOST_NAME], known, n=1)
-    if alike:
-        return f"Expected {alike[0]}=… of {method}(), got {name}=…. Write {alike[0]}=…."
-    takes = f"It takes {', '.join(known)}." if known else "It takes none."
-    return f"Expected an argument of {method}(), got {name}=…. {takes}"

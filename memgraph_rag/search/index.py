@@ -2,9 +2,9 @@
 
 It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store
 held at some moment since the call began, whoever wrote it; it reads only documents written since the last time;
-what a forgotten document left here is never found and is dropped when it makes up half; after an error it holds
-nothing, or what it held before. A large one is kept in a file beside the store, where the store has room for one, so
-that the next process need not make it again.
+what a forgotten document left here is never found and is dropped when it makes up half; after an error the next
+``refresh`` begins anew, or with what was held before. A large one is kept in a file beside the store, where the store
+has room for one, so that the next process need not make it again.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ class NamespaceIndex(SegmentIndex):
         if version == self._version:
             return
         if self._version < 0:
+            self._clear()  # of what was interrupted between two of the lists, which are out of step
             self._check_memory()
             if self._read_kept(version):
                 return
@@ -77,15 +78,12 @@ class NamespaceIndex(SegmentIndex):
             self._clear()  # without what was dropped it may fit
             self.refresh()
             return
-        try:
-            self.append(changed)
-            if len(self._places) != self._graph.count_documents():
-                kept = set(self._graph.document_ids())
-                self._drop([document for document in self._places if document not in kept])
-        except BaseException:  # interrupted between two of the lists, which are out of step
-            self._clear()
-            raise
-        is_whole, self._version = self._version < 0, version
+        is_whole, self._version = self._version < 0, -1  # until all lists are in step
+        self.append(changed)
+        if len(self._places) != self._graph.count_documents():
+            kept = set(self._graph.document_ids())
+            self._drop([document for document in self._places if document not in kept])
+        self._version = version
         if len(self) < len(self._ids) // 2:
             self._clear()
             self.refresh()
@@ -99,11 +97,7 @@ class NamespaceIndex(SegmentIndex):
         state = None if kept is None else read_index(kept, about=self._about(version))
         if state is None:
             return False
-        try:
-            self.restore(state)
-        except BaseException:
-            self._clear()
-            raise
+        self.restore(state)
         self._version = version
         return True
 

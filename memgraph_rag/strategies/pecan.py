@@ -22,7 +22,7 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.summary_tree import SummaryTree
-from memgraph_rag.strategies.token_budget import fitting, start_set
+from memgraph_rag.strategies.token_budget import fits, start_set
 from memgraph_rag.types import Budget, Hit, Node, Overview, Step, StopReason
 
 __all__ = ["Pecan"]
@@ -265,7 +265,7 @@ def _stop(reflection: Reflection, best: tuple[Node, float] | None, session: Read
         return StopReason.ANSWERABLE
     if best is None:
         return StopReason.EXHAUSTED
-    return None if fitting([best[0]], session.tokens_left) else StopReason.WINDOW
+    return None if fits(best[0], session.tokens_left) else StopReason.WINDOW
 
 
 def _share(count: int | None, top: Sequence[Node]) -> int | None:

@@ -224,7 +224,6 @@ class FakeSession:
         self._read: list[str] = []
         self._calls: list[tuple[int, int]] = []
         """The number of texts and of tokens of each call of ``append``."""
-        self._given: list[float] = []
         self._held = len(_TOKEN.findall(question))
         self.usage = Usage(prompt_tokens=self._held, model_calls=1)
 
@@ -263,8 +262,7 @@ class FakeSession:
         """What was scripted, else the share of the question's words that occur in what was read."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if self._yes:
-            self._given.append(self._yes.popleft())
-            return self._given[-1]
+            return self._yes.popleft()
         return self._share_read(self._question)
 
     def judge(self, request: str) -> float:

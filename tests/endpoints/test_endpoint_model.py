@@ -165,9 +165,8 @@ def test_reading_costs_no_request_and_asking_sends_the_same_beginning(model: End
         assert len(proxy.bodies) == 2
         assert 0 < session.judge("Is it about a fox? Reply Yes or No.") < 1
         assert len(proxy.bodies) == 3
-        (attention,), (p_yes,) = session.read_ahead(["Ann found a red fox in the barn."])
-        assert attention == 0.0
-        assert 0 < p_yes < 1
+        assert session.append(["Ann found a red fox in the barn."]).tolist() == [0.0]
+        assert 0 < session.probability_of_yes() < 1
         assert len(list(session.answer(max_tokens=8))) > 1
         assert session.reply("Name the animal. One word.", max_tokens=4)
         talks = [body["messages"] for body in proxy.bodies if body]

@@ -40,14 +40,13 @@ def taped(fast, monkeypatch) -> Iterator[Taped]:
 
 
 def session_outputs(model, question: str) -> tuple[list[np.ndarray], list[str]]:
-    """Numbers and texts of every method of a session, reading node by node and ahead."""
+    """Numbers and texts of every method of a session."""
     with model.open_session(question) as session:
         numbers = [np.array([session.probability_of_yes()])]
         for nodes in (NODES[:1], NODES[1:2], NODES[2:]):
             numbers += [session.append(nodes), np.array([session.probability_of_yes()])]
-        numbers += session.read_ahead(NODES)
         session.take_back(2)
-        numbers += session.read_ahead(NODES[1:3])
+        numbers += [session.append(NODES[1:3]), np.array([session.probability_of_yes()])]
         numbers.append(np.array([session.judge("Is it the cat?")]))
         texts = ["".join(session.answer(max_tokens=8)), session.reply("Say it again.", max_tokens=4)]
         numbers += [session.append(NODES[:1]), np.array([session.probability_of_yes()])]

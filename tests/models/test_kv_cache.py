@@ -107,15 +107,6 @@ def test_taking_back_forgets_the_last_tokens():
     assert torch.equal(keys[:, :, :7], torch.cat([_states(10)[0][:, :, :6], _states(1, seed=1)[0]], dim=2))
 
 
-def test_kept_slots_close_up():
-    cache = RowCache()
-    _append(cache, 10, seed=0)
-    cache.keep([0, 1, 4, 5, 9])
-    assert torch.equal(_shown(cache, 0), _states(10)[0][0, :, [0, 1, 4, 5, 9]])
-    keys, _ = _append(cache, 2, seed=1)
-    assert torch.equal(keys[0, :, 5:7], _states(2, seed=1)[0][0])
-
-
 @given(
     st.lists(
         st.one_of(

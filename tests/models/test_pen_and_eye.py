@@ -63,9 +63,8 @@ def test_session_has_the_eyes_attention_and_the_pens_words(graded: bool, monkeyp
         if not graded:
             monkeypatch.setattr(session, "_says_yes", session._eye)
         np.testing.assert_array_equal(session.append(NODES[:1]), eye.append(NODES[:1]))
-        attention, p_yes = session.read_ahead(NODES[1:])
-        np.testing.assert_array_equal(attention, eye.append(NODES[1:]))
-        assert p_yes.tolist() == pytest.approx([0.5] if graded else [0.25])
+        np.testing.assert_array_equal(session.append(NODES[1:]), eye.append(NODES[1:]))
+        assert session.probability_of_yes() == pytest.approx(0.5 if graded else 0.25)
         assert "".join(session.answer(max_tokens=9)) == "Ann did."
         assert session.reply("What?", max_tokens=9) == "A fox."
         assert session.judge("Is it red?") == (0.75 if graded else 1.0)
@@ -81,7 +80,8 @@ def test_nodes_that_do_not_fit_one_are_held_by_none() -> None:
         with pytest.raises(WindowExceeded):
             session.append(["fox " * 60])
         assert session.tokens_left == left
-        session.read_ahead(NODES)
+        session.append(NODES)
+        session.append(NODES[:1])
         session.take_back(2)
         assert session.tokens_left == left
 

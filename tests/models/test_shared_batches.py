@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from memgraph_rag.contracts import ReadingSession
+from memgraph_rag.models.attention import AttentionMeter, Spans
 from memgraph_rag.models.kv_cache import RowCache
 from memgraph_rag.models.shared_batches import Pass, SharedPasses
 
@@ -25,8 +26,7 @@ NODES = [
 def read(session: ReadingSession, first: int) -> list[object]:
     """Everything that one session says, of nodes in an order of its own."""
     nodes = NODES[first:] + NODES[:first]
-    attention, p_yes = session.read_ahead(nodes[:2])
-    values: list[object] = [attention, p_yes, session.append(nodes[2:]), session.probability_of_yes()]
+    values: list[object] = [session.append(nodes[:2]), session.append(nodes[2:]), session.probability_of_yes()]
     return [*values, "".join(session.answer(max_tokens=8)), session.tokens_left, session.usage.prompt_tokens]
 
 
@@ -55,6 +55,24 @@ def test_what_is_read_together_is_what_is_read_alone(fast, twin, monkeypatch):
                 assert value == other
             else:
                 np.testing.assert_allclose(value, other, rtol=1e-4, atol=1e-8)
+
+
+def test_branches_hidden_from_one_another_read_as_alone(fast):
+    """Two texts behind a prefix, in one pass under ``Pass.among``, against each behind a prefix of its own."""
+    prefix, *branches = (fast.tokens.nodes([text])[0] for text in NODES)
+    question = Spans([[(0, len(prefix))]], length=len(prefix), device=fast.device)
+
+    def read_behind_prefix(ids: Sequence[int], **options) -> tuple[torch.Tensor, torch.Tensor]:
+        cache, meter = RowCache(), AttentionMeter(question)
+        fast.read(Pass(prefix, cache))
+        logits = fast.read(Pass(ids, cache, meter, logits_of=range(len(ids)), **options))
+        return logits, meter.mean()[0]
+
+    branch_of = torch.repeat_interleave(torch.arange(2), torch.tensor([len(branch) for branch in branches]))
+    together = read_behind_prefix([*branches[0], *branches[1]], among=(branch_of[:, None] == branch_of).tril())
+    alone = [torch.cat(parts) for parts in zip(*map(read_behind_prefix, branches), strict=True)]
+    for got, expected in zip(together, alone, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
 
 
 def wait_for(shared: SharedPasses, count: int, working: Sequence[Future]) -> None:

@@ -160,7 +160,7 @@ def test_passes_on_a_gpu_that_is_not_there_mix_no_devices(fast, monkeypatch):
         among[3:, 1:3] = False
         wanted = [Pass([1] * 6, past, AttentionMeter(spans), among, (2, 5)), Pass([1] * 130, others)]
         assert [logits.shape[0] for logits in model._read_together(wanted)] == [2, 1]
-        past.keep([*range(past.lengths[0] - 6), past.lengths[0] - 1])
+        past.take_back(5)
         assert past._buffers[0][0].device == gpu
     assert kernels == ([] if config.model_type == "gemma2" else [200] * 3 + [320] * 3)
 

@@ -13,7 +13,7 @@ import pytest
 from memories import FOX, QUESTION, RIVER, options
 
 from memgraph_rag import Answer, Failure, Memory, Receipt
-from memgraph_rag.errors import DocumentError, QuestionError, UnknownArgument
+from memgraph_rag.errors import DocumentError, QuestionError
 from memgraph_rag.operations.asynchronous import awaited, iterated
 from memgraph_rag.testing import FakeLanguageModel
 
@@ -151,10 +151,3 @@ def test_name_signature_and_docstring_are_those_of_the_method() -> None:
     assert Memory.asearch.__doc__ == Memory.search.__doc__
     assert inspect.iscoroutinefunction(awaited(Memory.ask))
     assert inspect.iscoroutinefunction(Memory.aask)
-
-
-def test_unknown_arguments_are_told(memory: Memory) -> None:
-    with pytest.raises(UnknownArgument, match="max_seconds="):
-        asyncio.run(memory.aask(QUESTION, timeout=3))  # type: ignore[call-arg]
-    with pytest.raises(UnknownArgument, match="max_nodes="):
-        memory.astream(QUESTION, top_k=3)  # type: ignore[call-arg]

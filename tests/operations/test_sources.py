@@ -216,18 +216,6 @@ def test_outcomes_are_told_before_the_error_is_raised(memory: Memory) -> None:
     assert list(outcomes) == []
 
 
-@pytest.mark.parametrize("method", ["add_many", "deepen", "import_from"])
-def test_what_is_never_iterated_says_so(memory: Memory, method: str, tmp_path: Path) -> None:
-    memory.add(FOX)
-    memory.export_to(tmp_path / "archive.jsonl")
-    arguments: dict[str, list[Any]] = {"add_many": [[RIVER]], "import_from": [tmp_path / "archive.jsonl"]}
-    call = getattr(memory, method)
-    with pytest.warns(MemgraphRagWarning, match=rf"{method}\(…\) to be iterated"):
-        call(*arguments.get(method, []))
-    assert len(keys(memory)) == 1
-    next(iter(call(*arguments.get(method, []))))  # none here: that one was asked for
-
-
 @pytest.mark.parametrize("sources", [None, 5, Document(FOX, "fox")])
 def test_what_cannot_be_iterated_is_refused(memory: Memory, sources: Any) -> None:
     with pytest.raises(SettingsError, match="Expected several sources"):

@@ -167,17 +167,15 @@ def worlds(draw: st.DrawFn) -> World:
     st.integers(1, 3),
     st.booleans(),
     st.sampled_from([0.0, 0.5, 1.0]),
-    st.integers(1, 4),
 )
-def test_walk_equals_the_plain_reference_at_any_read_ahead(
-    world: World, threshold: float, needed: int, linear: bool, similarity_weight: float, ahead: int
+def test_walk_equals_the_plain_reference(
+    world: World, threshold: float, needed: int, linear: bool, similarity_weight: float
 ) -> None:
     pecan = Pecan(
         yes_threshold=threshold,
         yes_needed=needed,
         position="linear" if linear else "none",
         similarity_weight=similarity_weight,
-        ahead=ahead,
     )
     expected = plain_walk(world, threshold=threshold, needed=needed, linear=linear, similarity_weight=similarity_weight)
     steps = world.walk(pecan)
@@ -444,11 +442,8 @@ def test_each_signal_can_be_taken_away() -> None:
     assert third("similarity") == "low", "what the node below which it stands attended to"
 
 
-@pytest.mark.parametrize("ahead", [1, 3])
 @pytest.mark.parametrize("gone", [{"s1"}, {"s2"}, {"s1", "s2", "s3"}])
-def test_what_was_forgotten_gives_way_to_the_next_best(
-    ahead: int, gone: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_forgotten_gives_way_to_the_next_best(gone: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One top-level point is read; the segments under it fall from the first to the last."""
     segments = [segment(f"s{number}", "d", index=number) for number in range(6)]
     cosines = {passage.id: 1 - number / 10 for number, passage in enumerate(segments)}
@@ -459,7 +454,7 @@ def test_what_was_forgotten_gives_way_to_the_next_best(
         HandMadeGraph, "nodes", lambda graph, asked: [node for node in nodes(graph, asked) if node.id not in gone]
     )
 
-    steps = world.walk(Pecan(ahead=ahead))
+    steps = world.walk(Pecan())
 
     assert ids(steps) == ["p", *(passage.id for passage in segments if passage.id not in gone)]
     assert steps[-1].stop is StopReason.EXHAUSTED
