@@ -40,7 +40,7 @@ from machine import header, peak_memory
 from sides import evidence_sides
 from take_sample import DATA_HELP
 
-from memgraph_rag import Memory, OpenIE
+from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Layer
 from memgraph_rag.errors import DocumentError, MemgraphRagError
@@ -49,6 +49,7 @@ from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.plugins import offered
+from memgraph_rag.systems.hipporag.openie import OpenIE
 from memgraph_rag.types import Action
 
 COSTS = (

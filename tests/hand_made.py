@@ -14,11 +14,10 @@ from types import TracebackType
 
 import numpy as np
 
-from memgraph_rag.contracts import Calibration
+from memgraph_rag.contracts import Calibration, SearchMode
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import (
     Annotation,
-    Cues,
     DocumentRecord,
     Entity,
     Evidence,
@@ -248,15 +247,15 @@ class HandMadeSearch:
         query: str,
         *,
         k: int,
-        mode: str = "hybrid",
+        mode: str | SearchMode = "hybrid",
         documents: Sequence[str] | None = None,
-        cues: Cues | None = None,
     ) -> list[Evidence]:
         self.queries.append(query)
         all_found = next((given for text, given in self._told.items() if text in query), self._found)
         segments = [node for node in all_found if documents is None or node.document_id in documents][:k]
+        name = mode if isinstance(mode, str) else mode.name
         return [
-            Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {mode: rank}) for rank, node in enumerate(segments, 1)
+            Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {name: rank}) for rank, node in enumerate(segments, 1)
         ]
 
 

@@ -8,7 +8,7 @@ from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
 from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
 from memgraph_rag.systems.graphrag.local_search import GraphragLocal
 
-__all__ = ["SYSTEM"]
+__all__ = ["SYSTEM", "CommunitiesLayer", "GraphragDrift", "GraphragGlobal", "GraphragLocal"]
 
 SYSTEM = System(
     name="graphrag",

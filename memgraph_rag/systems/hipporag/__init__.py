@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from memgraph_rag.contracts import System
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
+from memgraph_rag.systems.hipporag.openie import OpenIE
 from memgraph_rag.systems.hipporag.strategies import HippoRag, HippoRag2
 
-__all__ = ["SYSTEM"]
+__all__ = ["SYSTEM", "FactWalk", "HippoRag", "HippoRag2", "NameWalk", "OpenIE"]
 
 SYSTEM = System(
     name="hipporag",

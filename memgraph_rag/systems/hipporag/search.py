@@ -56,7 +56,7 @@ class HippoSearch:
         recognizer: EntityRecognizer,
     ) -> None:
         self._index = index
-        self._relations = relations
+        self.relations = relations
         self._namespace = namespace
         self._embedder = embedder
         self._recognizer = recognizer
@@ -114,9 +114,9 @@ class HippoSearch:
 
     def _graph(self, view: View) -> NameGraph:
         """The graph of a view; that of the last one is kept."""
-        self._relations.refresh()
-        if self._last is None or self._last[0] is not view or self._last[1] != self._relations.version:
-            self._last = view, self._relations.version, name_graph(view, self._index, self._relations)
+        self.relations.refresh()
+        if self._last is None or self._last[0] is not view or self._last[1] != self.relations.version:
+            self._last = view, self.relations.version, name_graph(view, self._index, self.relations)
         return self._last[2]
 
     def _embedded(self, question: str) -> Vector:

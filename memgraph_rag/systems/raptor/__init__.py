@@ -6,7 +6,7 @@ from memgraph_rag.contracts import System
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
 from memgraph_rag.systems.raptor.strategies import Raptor, RaptorTraversal
 
-__all__ = ["SYSTEM"]
+__all__ = ["SYSTEM", "Raptor", "RaptorTraversal"]
 
 SYSTEM = System(
     name="raptor",

@@ -24,7 +24,7 @@ STAGE = re.compile(r"(reading|finding) .* \(about ([\d,]+) MiB\)")
 
 
 def test_what_it_takes_is_told_before_it_is_taken(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "memgraph_rag.layers")
+    caplog.set_level("INFO", "memgraph_rag.systems.graphrag")
     heard: list[tuple[str, int, int]] = []
     with open_meetings(tmp_path / "m.lbug") as memory:
         layer = CommunitiesLayer(with_model=False)

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from own_graph import Database
 from own_store import OwnStore
 
-from memgraph_rag.contracts import SearchMode
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.systems.hipporag import FactWalk, NameWalk
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, entity_id, make_graph, make_relations
-from memgraph_rag.types import Cues, DocumentGraph
+from memgraph_rag.types import DocumentGraph, Relation
 
 NAMES = ("Ann", "Bob", "Eve", "Zoe", "Joe")
-HIPPO: tuple[SearchMode, ...] = ("hipporag", "hipporag2")
+HIPPO: tuple[str, ...] = ("hipporag", "hipporag2")
 
 documents_drawn = st.lists(
     st.tuples(st.lists(st.lists(st.sampled_from(NAMES), max_size=3), min_size=1, max_size=3), st.booleans()),
@@ -45,6 +45,17 @@ def document(key: str, texts: Sequence[str], *, related: bool, namespace: str = 
 
 def search_of(store: OwnStore) -> SegmentSearch:
     return SegmentSearch(store, FakeEmbedder(DIMENSION, name=EMBEDDER), FakeRecognizer())
+
+
+def nearest(search: SegmentSearch, query: str) -> list[Relation]:
+    """The facts from which HippoRAG 2 starts."""
+    seen: list[Relation] = []
+
+    def choose(facts: Sequence[Relation]) -> None:
+        seen.extend(facts)
+
+    search.find(query, k=1, mode=FactWalk(choose))
+    return seen
 
 
 def memory_of(drawn: Sequence[tuple[list[list[str]], bool]]) -> tuple[SegmentSearch, list[DocumentGraph]]:
@@ -169,10 +180,10 @@ def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], 
 
 
 @pytest.mark.parametrize("mode", HIPPO)
-def test_an_empty_memory_and_one_segment(mode: SearchMode) -> None:
+def test_an_empty_memory_and_one_segment(mode: str) -> None:
     store = opened()
     assert search_of(store).find("Who met Bob?", k=5, mode=mode) == []
-    assert search_of(store).nearest_relations("Who met Bob?") == []
+    assert nearest(search_of(store), "Who met Bob?") == []
     store.write(document("a", ["Ann met Bob."], related=True))
     (only,) = search_of(store).find("Who met Bob?", k=5, mode=mode)
     assert (only.segment.text, set(only.why)) == ("Ann met Bob.", {"relations", "vector"})
@@ -180,7 +191,7 @@ def test_an_empty_memory_and_one_segment(mode: SearchMode) -> None:
 
 
 @pytest.mark.parametrize("mode", HIPPO)
-def test_why_says_what_a_segment_was_known_by(mode: SearchMode) -> None:
+def test_why_says_what_a_segment_was_known_by(mode: str) -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob.", "Nothing came of it."], related=True))
     store.write(document("b", ["Zoe met Ann."], related=False))
@@ -205,25 +216,25 @@ def test_facts_that_a_model_dropped_lead_nowhere() -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob.", "Eve met Zoe.", "it rained."], related=True))
     search = search_of(store)
-    facts = search.nearest_relations("Ann met whom?")
+    facts = nearest(search, "Ann met whom?")
     assert {fact.description for fact in facts} == {"Ann is with Bob.", "Eve is with Zoe."}
-    kept = search.find("Ann met whom?", k=3, mode="hipporag2", cues=Cues(relations=(facts[0].id,)))
+    kept = search.find("Ann met whom?", k=3, mode=FactWalk(lambda _: (facts[0].id,)))
     assert kept[0].segment.id == facts[0].segment_id
     assert all(facts[1].segment_id != item.segment.id for item in kept if item.path)
     for nothing in ((), ("no such relation",)):
-        dense = search.find("Ann met whom?", k=3, mode="hipporag2", cues=Cues(relations=nothing))
+        dense = search.find("Ann met whom?", k=3, mode=FactWalk(lambda _, kept=nothing: kept))
         assert all(list(item.why) == ["vector"] for item in dense)
 
 
 def test_names_of_a_model_take_the_place_of_the_recognizers() -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob.", "Eve met Zoe."], related=True))
-    found = search_of(store).find("what of Ann?", k=1, mode="hipporag", cues=Cues(names=("eve",)))
+    found = search_of(store).find("what of Ann?", k=1, mode=NameWalk(["eve"]))
     assert [item.segment.text for item in found] == ["Eve met Zoe."]
 
 
 @pytest.mark.parametrize("mode", HIPPO)
-def test_other_documents_and_namespaces_play_no_part(mode: SearchMode) -> None:
+def test_other_documents_and_namespaces_play_no_part(mode: str) -> None:
     database = Database()
     store, other = opened(database), opened(database, "m")
     for key, texts in {"a": ["Ann met Bob.", "Bob met Eve."], "b": ["Eve met Zoe."]}.items():
@@ -238,7 +249,7 @@ def test_other_documents_and_namespaces_play_no_part(mode: SearchMode) -> None:
 
 
 @pytest.mark.parametrize("mode", HIPPO)
-def test_a_search_sees_what_was_written_and_forgotten_since(mode: SearchMode) -> None:
+def test_a_search_sees_what_was_written_and_forgotten_since(mode: str) -> None:
     store = opened()
     kept, gone = document("a", ["Ann met Bob."], related=True), document("b", ["Bob met Eve."], related=True)
     store.write(kept)
@@ -246,14 +257,17 @@ def test_a_search_sees_what_was_written_and_forgotten_since(mode: SearchMode) ->
     assert len(search.find("Ann?", k=9, mode=mode)) == 1
     store.write(gone)
     assert len(search.find("Ann?", k=9, mode=mode)) == 2
-    assert len(search._relations.relations) == 2
+    assert len(search._kept["hipporag"].relations.relations) == 2
     store.write(
         replace(document("a", ["Ann met Zoe."], related=True), document=replace(kept.document, sha256="1" * 64))
     )
     store.forget(gone.document.id)
     (only,) = search.find("Ann?", k=9, mode=mode)
-    assert (only.segment.text, list(search._relations.relations.descriptions)) == ("Ann met Zoe.", ["Ann is with Zoe."])
-    assert set(search._relations.names) == {entity_id("n", "Ann"), entity_id("n", "Zoe")}
+    assert (only.segment.text, list(search._kept["hipporag"].relations.relations.descriptions)) == (
+        "Ann met Zoe.",
+        ["Ann is with Zoe."],
+    )
+    assert set(search._kept["hipporag"].relations.names) == {entity_id("n", "Ann"), entity_id("n", "Zoe")}
 
 
 def test_relations_beyond_the_memory_are_refused() -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from memories import options
 
-from memgraph_rag import Memory, OpenIE
+from memgraph_rag import Memory
+from memgraph_rag.systems.hipporag import FactWalk
+from memgraph_rag.systems.hipporag.openie import OpenIE
 from memgraph_rag.systems.hipporag.strategies import HippoRag2
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
-from memgraph_rag.types import StopReason
+from memgraph_rag.types import Relation, StopReason
 
 TEXTS = {
     "lee": ("Ann Lee was born in York.", [["Ann Lee", "was born in", "York"]]),
@@ -68,7 +70,8 @@ def test_names_that_the_question_does_not_hold_leave_it_to_the_recognizer(opened
 @pytest.mark.parametrize("reply", ["{}", "{}.", "Facts {}", " **{}** ", "{}, 9", "{} and {}"])
 def test_facts_are_kept_by_their_numbers(opened: Opened, reply: str) -> None:
     memory = opened()
-    facts = memory._search.nearest_relations(QUESTION)
+    facts: list[Relation] = []
+    memory.search(QUESTION, k=1, mode=FactWalk(lambda nearest: facts.extend(nearest)))
     number = next(n for n, fact in enumerate(facts, 1) if fact.description.startswith("Ann"))
     memory.close()
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
-from memgraph_rag.contracts import Reranker
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker
+from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker, Reranker
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox", "ran", "rain", "fell", "who", "?"]
 

@@ -10,8 +10,9 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.contracts import ReadingContext, Reranker
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree
+from memgraph_rag.systems.longrefiner.reranker import Reranker
 from memgraph_rag.systems.longrefiner.strategy import LongRefiner
 from memgraph_rag.types import Budget, Heading, Section, Segment, Step, StopReason, make_sections
 

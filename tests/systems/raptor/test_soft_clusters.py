@@ -15,7 +15,7 @@ from memgraph_rag.systems.raptor.soft_clusters import Clustering, soft_clusters
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Matrix, as_line
 
-DATA = Path(__file__).parents[2] / "benchmarks" / "data"
+DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 DOCUMENTS = [("quality", 0), ("quality", 1), ("qasper", 0), ("qasper", 1), ("fairytaleqa", 1)]
 
 

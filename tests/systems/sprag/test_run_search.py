@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from memories import options
 
-from memgraph_rag import Evidence, Memory, RunParameters
+from memgraph_rag import Evidence, Memory
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.systems.sprag.mode import Runs
+from memgraph_rag.systems.sprag.parameters import RunParameters
 from memgraph_rag.systems.sprag.run_search import join_runs, meta_document_of
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import RelevanceCurve
@@ -52,7 +54,7 @@ def assert_exact(memory: Memory, found: list[Evidence]) -> None:
 
 def test_a_run_joins_neighbours_over_what_stands_between(memory: Memory) -> None:
     memory.add(STORY, key="story")
-    found = memory.search(QUESTION, mode="segments", runs=SHORT)
+    found = memory.search(QUESTION, mode=Runs(SHORT))
     assert_exact(memory, found)
     assert found[0].text.strip() == " ".join(FOX)
     best = memory.search(QUESTION, k=1)[0]
@@ -63,10 +65,10 @@ def test_a_run_joins_neighbours_over_what_stands_between(memory: Memory) -> None
 def test_k_is_the_most_runs(memory: Memory) -> None:
     for number in range(3):
         memory.add(f"{STORY} That was on day {number}.", key=f"story {number}")
-    found = memory.search(QUESTION, mode="segments", runs=SHORT)
+    found = memory.search(QUESTION, mode=Runs(SHORT))
     assert len(found) == 2
-    assert memory.search(QUESTION, k=1, mode="segments", runs=SHORT) == found[:1]
-    (only,) = memory.search(QUESTION, mode="segments", runs=SHORT, documents=["story 1"], k=1)
+    assert memory.search(QUESTION, k=1, mode=Runs(SHORT)) == found[:1]
+    (only,) = memory.search(QUESTION, mode=Runs(SHORT), documents=["story 1"], k=1)
     assert only.document_key == "story 1"
 
 
@@ -79,10 +81,10 @@ def test_what_is_not_near_enough_is_in_no_run(memory: Memory) -> None:
 def test_no_run_reaches_out_of_the_time(memory: Memory) -> None:
     days = ("2024-05-01T10:00", "2024-05-02T10:00", "2024-05-03T10:00")
     memory.add([{"role": "Ann", "content": text, "time": day} for text, day in zip(FOX, days, strict=True)], key="chat")
-    (whole,) = memory.search(QUESTION, mode="segments", runs=GREEDY)
+    (whole,) = memory.search(QUESTION, mode=Runs(GREEDY))
     assert_exact(memory, [whole])
     assert whole.text == memory.text("chat")
-    (before,) = memory.search(QUESTION, mode="segments", runs=GREEDY, until="2024-05-03")
+    (before,) = memory.search(QUESTION, mode=Runs(GREEDY), until="2024-05-03")
     assert_exact(memory, [before])
     assert {segment.time[:10] for segment in before.run} == {"2024-05-01", "2024-05-02"}
 
@@ -93,21 +95,18 @@ def test_no_run_reaches_over_an_echo(memory: Memory) -> None:
     chat = [("user", FOX[0]), ("assistant", INVENTED), ("user", FOX[2])]
     receipt = memory.add([{"role": role, "content": text} for role, text in chat], key="chat")
     assert 0 < receipt.echoes < receipt.counts["Segment"]
-    found = memory.search(QUESTION, mode="segments", runs=GREEDY, documents=["chat"])
+    found = memory.search(QUESTION, mode=Runs(GREEDY), documents=["chat"])
     assert_exact(memory, found)
     assert len(found) == 2
     assert not any(segment.echo for item in found for segment in item.run)
 
 
-def test_runs_are_for_their_mode_and_refused_in_others(memory: Memory) -> None:
+def test_parameters_that_cannot_work_are_refused(memory: Memory) -> None:
     memory.add(STORY, key="story")
-    for runs in ("balanced", RunParameters()):
-        with pytest.raises(SettingsError, match='mode="segments"'):
-            memory.search(QUESTION, runs=runs)  # pyright: ignore[reportArgumentType]
     with pytest.raises(SettingsError, match="balanced, precision, find_all"):
-        memory.search(QUESTION, mode="segments", runs="best")  # pyright: ignore[reportArgumentType]
+        memory.search(QUESTION, mode=Runs("best"))
     with pytest.raises(SettingsError, match="penalty"):
-        memory.search(QUESTION, mode="segments", runs=RunParameters(penalty=-1))
+        memory.search(QUESTION, mode=Runs(RunParameters(penalty=-1)))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,7 @@ def test_runs_are_for_their_mode_and_refused_in_others(memory: Memory) -> None:
 def test_texts_of_any_shape_have_exact_runs(memory: Memory, text: str) -> None:
     memory.add(text, key="shape")
     for runs in ("balanced", "find_all", GREEDY):
-        found = memory.search("红狐狸睡在哪里? Did the red fox sleep?", mode="segments", runs=runs, k=1_000)  # pyright: ignore[reportArgumentType]
+        found = memory.search("红狐狸睡在哪里? Did the red fox sleep?", mode=Runs(runs), k=1_000)
         assert_exact(memory, found)
         assert found or runs is not GREEDY
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from released_runs import released_runs, released_values
 
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters
 from memgraph_rag.systems.sprag.runs import Run, best_runs, checked_parameters, segment_values
-from memgraph_rag.types import RUN_PRESETS, RunParameters
 
 SIXTEENTHS = st.integers(-16, 16).map(lambda number: number / 16)
 """Sums of these are exact, so that equal runs are equal to the last digit."""
@@ -79,7 +79,7 @@ def test_equal_runs_go_by_their_start_then_the_shorter() -> None:
 
 
 def test_presets_are_found_by_name() -> None:
-    assert checked_parameters(None) == checked_parameters("balanced") == RunParameters()
+    assert checked_parameters("balanced") == RunParameters()
     assert checked_parameters("precision").minimum_value == 0.7
     assert checked_parameters("find_all").overall_max_length == 200
     own = RunParameters(penalty=0.05, minimum_value=-3)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from memories import options
 
-from memgraph_rag import Memory, RunParameters
+from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.systems.sprag.strategy import Sprag
+from memgraph_rag.systems.sprag import RunParameters, Runs, Sprag
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import RelevanceCurve, StopReason
 
@@ -31,7 +31,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_runs_are_read_best_first_in_the_order_of_the_document(memory: Memory) -> None:
-    runs = memory.search(QUESTION, mode="segments", runs=SHORT)
+    runs = memory.search(QUESTION, mode=Runs(SHORT))
     answer = memory.ask(QUESTION, strategy=Sprag(SHORT))
     assert len(runs) > 1
     assert [step.node for step in answer.trace] == [segment for run in runs for segment in run.segments]
