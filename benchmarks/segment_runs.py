@@ -34,7 +34,7 @@ from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import coverage, interval, within_budget
 from memgraph_rag.evaluation.retrieval import Piece
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.types import RUN_PRESETS
+from memgraph_rag.systems.sprag import RUN_PRESETS, Runs
 
 BUDGETS = (300, 600, 1_000, 2_000)
 RANKED = 200
@@ -105,7 +105,7 @@ def _searched(memory: Memory, question: Question) -> dict[str, Outcome]:
     ranked = memory.search(question.text, k=RANKED, documents=question.documents)
     outcomes = {"graph": _outcome(question, [], ranked)}
     for preset in RUN_PRESETS:
-        runs = memory.search(question.text, k=RANKED, mode="segments", runs=preset, documents=question.documents)
+        runs = memory.search(question.text, k=RANKED, mode=Runs(preset), documents=question.documents)
         outcomes[preset] = _outcome(question, runs, ranked)
     return outcomes
 

@@ -15,10 +15,10 @@ PICTURE = Path(__file__).with_name("architecture.svg")
 
 ROWS = (
     ("__main__", "cli", "mcp", "evaluation", "integrations", "testing"),
-    ("memory",),
+    ("memory", "systems"),
     ("operations",),
     ("text", "models", "layers", "search", "strategies", "stores"),
-    ("lexical", "settings"),
+    ("lexical", "plugins", "settings"),
     ("contracts",),
     ("types", "errors", "display"),
 )

@@ -24,8 +24,9 @@ from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_pros
 from memgraph_rag.models.json_check import bare_json
 from memgraph_rag.models.yes_no import verdict
 from memgraph_rag.operations.answer_style import as_phrase, with_marks
-from memgraph_rag.strategies import graphrag_drift, graphrag_global, reflection
+from memgraph_rag.strategies import reflection
 from memgraph_rag.systems.baselines.decom import sub_questions
+from memgraph_rag.systems.graphrag import drift_search, global_search
 from memgraph_rag.systems.graphrag.community_reports import read_report
 from memgraph_rag.systems.graphrag.community_sources import Sources
 from memgraph_rag.systems.longrefiner import outline_reply
@@ -207,8 +208,8 @@ def _read_as_json(reply: str) -> None:
 
 def _read_in_walks(reply: str) -> None:
     sub_questions(reply)
-    graphrag_drift._questions_in(reply)
-    graphrag_global._ratings(reply, 9)
+    drift_search._questions_in(reply)
+    global_search._ratings(reply, 9)
     reflection._is_verdict(reply)
     reflection._says_something(reply)
     verdict(reply, [])

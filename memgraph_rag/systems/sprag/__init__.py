@@ -5,10 +5,10 @@ from __future__ import annotations
 from memgraph_rag.contracts import System
 from memgraph_rag.systems.sprag.context import ContextLayer
 from memgraph_rag.systems.sprag.mode import Runs
-from memgraph_rag.systems.sprag.parameters import RunParameters
+from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters
 from memgraph_rag.systems.sprag.strategy import Sprag
 
-__all__ = ["SYSTEM", "RunParameters", "Runs", "Sprag"]
+__all__ = ["RUN_PRESETS", "SYSTEM", "RunParameters", "Runs", "Sprag"]
 
 SYSTEM = System(
     name="sprag",

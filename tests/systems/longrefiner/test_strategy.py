@@ -85,9 +85,10 @@ def read(
         session=session,
         embedder=OneVector(),
         budget=budget or Budget(),
-        reranker=reranker,
     )
-    return [step for steps in (strategy or LongRefiner(most_tokens=60)).read("Why?", context) for step in steps]
+    chosen = strategy or LongRefiner(most_tokens=60)
+    chosen._reranker = reranker
+    return [step for steps in chosen.read("Why?", context) for step in steps]
 
 
 def ids(steps: Sequence[Step]) -> list[str]:
