@@ -48,7 +48,7 @@ from fault_servers import found_new, paused, restarted, stopped  # noqa: E402
 from fault_tally import Tally  # noqa: E402
 from fault_world import Place  # noqa: E402
 from past_the_store import run_cypher  # noqa: E402
-from run import environment  # noqa: E402
+from run import environment, requirements  # noqa: E402
 
 ENGINES = ("ladybug", "neo4j-5.26", "neo4j-2026")
 
@@ -118,7 +118,7 @@ def _written(place: Place) -> str:
 
 def _on_ray(script: str, *arguments: str) -> Tally:
     """What a script tries in the environment that has Ray; its last line is the tally."""
-    command = [str(environment("ray")), str(HERE / f"{script}.py"), *arguments]
+    command = [str(environment("ray", requirements("ray"))), str(HERE / f"{script}.py"), *arguments]
     variables = os.environ | {"PYTHONPATH": str(HERE.parents[1])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as child:
         last = ""
@@ -144,27 +144,26 @@ def place_of(engine: str, servers: Servers) -> Iterator[Place]:
         run_cypher(address, "MATCH (n) WHERE n.namespace = $namespace DETACH DELETE n", namespace=namespace)
 
 
+SUITES = tuple(
+    HERE / f"test_{name}.py"
+    for name in ("sequences", "namespaces", "whole", "hostile", "archive", "forgotten", "overviews")
+)
+"""What pytest runs in the short form too."""
+
+
 def suites(share: float, engines: Sequence[str]) -> Tally:
     """What pytest runs in the short form too, with more examples: sequences, namespaces, hostile text.
 
     In a process of its own: pytest will not load behind the fuzzers' hypothesis.
     """
-    names = (
-        "test_sequences",
-        "test_namespaces",
-        "test_whole",
-        "test_hostile",
-        "test_archive",
-        "test_forgotten",
-        "test_overviews",
-    )
     more = {"FAULT_SHARE": str(max(1.0, 30 * share)), "FAULT_ENGINES": " ".join(engines)}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "told.xml"
         options = ["-q", "--timeout=7200", f"--junitxml={file}"]
-        files = [str(HERE / f"test_{name}.py") for name in names]
-        subprocess.run([sys.executable, "-m", "pytest", *options, *files], env=os.environ | more, check=False)
+        subprocess.run([sys.executable, "-m", "pytest", *options, *map(str, SUITES)], env=os.environ | more, check=False)
         count = ElementTree.parse(file).getroot()[0].attrib
+    if not int(count["tests"]):
+        raise AssertionError("no suite ran")
     return Tally(tried=int(count["tests"]), lost=int(count["failures"]) + int(count["errors"]))
 
 
