@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from memgraph_rag import Limits
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.types import Limits
 
 
 def test_limits_keep_their_values() -> None:
