@@ -237,6 +237,24 @@ def test_memory_imports_no_model_library() -> None:
     }
 
 
+def test_memory_of_the_core_loads_no_system() -> None:
+    program = """if True:
+        import sys
+        from memgraph_rag import Memory
+        from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+        fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+        with Memory(":memory:", **fakes) as memory:
+            memory.add("Ann found a red fox in the barn.")
+            memory.search("a fox")
+            memory.ask("Who found the fox?")
+            print([name for name in sys.modules if name.startswith("memgraph_rag.systems")])
+            memory.search("a fox", mode="hipporag")
+            print("memgraph_rag.systems.hipporag" in sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "True"]
+
+
 def test_importing_takes_under_0_3_s() -> None:
     program = "import time; began = time.perf_counter(); import memgraph_rag; print(time.perf_counter() - began)"
     taken = [

@@ -82,9 +82,10 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
     Raises:
         SettingsError: an object lacks something that a layer has, or two have one name.
     """
-    known = known_memory_layers()
+    items = list(chosen)
+    known = known_memory_layers() if items else {}  # a memory without such layers loads no system
     layers: dict[str, MemoryLayer] = {}
-    for item in chosen:
+    for item in items:
         layer = known[item]() if isinstance(item, str) else item
         missing = [member for member in _MEMBERS if not hasattr(layer, member)]
         if missing or not isinstance(layer.name, str) or not layer.name.strip():

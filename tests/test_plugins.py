@@ -1,0 +1,100 @@
+"""Systems of other distributions: found by their entry points, and left out with a warning where they are broken.
+
+Each distribution is installed in a folder of its own, as an installer lays it out; a new process looks there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memgraph_rag.plugins import GROUP, systems
+
+BEST_ONLY = """
+from memgraph_rag import Step
+from memgraph_rag.contracts import System
+
+
+class BestOnly:
+    name = "best_only"
+
+    def read(self, question, context):
+        for evidence in context.search.find(question, k=1, mode="keywords", documents=context.documents):
+            (attention,) = context.session.append([evidence.segment.text])
+            yield (Step(evidence.segment, evidence.score, float(attention), context.session.probability_of_yes()),)
+
+
+class First:
+    name = "first"
+
+    def find(self, query, context, /, *, k):
+        return context.ranked(query, k=k)[:1]
+
+
+SYSTEM = System("best", strategies={"best_only": BestOnly}, modes={"first": First})
+"""
+
+PROGRAM = """
+import warnings
+from memgraph_rag import Memory
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+with warnings.catch_warnings(record=True) as caught, Memory(":memory:", **parts) as memory:
+    warnings.simplefilter("always")
+    memory.add("Ann found a red fox in the barn.")
+    memory.add("Ann drew a map of the river.")
+    print(memory.ask("Who found the fox?", strategy=STRATEGY).strategy)
+    print(len(memory.search("Ann", mode="segments")), len(memory.search("Ann", mode=MODE)))
+print([str(warning.message) for warning in caught if "System" in str(warning.message)])
+"""
+
+
+def install(folder: Path, name: str, source: str) -> None:
+    """Lay out a distribution with one module, whose ``SYSTEM`` is its system."""
+    (folder / f"{name}.py").write_text(source, "utf-8")
+    information = folder / f"{name}-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
+    (information / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {name}:SYSTEM\n", "utf-8")
+
+
+def told(folder: Path, *, strategy: str = "raptor", mode: str = "graph") -> list[str]:
+    """The lines that a new process prints, which finds what is installed in the folder."""
+    program = PROGRAM.replace("STRATEGY", repr(strategy)).replace("MODE", repr(mode))
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_systems_of_this_package_are_installed() -> None:
+    names = {"baselines", "graphrag", "hipporag", "longrefiner", "raptor", "sprag"}
+    assert {system.name for system in systems()} >= names
+
+
+def test_strategy_and_mode_of_another_distribution_are_found(tmp_path: Path) -> None:
+    install(tmp_path, "best_only", BEST_ONLY)
+    assert told(tmp_path, strategy="best_only", mode="first") == ["best_only", "2 1", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("source", "got"),
+    [
+        ("raise OSError('no such disk')", "OSError"),
+        ("SYSTEM = 3", "got a int"),
+        (BEST_ONLY.replace('"best_only": BestOnly', '"raptor": BestOnly'), "that the system 'raptor' offers too"),
+    ],
+)
+def test_broken_system_is_left_out_with_a_warning(tmp_path: Path, source: str, got: str) -> None:
+    install(tmp_path, "zbroken", source)
+    strategy, _, warnings = told(tmp_path)
+    assert strategy == "raptor"
+    assert "zbroken" in warnings
+    assert got in warnings
