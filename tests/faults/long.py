@@ -160,7 +160,9 @@ def suites(share: float, engines: Sequence[str]) -> Tally:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "told.xml"
         options = ["-q", "--timeout=7200", f"--junitxml={file}"]
-        subprocess.run([sys.executable, "-m", "pytest", *options, *map(str, SUITES)], env=os.environ | more, check=False)
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *map(str, SUITES)], env=os.environ | more, check=False
+        )
         count = ElementTree.parse(file).getroot()[0].attrib
     if not int(count["tests"]):
         raise AssertionError("no suite ran")
