@@ -48,8 +48,8 @@ from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, MODES, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
+from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.plugins import offered
-from memgraph_rag.systems.hipporag.openie import OpenIE
 from memgraph_rag.types import Action
 
 COSTS = (

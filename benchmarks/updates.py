@@ -206,7 +206,7 @@ class NoFacts:
 
     users: Mapping[str, str] = {}
 
-    def refresh(self) -> tuple[Any, ...]:
+    def refresh(self, version: int | None = None) -> tuple[Any, ...]:  # noqa: ARG002 - as of the index of facts
         """Nothing."""
         return ()
 

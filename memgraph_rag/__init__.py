@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memgraph_rag.errors import DocumentChanged, MemgraphRagError
+    from memgraph_rag.layers.openie import OpenIE
     from memgraph_rag.memory import Memory
     from memgraph_rag.operations.session import Session, Stored
     from memgraph_rag.settings import Settings
@@ -75,6 +76,7 @@ _HOME = {
     "MemgraphRagError": "errors",
     "Memory": "memory",
     "Message": "types",
+    "OpenIE": "layers.openie",
     "Question": "types",
     "Receipt": "types",
     "RelativeDays": "types",
@@ -115,6 +117,7 @@ __all__ = [
     "MemgraphRagError",
     "Memory",
     "Message",
+    "OpenIE",
     "Question",
     "Receipt",
     "RelativeDays",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.contracts import SearchMode
+from memgraph_rag.contracts import MODES
 from memgraph_rag.mcp.tools import recall
+from memgraph_rag.plugins import offered
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Scope, ScopeFields
 
@@ -136,7 +137,7 @@ def test_no_reader_gives_words_from_outside_its_scope(
     memory, told = world
     scope = data.draw(scopes(sorted({said.key for said in told})))
     strategy = data.draw(st.sampled_from(sorted(STRATEGIES)))
-    mode = data.draw(st.sampled_from(sorted(get_args(SearchMode))))
+    mode = data.draw(st.sampled_from((*MODES, *sorted(offered("modes")))))
     outside = {said.word.casefold() for said in told if not in_scope(said, scope)}
 
     for reader, text in readings(memory, scope, strategy, mode, tmp_path / "notes.jsonl").items():

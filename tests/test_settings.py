@@ -59,7 +59,6 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "neo4j_database": ("stories", "stories"),
     "namespace_as_database": ("true", True),
     "reader": ("auto", "auto"),
-    "reranker": ("BAAI/bge-reranker-v2-m3", "BAAI/bge-reranker-v2-m3"),
     "endpoint_requests": ("2", 2),
     "endpoint_seconds": ("9.5", 9.5),
     "endpoint_body": ('{"reasoning_effort": "none"}', {"reasoning_effort": "none"}),

@@ -140,8 +140,6 @@ class LadybugFile:
         self._is_changed = False
         if place != IN_MEMORY and not read_only:
             _create(place)
-        self.is_empty = not self.size and not has_log(place)
-        """Whether it holds no table, for certain: nothing was written since it was made."""
         with ExitStack() as undone:
             with in_our_words(place):
                 self._file_lock = hold(place, shared=read_only) if hold else None
@@ -149,6 +147,9 @@ class LadybugFile:
                 undone.callback(self._file_lock.release)
                 if not read_only:
                     _recover(place)
+            is_there = place == IN_MEMORY or Path(place).exists()
+            self.is_empty = is_there and not self.size and not has_log(place)
+            """Whether it holds no table, for certain: nothing was written since it was made. Told under the lock."""
             self._open_engine()
             undone.pop_all()
 

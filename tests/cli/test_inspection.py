@@ -123,7 +123,7 @@ def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> Non
 
 
 def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:
-    answer = cli.json("ask", "Where did Ann find a red fox?")["text"]
+    answer = cli.json("ask", "Where did Ann find a red fox?", "--keep-trace")["text"]
     note = write("note.txt", f"Answer: {answer}")
     assert "(no evidence, answered before: 1 segment)" in cli("add", note, "--key", "note").stdout
     assert cli.json("add", note, "--key", "note")["receipts"][0]["echoes"] == 1
@@ -416,9 +416,8 @@ def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
 
 def test_runs_are_searched_by_their_mode(cli, fox) -> None:
     (single, *_) = cli.json("search", "red fox")
-    (run, *_) = cli.json("search", "red fox", "--mode", "segments", "--runs", "find_all")
+    (run, *_) = cli.json("search", "red fox", "--mode", "segments")
     assert run["node_id"] == single["node_id"]
     assert run["start"] <= single["start"] < single["end"] <= run["end"]
     assert single["text"] in run["text"]
-    assert cli("search", "red fox", "--runs", "precision", status=1).stderr.startswith("SettingsError: ")
-    assert cli("search", "fox", "--mode", "segments", "--runs", "all", status=1).stderr.startswith("SettingsError: ")
+    assert cli("search", "fox", "--mode", "runs", status=1).stderr.startswith("SettingsError: ")

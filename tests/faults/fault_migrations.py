@@ -34,7 +34,7 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.memory import known_layers
 from memgraph_rag.stores import ladybug_file, open_store, queries
 from memgraph_rag.stores.ladybug import LadybugStore
-from memgraph_rag.stores.ladybug_file import LadybugFile, open_file
+from memgraph_rag.stores.ladybug_file import Execute, LadybugFile, open_file
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -153,6 +153,13 @@ def ordered(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: json.dumps([row.get("id"), row], sort_keys=True, default=str))
 
 
+def build(store: LadybugStore, execute: Execute, steps: Mapping[int, queries.Statement]) -> None:
+    """Make an empty file as an older version made it: step by step."""
+    for step in steps.values():
+        execute(step.text.replace("$dimension", str(DIMENSION)), {})
+    store._build(execute, 0, EMBEDDER, DIMENSION)
+
+
 def old_file(source: Path, path: Path, version: int) -> None:
     """A file of that version of the schema, with what it can hold of a file of today."""
     steps = {number: step for number, step in queries.migrations("ladybug").items() if number <= version}
@@ -160,7 +167,7 @@ def old_file(source: Path, path: Path, version: int) -> None:
     try:
         store = LadybugStore(new, namespace=NAMESPACE)
         with patch.object(queries, "migrations", lambda _: steps):
-            new.transaction(lambda execute: store._build(execute, 0, EMBEDDER, DIMENSION))
+            new.transaction(lambda execute: build(store, execute, steps))
         with_embeddings = "embedding" in _columns(new, "RELATES_TO")
         tables = {row["name"]: row["type"] for row in new.read("CALL show_tables() RETURN name, type", {})}
         apart = {"Schema", *(EMBEDDING_TABLES if with_embeddings else ())}

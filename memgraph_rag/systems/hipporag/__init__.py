@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from memgraph_rag.contracts import System
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
-from memgraph_rag.systems.hipporag.openie import OpenIE
 from memgraph_rag.systems.hipporag.strategies import HippoRag, HippoRag2
 
-__all__ = ["SYSTEM", "FactWalk", "HippoRag", "HippoRag2", "NameWalk", "OpenIE"]
+__all__ = ["SYSTEM", "FactWalk", "HippoRag", "HippoRag2", "NameWalk"]
 
 SYSTEM = System(
     name="hipporag",

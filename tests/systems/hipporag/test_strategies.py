@@ -10,8 +10,8 @@ import pytest
 from memories import options
 
 from memgraph_rag import Memory
+from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.systems.hipporag import FactWalk
-from memgraph_rag.systems.hipporag.openie import OpenIE
 from memgraph_rag.systems.hipporag.strategies import HippoRag2
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import Relation, StopReason

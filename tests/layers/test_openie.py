@@ -16,7 +16,7 @@ from memories import options
 from memgraph_rag import Memory, Receipt
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.systems.hipporag.openie import OpenIE
+from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.testing import FakeRecognizer
 from memgraph_rag.types import OPEN_KIND, Segment
 
