@@ -27,7 +27,7 @@ CONTRACTS = {*BASE, "contracts", "settings"}
 ROOMS = {"text", "models", "layers", "search", "strategies", "stores"}
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "types": {"errors", "display"},  # a record that refuses a value says so in our form
+    "types": set(),
     "errors": set(),
     "display": set(),
     "contracts": {"types"},

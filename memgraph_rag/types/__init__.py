@@ -72,7 +72,6 @@ from memgraph_rag.types.ids import (
     text_hash,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
-from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
@@ -115,7 +114,6 @@ __all__ = [
     "InformationPoint",
     "LayerRows",
     "Leaf",
-    "Limits",
     "Matrix",
     "Mention",
     "Message",
