@@ -42,14 +42,14 @@ from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.contracts import Layer
+from memgraph_rag.contracts import MODES, Layer
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
-from memgraph_rag.evaluation.retrieval import CUTOFFS, MODES, evidence_shares, find_pieces
+from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.layers.openie import OpenIE
-from memgraph_rag.plugins import offered
+from memgraph_rag.search.modes import known_modes
 from memgraph_rag.types import Action
 
 COSTS = (
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
-    parser.add_argument("--modes", nargs="+", choices=(*MODES, *offered("modes")), default=list(MODES))
+    parser.add_argument("--modes", nargs="+", choices=known_modes(), default=list(MODES))
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {*CONTRACTS, *ROOMS, "operations"},
     ROOT: {*BASE, "settings", "memory"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, "memory", "operations", "stores", "models", "strategies", "plugins", "evaluation", "mcp"},
+    "cli": {ROOT, *CONTRACTS, "memory", "operations", "stores", "models", "strategies", "search", "evaluation", "mcp"},
     "__main__": {"cli"},
     "evaluation": {ROOT, *BASE, "contracts", "memory", "settings"},
     "mcp": {ROOT, *BASE},

@@ -17,6 +17,7 @@ import typer
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.sanitize import plain
+from memgraph_rag.contracts import MODES
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 
@@ -120,13 +121,11 @@ def _require_answers(folder: Folder) -> None:
 
 def _check_modes(modes: Sequence[str]) -> None:
     """Refuse unknown names of modes before anything is built."""
-    from memgraph_rag.contracts import MODES
-    from memgraph_rag.plugins import offered
+    from memgraph_rag.search.modes import find_mode
 
-    known = (*MODES, *offered("modes"))
     for mode in modes:
-        if mode not in known:
-            raise SettingsError(f"Expected a search mode out of {', '.join(known)}, got {show(mode)}.", mode=mode)
+        if mode not in MODES:
+            find_mode(mode)
 
 
 def _readings(strategies: Sequence[str], ablate: Sequence[str], changes: Sequence[str]) -> dict[str, Strategy]:
@@ -198,7 +197,6 @@ def _open(place: Place, folder: Folder, out: Path, built: Mapping[str, Any], bar
 
 def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
     from memgraph_rag.evaluation.report import Scorecard
-    from memgraph_rag.evaluation.retrieval import MODES
     from memgraph_rag.strategies import DEFAULT
 
     run.add()

@@ -13,10 +13,7 @@ from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.metrics import coverage, distinct, recall, within_budget
 from memgraph_rag.memory import Memory
 
-__all__ = ["BUDGET_TOKENS", "CUTOFFS", "MODES", "Piece", "evidence_shares", "find_pieces"]
-
-MODES = ("graph", "hybrid", "keywords", "vector")
-"""Those that are compared where none is named."""
+__all__ = ["BUDGET_TOKENS", "CUTOFFS", "Piece", "evidence_shares", "find_pieces"]
 
 CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
 """Of recall, by the kind of evidence."""

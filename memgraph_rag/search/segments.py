@@ -16,11 +16,9 @@ from functools import partial
 from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
-from memgraph_rag.display import show
-from memgraph_rag.errors import SearchMemoryExceeded, SettingsError
+from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
-from memgraph_rag.plugins import offered
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.facts import FactIndex, user_of
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
@@ -29,6 +27,7 @@ from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.likeness import newest_alike
 from memgraph_rag.search.mode_context import ModeContext
+from memgraph_rag.search.modes import find_mode
 from memgraph_rag.search.name_coverage import asked_about, held, meant
 from memgraph_rag.search.pool import PoolReader, ids_within
 from memgraph_rag.search.segment_index import SegmentIndex, View
@@ -139,7 +138,7 @@ class SegmentSearch:
         """
         if not isinstance(mode, str) or mode not in MODES:
             context = self._context(Extent(documents, since, until))
-            return _mode(mode).find(query, context, k=k)[:k]
+            return find_mode(mode).find(query, context, k=k)[:k]
         facts = self.facts.refresh(self._version)
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
@@ -354,24 +353,6 @@ class SegmentSearch:
         if missing and vector is not None:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
         return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
-
-
-def _mode(mode: object) -> SearchMode:
-    """Return a mode that the core does not bring: a system's, by its name, or the object itself.
-
-    Raises:
-        SettingsError: there is no such mode.
-    """
-    known = offered("modes")
-    if isinstance(mode, str) and mode in known:
-        return known[mode]()
-    if isinstance(getattr(mode, "name", None), str) and callable(getattr(mode, "find", None)):
-        return mode  # pyright: ignore[reportReturnType] - it has all that a mode must have
-    raise SettingsError(
-        f"Expected a search mode out of {', '.join((*MODES, *known))}, or an object with a name and find(), got "
-        f"{show(mode)}.",
-        mode=mode,
-    )
 
 
 def _as_written(name: str, question: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,13 +72,13 @@ OUTLINE = [
 
 def read(
     session: HandMadeSession,
-    strategy: LongRefiner | None = None,
     *,
     segments: Sequence[Segment] = document("d", 7),
     outlines: Mapping[str, Sequence[Heading]] = {"d": OUTLINE},
     budget: Budget | None = None,
     reranker: Reranker | None = None,
     similarity: Mapping[str, float] | None = None,
+    **options: Any,
 ) -> list[Step]:
     context = ReadingContext(
         graph=OutlinedGraph(segments, outlines, similarity=similarity),
@@ -86,9 +87,8 @@ def read(
         embedder=OneVector(),
         budget=budget or Budget(),
     )
-    chosen = strategy or LongRefiner(most_tokens=60)
-    chosen._reranker = reranker
-    return [step for steps in chosen.read("Why?", context) for step in steps]
+    strategy = LongRefiner(reranker=reranker, **{"most_tokens": 60} | options)
+    return [step for steps in strategy.read("Why?", context) for step in steps]
 
 
 def ids(steps: Sequence[Step]) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_question_of_one_passage_ignores_what_was_picked() -> None:
     session = HandMadeSession(replies=["3"])
     session.level = 0.0
 
-    assert ids(read(session, LongRefiner(most_tokens=20), reranker=Scores(d1=1.0))) == ["d1"]
+    assert ids(read(session, most_tokens=20, reranker=Scores(d1=1.0))) == ["d1"]
 
 
 def test_what_is_below_a_section_shares_its_score() -> None:
@@ -164,7 +164,7 @@ def test_a_segment_of_which_parts_are_read_is_one_step() -> None:
     outline = [Heading(0, 1, "A"), Heading(3, 1, "B"), Heading(6, 1, "C")]
     session = Heard(replies=["1, 3"])
     session.level = 1.0
-    steps = read(session, LongRefiner(most_tokens=16), segments=document("d", 1), outlines={"d": outline},
+    steps = read(session, most_tokens=16, segments=document("d", 1), outlines={"d": outline},
                  reranker=Scores())  # fmt: skip
 
     assert ids(steps) == ["d0"]
@@ -182,8 +182,9 @@ def test_a_segment_of_which_parts_are_read_is_one_step() -> None:
 )
 def test_an_ablation_leaves_one_part_out(name: str, judged: int, requests: int) -> None:
     session = HandMadeSession(replies=["None"])
-    strategy = LongRefiner(**LongRefiner.ablations[name] if name else {})
-    steps = read(session, strategy, segments=document("d", 7, tokens=400), reranker=Scores(d1=1.0))
+    left_out = LongRefiner.ablations[name] if name else {}
+    segments = document("d", 7, tokens=400)
+    steps = read(session, segments=segments, reranker=Scores(d1=1.0), most_tokens=2048, **left_out)
 
     assert (len(session.judged), len(session.requests)) == (judged, requests)
     assert len(steps) == 5, "of 404 tokens each, within 2,048"
@@ -192,7 +193,7 @@ def test_an_ablation_leaves_one_part_out(name: str, judged: int, requests: int) 
 def test_nothing_is_asked_where_all_fits() -> None:
     session = HandMadeSession()
 
-    assert ids(read(session, LongRefiner(), reranker=Scores())) == [f"d{index}" for index in range(7)]
+    assert ids(read(session, reranker=Scores(), most_tokens=2048)) == [f"d{index}" for index in range(7)]
     assert (session.judged, session.requests) == ([], [])
 
 
@@ -204,14 +205,10 @@ def test_unusable_picks_choose_nothing(replies: list[str]) -> None:
 
 
 def test_budgets_of_nodes_and_tokens_are_kept() -> None:
-    everything = LongRefiner()
-
-    assert ids(read(HandMadeSession(), everything, budget=Budget(max_nodes=2), reranker=Scores(d3=2.0, d6=1.9))) == [
-        "d3",
-        "d6",
-    ]
-    assert len(read(HandMadeSession(), everything, budget=Budget(max_tokens=50), reranker=Scores())) <= 2
-    assert read(HandMadeSession(window=10), everything, reranker=Scores()) == []
+    two = read(HandMadeSession(), budget=Budget(max_nodes=2), reranker=Scores(d3=2.0, d6=1.9), most_tokens=2048)
+    assert ids(two) == ["d3", "d6"]
+    assert len(read(HandMadeSession(), budget=Budget(max_tokens=50), reranker=Scores(), most_tokens=2048)) <= 2
+    assert read(HandMadeSession(window=10), reranker=Scores(), most_tokens=2048) == []
 
 
 @given(
