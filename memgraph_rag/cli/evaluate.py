@@ -7,7 +7,7 @@ asked is kept at once, so an interrupted run goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,7 +92,7 @@ def evaluate(
     for folder in chosen if readings else ():
         _require_answers(folder)
     built: dict[str, Any] = {"layers": layers or DEFAULT_LAYERS}
-    built["pool_questions"] = _pool_questions(place, built["layers"], readings)
+    built["pool_questions"] = _pool_questions(place, built["layers"], readings.values())
     outcomes = Outcomes(out)
     budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
     scorecards, headers = [], []
@@ -169,20 +169,24 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
         require_matplotlib()
 
 
-def _pool_questions(place: Place, layers: Sequence[str], readings: Collection[str]) -> int | None:
+def _pool_questions(place: Place, layers: Sequence[str], readings: Iterable[Strategy]) -> int | None:
     """How many questions are proposed on each batch, where relations are built for ``qrmem`` and no setting says it.
 
-    Source: QRMeM, memory construction, step 3. Its ablation "without update" is the graph without that pool.
+    Source: QRMeM, memory construction, step 3. Without updates it reads the graph without that pool.
 
     Raises:
         SettingsError: both are to read one graph.
     """
-    if "relations" not in layers or "qrmem" not in readings or "pool_questions" in place.settings().model_fields_set:
+    from memgraph_rag.strategies.qrmem import Qrmem
+
+    with_pool = {reading.updates > 0 for reading in readings if isinstance(reading, Qrmem)}
+    if "relations" not in layers or True not in with_pool or "pool_questions" in place.settings().model_fields_set:
         return None
-    if "qrmem without_update" in readings:
+    if False in with_pool:
         raise SettingsError(
-            "Expected qrmem or its ablation without_update on one graph of relations, got both: only the first has a "
-            "pool of questions. Evaluate each with an --out of its own, or set MEMGRAPH_RAG_POOL_QUESTIONS.",
+            "Expected qrmem with updates or without (its ablation without_update) on one graph of relations, got both: "
+            "only the first has a pool of questions. Evaluate each with an --out of its own, or set "
+            "MEMGRAPH_RAG_POOL_QUESTIONS.",
             setting="pool_questions",
         )
     return _POOL_QUESTIONS

@@ -131,7 +131,7 @@ class Qrmem(_Navigated):
     ) -> None:
         super().__init__(rounds=rounds, start_tokens=start_tokens)
         self._reflects = reflects
-        self._updates = updates
+        self.updates = updates
         self._open_entities = open_entities
 
     @override
@@ -143,7 +143,7 @@ class Qrmem(_Navigated):
         frontier = RelationFrontier(
             around.context.graph, around.named, around.context.documents, open_entities=self._open_entities
         )
-        return _Navigation(around, frontier, extract, self._updates)
+        return _Navigation(around, frontier, extract, self.updates)
 
 
 class EntityTrial(_Navigated):

@@ -94,9 +94,9 @@ def test_relations_for_qrmem_have_a_pool_of_questions(cli, story: Path, tmp_path
     assert opened[-1]["pool_questions"] is None
 
 
-def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, opened, monkeypatch):
-    both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "--strategies", "qrmem")
-    both = (*both, "--ablate", "qrmem")
+@pytest.mark.parametrize("without", [("--ablate", "qrmem"), ("--set", "qrmem.updates=0")])
+def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, opened, monkeypatch, without):
+    both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "--strategies", "qrmem", *without)
     assert "--out of its own" in " ".join(cli(*both, status=1).stderr.split())
     assert not (tmp_path / "out").exists()
     monkeypatch.setenv("MEMGRAPH_RAG_POOL_QUESTIONS", "1")
