@@ -17,7 +17,6 @@ import typer
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.sanitize import plain
-from memgraph_rag.contracts import MODES
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 
@@ -121,6 +120,7 @@ def _require_answers(folder: Folder) -> None:
 
 def _check_modes(modes: Sequence[str]) -> None:
     """Refuse unknown names of modes before anything is built."""
+    from memgraph_rag.contracts import MODES
     from memgraph_rag.search.modes import find_mode
 
     for mode in modes:
@@ -200,6 +200,7 @@ def _open(place: Place, folder: Folder, out: Path, built: Mapping[str, Any], bar
 
 
 def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
+    from memgraph_rag.contracts import MODES
     from memgraph_rag.evaluation.report import Scorecard
     from memgraph_rag.strategies import DEFAULT
 
