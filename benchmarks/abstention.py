@@ -135,11 +135,11 @@ class _Reader:
     def read(self, question: str, documents: Sequence[str]) -> _Read:
         """One reading of these documents (ids)."""
         if self.model is None:
-            results = self.memory._search.find(question, k=ENOUGH_TO_TELL, documents=documents)
+            results = self.memory._parts.search.find(question, k=ENOUGH_TO_TELL, documents=documents)
             trace = [Step(evidence.segment, 0.0, 0.0) for evidence in results]
         else:
             trace, _, _ = read_question(self.memory, self.model, self.strategy, question, documents, self.nodes)
-        bearing = self.memory._reading.bearing(question, trace[:ENOUGH_TO_TELL])
+        bearing = self.memory._parts.reading.bearing(question, trace[:ENOUGH_TO_TELL])
         probabilities = [step.p_yes for step in trace if step.p_yes is not None] or [float("nan")]
         said_yes = bool(trace) and trace[-1].stop is StopReason.ANSWERABLE
         return _Read(

@@ -83,7 +83,7 @@ def _embedder(work: Path, given: dict[str, Any]) -> str:
 def _in_bulk(work: Path, path: Path, version: str, given: dict[str, Any]) -> None:
     with _server(work / "bulk", version) as (server, given_server):
         with Memory(server.bolt_uri, **given_server, **given) as memory, part("  checked, and files written"):
-            files = memory.write_bulk_files(path, work / "files")
+            files = memory.maintenance.write_bulk_files(path, work / "files")
         with part("  neo4j-admin, between stop and start"):
             import_files(server, files)
         print(f"  files: {_mib(work / 'files'):,.0f} MiB", flush=True)
@@ -102,7 +102,7 @@ def _ordinary(work: Path, path: Path, version: str, given: dict[str, Any]) -> No
         Memory(server.bolt_uri, **given_server, **given) as memory,
     ):
         with part("  ordinary import"):
-            for _ in memory.import_from(path):
+            for _ in memory.maintenance.import_from(path):
                 pass
         _exported(memory, work)
         print(f"  database: {_mib(server.home / 'data'):,.0f} MiB", flush=True)
@@ -110,9 +110,11 @@ def _ordinary(work: Path, path: Path, version: str, given: dict[str, Any]) -> No
 
 def _exported(memory: Memory, work: Path) -> None:
     with part("  export"):
-        memory.export_to(work / "back.jsonl")
+        memory.maintenance.export_to(work / "back.jsonl")
     same = (work / "back.jsonl").stat().st_size == (work / "archive.jsonl").stat().st_size
-    print(f"  counts: { {name: n for name, n in memory.stats()['counts'].items() if n} }; export of equal size: {same}")
+    print(
+        f"  counts: { {name: n for name, n in memory.status()['counts'].items() if n} }; export of equal size: {same}"
+    )
     (work / "back.jsonl").unlink()
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import torch
 from take_sample import DATA_HELP
 
-from memgraph_rag import Answer, Document, Memory, __version__
+from memgraph_rag import Answer, Document, Limits, Memory, __version__
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def main() -> int:
             print(f"added {doc_id}: {dict(receipt.counts)} {dict(receipt.notes)} {time.perf_counter() - started:.0f} s")
         results = []
         for row in questions:
-            answer = memory.ask(row["question"], documents=row["doc_ids"], max_nodes=options.max_nodes)
+            answer = memory.ask(row["question"], documents=row["doc_ids"], limits=Limits(nodes=options.max_nodes))
             results.append(_checked(answer, documents, row))
             _show(results[-1])
     _summary(results)

@@ -167,9 +167,11 @@ def ask(setting: Setting, questions: Sequence[str] = QUESTIONS) -> Iterator[Rati
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copy(setting.store, Path(scratch) / "ask.lbug")
         with Memory(copy, model=setting.model) as memory:
-            counts = memory.stats()["counts"]
+            counts = memory.status()["counts"]
             tokens = sum(
-                segment.tokens for record in memory.documents() for segment in memory._store.segments_of(record.id)
+                segment.tokens
+                for record in memory.documents()
+                for segment in memory._parts.store.segments_of(record.id)
             )
             memory.embedder.embed(["warm"])
             forward_sdpa(setting.model, setting.ids(64))

@@ -92,7 +92,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def measure(options: argparse.Namespace, memory: Memory, bars: Bars) -> list[dict[str, Any]]:
     """Print the tables; the rows as they are written as JSON."""
-    models, batch_tokens = memory._models, memory.settings.batch_tokens
+    models, batch_tokens = memory._parts.models, memory.settings.batch_tokens
     passages = _passages(options.directory, options.passages, models.language.count_tokens)
     print(f"{header(memory)}\nlanguage model {models.language.name}, batches of {batch_tokens} tokens")
     print(f"bootstrap over passages: {RESAMPLES:,} resamples, seed {SEED}\n")

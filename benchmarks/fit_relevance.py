@@ -76,7 +76,7 @@ def collect(directory: Path, store: str | Path, limit: int | None, **given: Any)
             vector = memory.embedder.embed([question.text])[0]
             results = memory.search(question.text, k=FOUND, documents=question.documents)
             among = sorted({evidence.segment.document_id for evidence in results})
-            cosines = {hit.node_id: hit.score for hit in memory._store.similarities(vector, documents=among)}
+            cosines = {hit.node_id: hit.score for hit in memory._parts.store.similarities(vector, documents=among)}
             pairs += [
                 (cosines[evidence.segment.id], _holds_evidence(folder, question, evidence)) for evidence in results
             ]

@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             with Memory(store, layers=("entities",), **given) as memory:
                 print(f"{header(memory)}\n{len(documents)} documents, {len(questions)} questions\n")
                 list(added(memory, documents))
-                embedder = KeptVectors(memory._models.embedder)
+                embedder = KeptVectors(memory._parts.models.embedder)
                 rows = [_build(memory), *(_coverage(memory, questions, way, embedder) for way in WAYS)]
                 rows.append(_replace(memory, documents))
     except MemgraphRagError as error:
@@ -195,11 +195,11 @@ def _read(directories: Sequence[Path], most: int, limit: int | None) -> tuple[li
 
 
 def _build(memory: Memory) -> Mapping[str, Any]:
-    memory._models.embedder.embed(["loaded before it is timed"])
+    memory._parts.models.embedder.embed(["loaded before it is timed"])
     started = time.perf_counter()
     written = _deepen(memory)
     seconds = time.perf_counter() - started
-    levels = Counter(overview.level for overview in memory._store.overviews("library"))
+    levels = Counter(overview.level for overview in memory._parts.store.overviews("library"))
     print(f"library: {written} overviews in {seconds:.1f} s; by level {dict(sorted(levels.items()))}\n")
     print(f"| way | first pass, tokens | {' | '.join(f'{budget} tokens' for budget in BUDGETS)} |")
     print("|---" * (2 + len(BUDGETS)) + "|")
@@ -227,7 +227,7 @@ def _deepen(memory: Memory) -> int:
 
 def _coverage(memory: Memory, questions: Sequence[Question], way: Way, embedder: Embedder) -> Mapping[str, Any]:
     """Tokens of the first pass, and the share of the evidence that is read within each budget; printed as a row."""
-    keys = {record.id: record.key for record in memory._store.documents()}
+    keys = {record.id: record.key for record in memory._parts.store.documents()}
     passes = [_read_by(memory, question, way, keys, embedder) for question in questions]
     first = float(np.mean([tokens for tokens, _ in passes]))
     shares = {
@@ -250,7 +250,7 @@ def _read_by(
 ) -> tuple[int, dict[str, int]]:
     """Tokens of the first pass, and by document the tokens that were read until a segment of it was."""
     session = CosineSession(question.text, embedder)
-    graph, search = memory._store, memory._search
+    graph, search = memory._parts.store, memory._parts.search
     context = ReadingContext(
         graph=graph if way.has_library else cast("GraphReader", Without(graph)),
         search=search if way.has_search else cast("Search", Without(search)),

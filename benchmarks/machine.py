@@ -15,7 +15,7 @@ __all__ = ["header", "machine_line", "memory_now", "peak_memory"]
 
 def header(memory: Memory) -> str:
     """Versions and date, the machine, the models: three lines."""
-    connection = getattr(memory._store, "_connection", None)
+    connection = getattr(memory._parts.store, "_connection", None)
     engine = f"Neo4j {connection.version}" if connection is not None else "embedded"
     return f"{version_line('torch', 'ladybug')}, {engine}\n{machine_line()}\n{model_line(memory)}"
 

@@ -89,7 +89,7 @@ def _compared(
                 print(header(memory), flush=True)
             for done, _ in enumerate(added(memory, folder.documents if size is None else ()), 1):
                 bars(f"adding {folder.name}", done, len(folder.documents))
-            segments = memory.stats()["counts"]["Segment"]
+            segments = memory.status()["counts"]["Segment"]
             memory.search(folder.questions[0].text, k=k)  # which reads what later ones hold
             found[space], recalls, seconds = [], [], []
             for done, question in enumerate(folder.questions, 1):
@@ -100,7 +100,7 @@ def _compared(
                 documents = distinct(result.document_key.removesuffix(original) for result in results)
                 recalls.append(recall(question.units, documents, CUTOFF))
                 if space == "database":
-                    rows.append(len(memory._search._pools.read(question.text, documents=question.documents)))
+                    rows.append(len(memory._parts.search._pools.read(question.text, documents=question.documents)))
                 bars(f"searching {folder.name} in {space}", done, len(folder.questions))
             shares[space], milliseconds[space] = 100 * np.array(recalls), float(np.median(seconds)) * 1000
     overlaps = [

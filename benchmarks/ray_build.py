@@ -59,7 +59,7 @@ def measure(processor: ProcessorTime, documents: list[Document], ray_address: st
         with Memory(Path(folder) / "notes.lbug") as memory:
             outcomes = list(memory.add_many(documents, ray=ray_address))
             assert not [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-            counts = memory.stats()["counts"]
+            counts = memory.status()["counts"]
         return {
             "place": "ray" if ray_address else "process",
             "documents": len(documents),

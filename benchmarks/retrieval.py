@@ -240,7 +240,7 @@ def measure(
             print(f"{header(memory)}\nbootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
         adding = _add(memory, folder, stopwatch, bars)
         by_mode = {mode: _search_all(memory, folder, mode, cutoffs or CUTOFFS[folder.kind], bars) for mode in modes}
-        index_bytes = memory._search.index.nbytes
+        index_bytes = memory._parts.search.index.nbytes
         return Report(folder.name, adding, by_mode, index_bytes, peak_memory(), _partitions(folder))
 
 

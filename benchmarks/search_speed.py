@@ -74,10 +74,10 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
                 with Memory(store, namespace=namespace_of(folder, size), **given) as memory:
                     if not rows:
                         print(f"{header(memory)}\n{folder.name}, and copies with changed names; seed {SEED}\n")
-                    was_there = memory.stats()["counts"].get("Segment", 0) >= size
+                    was_there = memory.status()["counts"].get("Segment", 0) >= size
                     if not was_there:
                         originals = originals or as_added(folder, max(options.segments), bars, given)
-                        _fill(memory._store, originals, size, bars)
+                        _fill(memory._parts.store, originals, size, bars)
                     rows.append(_measured(memory, folder, options.questions, options.k, was_there=was_there))
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -211,14 +211,14 @@ def copied(graph: DocumentGraph, number: int, namespace: str, rng: np.random.Gen
 
 def _measured(memory: Memory, folder: Folder, questions: int, k: int, *, was_there: bool) -> list[str]:
     """One row of the table. What filling gives back would hide how the process grows, so ``was_there`` decides."""
-    counts = memory.stats()["counts"]
+    counts = memory.status()["counts"]
     asked = _asked(folder, questions, copies=1 + counts["Document"] // len(folder.documents))
     memory.embedder.embed(["warm"])
     before = memory_now()
     first_s = _search(memory, asked[0], k)
     after = memory_now()
     grown = f"{(after - before) / 2**20:.0f}" if was_there and before is not None and after is not None else "–"
-    index_bytes = memory._search.index.nbytes  # next to nothing where the database is searched
+    index_bytes = memory._parts.search.index.nbytes  # next to nothing where the database is searched
     p50, p99 = np.percentile([1000 * _search(memory, question, k) for question in asked], [50, 99])
     started = time.perf_counter()
     memory.add(Document("Ann Lee of Warsaw keeps one more fox.", key="one more", title="One more fox"))

@@ -83,9 +83,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def questions(memory: Memory, most: int) -> list[str]:
     """The first words of segments of different documents."""
-    document_ids = memory._store.document_ids()
+    document_ids = memory._parts.store.document_ids()
     chosen = document_ids[:: max(1, len(document_ids) // most)][:most]
-    return [" ".join(memory._store.segments_of(document_id)[0].text.split()[:WORDS]) for document_id in chosen]
+    return [" ".join(memory._parts.store.segments_of(document_id)[0].text.split()[:WORDS]) for document_id in chosen]
 
 
 class Searcher:
@@ -94,7 +94,7 @@ class Searcher:
     def __init__(self, file: Path, given: dict[str, Any], read_only: bool) -> None:
         self._memory = Memory(file, read_only=read_only, **given)
         self._memory.embedder.embed(["Ann Lee lives in Warsaw."])
-        self._memory._models.recognizer.recognize(["Ann Lee lives in Warsaw."])
+        self._memory._parts.models.recognizer.recognize(["Ann Lee lives in Warsaw."])
 
     def search(self, texts: Sequence[str]) -> float:
         """Search for these; the seconds of the processor that the first one took."""

@@ -98,7 +98,7 @@ def measure(store: str, count: int, address: dict[str, Any]) -> dict[str, Any]:
                 seconds.append(time.perf_counter() - began)
                 resident.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
         last = _singles(memory, seed=3)
-        counts = memory.stats()["counts"]
+        counts = memory.status()["counts"]
     thousands = np.diff([0.0, *seconds]).tolist()
     return {
         "documents": count,

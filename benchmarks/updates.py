@@ -214,7 +214,7 @@ class NoFacts:
 @contextmanager
 def searching(memory: Memory, way: str) -> Iterator[None]:
     """While it is open, searches go one of ``WAYS``."""
-    search = memory._search
+    search = memory._parts.search
     facts = search.facts
     if way == "top k":
         search.facts = NoFacts()  # type: ignore[assignment]

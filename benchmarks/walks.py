@@ -44,7 +44,7 @@ from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import known_layers
 from memgraph_rag.strategies import find_strategy, known_strategies
 from memgraph_rag.strategies.support import segments_under
-from memgraph_rag.types import Budget, Segment, Step, StopReason, Usage
+from memgraph_rag.types import Limits, Segment, Step, StopReason, Usage
 
 STRATEGIES = tuple(known_strategies())
 
@@ -202,11 +202,11 @@ def read_question(
         passes = strategy.read(
             text,
             ReadingContext(
-                graph=memory._store,
-                search=memory._search,
+                graph=memory._parts.store,
+                search=memory._parts.search,
                 session=session,
                 embedder=memory.embedder,
-                budget=Budget(max_nodes=nodes),
+                limits=Limits(nodes=nodes),
                 documents=documents,
             ),
         )
@@ -214,13 +214,13 @@ def read_question(
             trace += steps
             if steps[-1].stop is not None or len(trace) >= nodes:
                 break
-        segments = segments_under(trace, memory._store)
+        segments = segments_under(trace, memory._parts.store)
         return trace, [segment for segment, _ in segments], session.usage
 
 
 def _read(memory: Memory, model: Any, strategy: Strategy, question: Question, nodes: int, reading: Reading) -> None:
     started = time.perf_counter()
-    documents = memory._ids(question.documents)
+    documents = memory._parts.document_ids(question.documents)
     trace, segments, usage = read_question(memory, model, strategy, question.text, documents, nodes)
     keys = {record.id: record.key for record in memory.documents()}
     _count(reading, question, [keys[segment.document_id] for segment in segments])

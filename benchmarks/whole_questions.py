@@ -176,7 +176,7 @@ def _corpus(options: argparse.Namespace, given: Mapping[str, Any]) -> Any:
         print(f"{broad} are told to be about a whole; share of the items that were read, in percent\n")
         asked = [(question.text, _items_of(question)) for question in questions]
         forms = [question.form for question in questions]
-        embedder = KeptVectors(memory._models.embedder)
+        embedder = KeptVectors(memory._parts.models.embedder)
         return _table(OF_CORPUS, lambda way: _shares(memory, way, asked, embedder), forms)
 
 
@@ -197,7 +197,7 @@ def _build(memory: Memory, documents: Sequence[Document], layers: Sequence[Any])
 def _texts(directories: Sequence[Path], threshold_from: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     with Memory(":memory:", layers=(), **given) as memory:
-        embedder = KeptVectors(memory._models.embedder)
+        embedder = KeptVectors(memory._parts.models.embedder)
         print(f"{header(memory)}\n")
     threshold = nearest_threshold(read_folder(threshold_from), embedder)
     print(f"threshold {threshold.value:.2f}, from {threshold.pairs} sentences of {threshold_from.name}: ", end="")
@@ -232,7 +232,7 @@ def _read_alone(
     ):
         _build(memory, [document], [CommunitiesLayer(with_model=False)])
         asked = [(question.text, coverage.of(question.answers)) for question in questions]
-        embedder = KeptVectors(memory._models.embedder)
+        embedder = KeptVectors(memory._parts.models.embedder)
         for way in OF_TEXTS:
             yield way, _shares(memory, way, asked, embedder)
 
@@ -252,9 +252,9 @@ def _shares(memory: Memory, way: Way, asked: Sequence[tuple[str, Measure]], embe
 def _read(memory: Memory, question: str, way: Way, embedder: KeptVectors) -> ListeningSession:
     """A session that has read at least the most tokens that are measured, or all that this way reads."""
     session = ListeningSession(question, embedder)
-    search = memory._search
+    search = memory._parts.search
     context = ReadingContext(
-        graph=cast("GraphReader", memory._store),
+        graph=cast("GraphReader", memory._parts.store),
         search=search if way.has_search else cast("Search", Without(search)),
         session=cast("ReadingSession", session),
         embedder=embedder,

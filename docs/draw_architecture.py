@@ -15,7 +15,9 @@ PICTURE = Path(__file__).with_name("architecture.svg")
 
 ROWS = (
     ("__main__", "cli", "mcp", "evaluation", "integrations", "testing"),
+    ("asynchronous",),
     ("memory", "systems"),
+    ("scoped",),
     ("operations",),
     ("text", "models", "layers", "search", "strategies", "stores"),
     ("lexical", "plugins", "settings"),

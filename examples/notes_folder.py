@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag import Evidence, Failure, Memory
+from memgraph_rag.text.folders import Folder
 
 NOTES = Path(__file__).with_name("notes")
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None, **memory_options: Any) -> None:
     options = parser.parse_args(arguments)
 
     with Memory(options.store, layers=("entities",), **memory_options) as memory:
-        folder = memory.folder(options.folder)
+        folder = Folder(options.folder)
         for outcome in memory.add_many(folder):
             if isinstance(outcome, Failure):
                 print(f"not added: {outcome.source}: {outcome.error}")

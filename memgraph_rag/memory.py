@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path, PurePath
+from types import TracebackType
 from typing import Any, overload
 
-from typing_extensions import Unpack
+from typing_extensions import Self, Unpack
 
 from memgraph_rag.contracts import (
     AttentiveModel,
@@ -27,20 +27,32 @@ from memgraph_rag.contracts import (
     Strategy,
 )
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.operations import kept_questions, neighbourhood, reembed, scopes, telemetry, validation
-from memgraph_rag.operations.asynchronous import awaited, iterated
-from memgraph_rag.operations.document_lookup import checked_names, find_documents
+from memgraph_rag.operations import (
+    document_reading,
+    kept_questions,
+    neighbourhood,
+    reembed,
+    scopes,
+    telemetry,
+    validation,
+)
+from memgraph_rag.operations.lacking_layers import build_lacking_layers
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
-from memgraph_rag.operations.maintenance import MaintainedMemory
-from memgraph_rag.operations.memory_layers import choose_memory_layers, known_memory_layers, split_layers
+from memgraph_rag.operations.maintenance import Maintenance
+from memgraph_rag.operations.memory_layers import (
+    choose_memory_layers,
+    documents_without,
+    known_memory_layers,
+    split_layers,
+)
+from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
-from memgraph_rag.operations.session_pages import Conversation
 from memgraph_rag.operations.snapshot import GraphSnapshot
 from memgraph_rag.operations.sources import Request
 from memgraph_rag.operations.strategy_choice import strategy_for
-from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
-from memgraph_rag.operations.validation import as_object, as_text, check_parts
+from memgraph_rag.operations.tools import TOOLS, ToolName
+from memgraph_rag.scoped import ScopedMemory
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.text.folders import Folder
@@ -49,8 +61,10 @@ from memgraph_rag.text.paths import names_folder
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
+    Document,
     DocumentRecord,
     Evidence,
+    Limits,
     MetadataValue,
     Node,
     Question,
@@ -65,7 +79,7 @@ from memgraph_rag.types.receipts import Failure, Receipt
 __all__ = ["DEFAULT_LAYERS", "Memory", "known_layers", "known_memory_layers"]
 
 
-class Memory(MaintainedMemory):
+class Memory:
     """Long-term memory in a graph.
 
     Args:
@@ -113,17 +127,52 @@ class Memory(MaintainedMemory):
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
-        parts = {"store": store, "model": model, "reader": reader, "embedder": embedder, "recognizer": recognizer}
-        check_parts(parts)
-        names = {name: as_text(part) for name, part in parts.items()}
+        models = {"language": model, "reader": reader, "embedder": embedder, "recognizer": recognizer}
+        given = {
+            "store": store,
+            "model": model,
+            **{name: models[name] for name in ("reader", "embedder", "recognizer")},
+        }
+        validation.check_parts(given)
+        names = {name: validation.as_text(part) for name, part in given.items()}
         self.settings = Settings.load(namespace=namespace, **names, **settings)
         of_documents, of_memory = split_layers(layers)
-        self._layers, self._memory_layers = choose_layers(of_documents, self.settings), choose_memory_layers(of_memory)
         self._strategy = None if strategy is None else find_strategy(strategy)
-        self._open(
-            store=as_object(store), namespace=namespace, language=as_object(model), reader=as_object(reader),
-            embedder=as_object(embedder), recognizer=as_object(recognizer), progress=progress,
-        )  # fmt: skip
+        self._parts = OpenMemory(
+            self.settings,
+            choose_layers(of_documents, self.settings),
+            choose_memory_layers(of_memory),
+            store=validation.as_object(store),
+            namespace=namespace,
+            models={name: validation.as_object(part) for name, part in models.items()},
+            progress=progress,
+        )
+        self.maintenance = Maintenance(self._parts)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this memory reads and writes."""
+        return self._parts.store.namespace
+
+    @property
+    def language_model(self) -> LanguageModel:
+        """The language model, with its reader; weights load when they are first needed."""
+        return self._parts.models.language.unwrapped
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        return self._parts.models.embedder.unchecked
+
+    @property
+    def recognizer(self) -> EntityRecognizer:
+        """The recognizer that finds names in documents and questions.
+
+        Raises:
+            SettingsError: another one than the namespace was built with.
+            ModelNotFound: the one that the namespace was built with is not installed.
+        """
+        return self._parts.models.recognizer.unchecked
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -162,7 +211,7 @@ class Memory(MaintainedMemory):
             StoreError: the database failed, or was opened for reading only.
         """
         with telemetry.span("add") as event_fields:
-            (outcome,) = self._ingestion(self._layers).add([Request(source, key, title, metadata)])
+            (outcome,) = self._parts.ingestion(self._parts.layers).add([Request(source, key, title, metadata)])
             if isinstance(outcome, Failure):
                 raise outcome.error
             event_fields |= telemetry.of_receipt(outcome)
@@ -170,7 +219,7 @@ class Memory(MaintainedMemory):
 
     def add_many(
         self, sources: Iterable[Source] | Path, *, metadata: Mapping[str, MetadataValue | date] | None = None,
-        max_tokens: int | None = None, ray: str | None = None,
+        limits: Limits | None = None, ray: str | None = None,
     ) -> Iterator[Receipt | Failure]:  # fmt: skip
         """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
 
@@ -179,11 +228,11 @@ class Memory(MaintainedMemory):
         where that raises, what came before is stored.
 
         Args:
-            sources: several of what ``add`` takes; or the Path of a folder, which is ``folder(path)``.
+            sources: several of what ``add`` takes; or the Path of a folder, all files of which are added that can be
+                read (``text.folders.Folder``), but for the memory's own.
             metadata: of each, as ``add`` takes it.
-            max_tokens: of the language model, read and written, in this call. Once they are reached, what is finished
-                is stored, and each document that needs more is a ``Failure`` with ``TokenLimitReached``; the same call
-                again goes on from there.
+            limits: ``Limits(tokens=…)``. Once they are reached, what is finished is stored, and each document that
+                needs more is a ``Failure`` with ``TokenLimitReached``; the same call again goes on from there.
             ray: build on a Ray cluster: its address, or "auto" for one of this machine (docs/scale.md). This process
                 plans and writes; an actor on each GPU, else on each core, reads and builds. The graph is the same.
 
@@ -192,25 +241,47 @@ class Memory(MaintainedMemory):
             ClusterError: while it is iterated: no cluster answers, or its workers die again and again.
         """
         if isinstance(sources, Path) and names_folder(sources):
-            sources = self.folder(sources)
+            sources = Folder(sources, without=[self._parts.file] if self._parts.file else ())
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
         requests = (Request(source, metadata=metadata) for source in sources)
-        ingestion = self._ingestion(self._layers, self._models_within(max_tokens), ray=ray)
+        models = self._parts.models_within(validation.checked_limits(limits, takes=["tokens"]))
+        ingestion = self._parts.ingestion(self._parts.layers, models, ray=ray)
         return telemetry.each("add", ingestion.add(requests))
 
-    def folder(self, path: Path) -> Folder:
-        """The files of a folder and of all below it, as sources for ``add_many``; ``left_out`` says what is none.
+    def deepen(
+        self,
+        documents: Sequence[str | Path] | None = None,
+        *,
+        layers: Sequence[str | Layer | MemoryLayer] | None = None,
+        limits: Limits | None = None,
+    ) -> Iterator[Receipt | Failure]:
+        """Build the layers that documents still lack, yielding an outcome of each; then the layers of the whole memory.
 
-        What can be read, in a fixed order: see ``text.folders.Folder``. This memory's own files are left out.
+        Without ``documents`` the oldest comes first, and the last page of a conversation is left alone while it takes
+        further turns (``Session.end`` closes it). ``add`` is never kept waiting: a document is built outside of
+        transactions and then written in one.
+
+        Documents are built in groups, whose prompts the model reads together; then some dozens at a time are stored in
+        one transaction, and each alone where that is refused. When this is interrupted, what is stored stays, and of
+        the rest what the model had finished is not asked of it again by the next call. A document that lacks nothing is
+        ``Action.UNCHANGED``.
+
+        Args:
+            documents: keys, ids or paths of files; all by default.
+            layers: by name or as objects, as for ``Memory``; by default entities, points, this memory's own, and the
+                layers of the memory that are there. Of such a layer the receipt has its name for a key.
+            limits: tokens, as for ``add_many``; seconds, after which no further documents are begun, up to eight at a
+                time. What is begun is finished, and the next call goes on from there.
 
         Raises:
-            DocumentError: it is no folder.
+            DocumentNotFound: a document is not in this memory.
+            SettingsError: there is no such layer, or a limit is no number above 0.
+            ModelNotFound: a layer needs a language model, and there is none.
         """
-        store = self.settings.store
-        is_file = self._owns_store and "://" not in store and store != ":memory:"
-        return Folder(path, without=[Path(store).expanduser()] if is_file else ())
+        checked = validation.checked_limits(limits, takes=["seconds", "tokens"])
+        return telemetry.each("deepen", build_lacking_layers(self._parts, documents, layers, checked))
 
     def session(self, *, user: str, session: str = "default") -> Session:
         """A conversation that is stored turn by turn (``add``), and asked between its turns (``recall``, ``ask``).
@@ -225,19 +296,17 @@ class Memory(MaintainedMemory):
         Raises:
             SettingsError: one of them is no text that can be stored.
         """
-        return Session(
-            Conversation(self.namespace, user, session),
-            self._store,
-            self._models,
-            self._answers,
-            search=self.search,
-            wishes=self.wishes,
-            ask=self.ask,
-            deepen=lambda keys: self.deepen(keys, layers=self._layers),
-            check=self._require_writable,
-            count_tokens=self._models.token_counter(needs_language=False),
-            segment_tokens=self.settings.segment_tokens,
-        )
+        return self.scoped(user=user).session(session)
+
+    def scoped(self, **scope: Unpack[ScopeFields]) -> ScopedMemory:
+        """Return a view of this memory that is held to a scope: ``memory.scoped(user="ann", since="2026-03-01")``.
+
+        No method of the view gives, or changes, anything from outside of the scope.
+
+        Raises:
+            SettingsError: a user, a session or a time is none.
+        """
+        return ScopedMemory(self, self._parts, Scope(**scope))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -247,9 +316,7 @@ class Memory(MaintainedMemory):
         *,
         strategy: str | Strategy | None = None,
         style: AnswerStyle = "sentence",
-        max_seconds: float | None = None,
-        max_tokens: int | None = None,
-        max_nodes: int | None = None,
+        limits: Limits | None = None,
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> Answer:
@@ -259,7 +326,7 @@ class Memory(MaintainedMemory):
             strategy: another than this memory's own.
             style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which saves a turn of
                 the model; "detailed" for a paragraph, with a mark ``[n]`` of its citation behind each sentence.
-            max_seconds: reading ends with the step that reaches it; so with ``max_tokens`` read and ``max_nodes``.
+            limits: reading ends with the step that reaches one: ``Limits(seconds=10)``.
             keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
                 Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
                 goes with the first such document that is forgotten.
@@ -270,13 +337,12 @@ class Memory(MaintainedMemory):
             DocumentNotFound: a document is not in this memory, or, with ``keep_trace``, was replaced or forgotten
                 while it was read.
             StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
-            SettingsError: a budget, style or time that is none; or ``keep_trace`` with a time.
+            SettingsError: a limit, style or time that is none; or ``keep_trace`` with a time.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
-            question, strategy=strategy, style=style, max_seconds=max_seconds, max_tokens=max_tokens,
-            max_nodes=max_nodes, keep_trace=keep_trace, **scope,
-        )  # fmt: skip
+            question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace, **scope
+        )
         assert isinstance(answer, Answer)
         return answer
 
@@ -286,9 +352,7 @@ class Memory(MaintainedMemory):
         *,
         strategy: str | Strategy | None = None,
         style: AnswerStyle = "sentence",
-        max_seconds: float | None = None,
-        max_tokens: int | None = None,
-        max_nodes: int | None = None,
+        limits: Limits | None = None,
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> Iterator[Step | str | Answer]:
@@ -296,24 +360,24 @@ class Memory(MaintainedMemory):
 
         Arguments and errors as for ``ask``; they are checked here, before the first item is asked for.
         """
-        self._process.require()
+        self._parts.process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        snapshot = GraphSnapshot(self._store)
-        chosen = chosen or strategy_for(question, snapshot.statistics(), self._models.embedder)
+        snapshot = GraphSnapshot(self._parts.store)
+        chosen = chosen or strategy_for(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
             kept_questions.require_keepable(chosen, held)
-        extent = self._extent(held)
-        budget = validation.checked_budget(
-            self.settings, max_seconds=max_seconds, max_tokens=max_tokens, max_nodes=max_nodes
-        )
+        extent = self._parts.extent_of(held)
+        checked = validation.checked_limits(limits)
         style = validation.checked_style(style)
-        as_of = self._search.as_of(extent.since, extent.until) if extent.since or extent.until else None
-        items = self._reading.run(question, chosen, budget, extent.documents, style, snapshot=snapshot, as_of=as_of)
+        as_of = self._parts.search.as_of(extent.since, extent.until) if extent.since or extent.until else None
+        items = self._parts.reading.run(
+            question, chosen, checked, extent.documents, style, snapshot=snapshot, as_of=as_of
+        )
         return telemetry.over(
             "ask",
-            kept_questions.keep_answers(items, self._store, self.namespace) if keep_trace else items,
+            kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
             strategy=chosen.name,
         )
 
@@ -346,13 +410,13 @@ class Memory(MaintainedMemory):
                 where it is not known how near evidence is: in mode "keywords", and without a calibrated embedder.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
-        self._process.require()
+        self._parts.process.require()
         query = validation.checked_question(query)
         validation.check_count("k", k)
-        validation.check_relevance(min_relevance, mode=mode, embedder=self._models.embedder)
+        validation.check_relevance(min_relevance, mode=mode, embedder=self._parts.models.embedder)
         with telemetry.span("search", k=k) as event_fields:
-            extent = self._extent(Scope(**scope))
-            evidence = self._search.find(
+            extent = self._parts.extent_of(Scope(**scope))
+            evidence = self._parts.search.find(
                 query, k=k, mode=mode, documents=extent.documents, since=extent.since, until=extent.until
             )
             if min_relevance is not None:
@@ -360,77 +424,51 @@ class Memory(MaintainedMemory):
             event_fields |= {"mode": mode if isinstance(mode, str) else mode.name, "found": len(evidence)}
         return with_days(evidence)
 
-    def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
-        """What users asked for that bears on a query: instructions and preferences, at most three, newest first.
-
-        Those that a newer one supersedes are left out; ``why`` says which of the two it is. They are read by the layer
-        ``facts``; ``Session.recall`` gives them too. Arguments and errors as for ``search``.
-        """
-        query = validation.checked_question(query)
-        return self._wishes.bearing_on(query, self._extent(Scope(**scope)))
-
-    # In a thread each, for programs with an event loop: arguments, errors and results are those of the methods.
-    aadd, aask, asearch = awaited(add), awaited(ask), awaited(search)
-    aadd_many, astream = iterated(add_many), iterated(stream)
-
-    def tools(
-        self, names: Sequence[ToolName] = TOOLS, *, user: str | None = None, session: str | None = None
-    ) -> list[Tool]:
-        """Functions for a model that calls functions: search, ask, add and forget, each with a JSON schema.
+    def tools(self, names: Sequence[ToolName] = TOOLS, **scope: Unpack[ScopeFields]) -> list[Tool]:
+        """Return functions for a model that calls functions: search, ask, add and forget, each with a JSON schema.
 
         Args:
             names: which of them; ``("search", "ask")`` for a model that is to change nothing.
-            user: whose they are: they find, store, replace and forget this user's alone. So with ``session``.
+            scope: what they find, replace and forget; what they add is of the scope's user and session.
 
         Raises:
             SettingsError: no tool of that name; a user or session that is no name.
         """
-        scope = Scope(user=user, session=session)
-        held: ScopeFields = {"user": user, "session": session}
-
-        def forget(document: str) -> Receipt:
-            scopes.require_within(document, scope, self._store, self._scopes)
-            return self.forget(document)
-
-        return make_tools(
-            names, search=partial(self.search, **held), wishes=partial(self.wishes, **held),
-            ask=partial(self.ask, **held), forget=forget,
-            add=partial(self.add, metadata=scopes.owner_in(scope) or None),
-        )  # fmt: skip
+        return self.scoped(**scope).tools(names)
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
-    def get(self, node_id: str) -> Node | None:
-        """The segment or information point of that id; None where there is none."""
-        return next(iter(self._store.nodes([node_id])), None) if validation.may_name(node_id) else None
+    def get(self, name: str | Path) -> Document | Node:
+        """Return a document with its whole text, or the segment or information point of an id.
 
-    def documents(self, documents: Sequence[str | Path] | None = None) -> list[DocumentRecord]:
-        """All documents of this namespace, by key.
+        Segments and citations are spans of the document's text.
 
         Args:
-            documents: only these, in this order: keys, ids or paths of files.
-
-        Raises:
-            DocumentNotFound: one of them is not in this memory.
-        """
-        if documents is None:
-            return self._store.documents()
-        return find_documents(self._store, checked_names(documents))
-
-    def text(self, document: str | Path) -> str:
-        """The whole text of a document, of which segments and citations are spans.
-
-        Args:
-            document: its key or id, or any path of the file that it was read from.
+            name: the id of a node; a document's key or id, or any path of the file that it was read from.
 
         Raises:
             DocumentNotFound: there is none, or the path is that of several documents.
         """
-        record = find_documents(self._store, [document])[0]
-        return "".join(segment.text for segment in self._store.segments_of(record.id))
+        return document_reading.find(self._parts.store, name)
+
+    def documents(
+        self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
+    ) -> list[DocumentRecord]:
+        """Return the documents of this namespace, by key; where the scope names nothing but documents, in that order.
+
+        Args:
+            after: a key, which need not be there: only documents behind it.
+            limit: the first so many. Without a scope the database reads no others.
+            scope: as for ``search``. A document is in a time as far as any of it was said then.
+
+        Raises:
+            DocumentNotFound: a document that the scope names is not in this memory.
+            SettingsError: no key can be ``after``, or the limit is no whole number of at least 1.
+        """
+        return document_reading.records(self._parts, Scope(**scope), after=after, limit=limit)
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
-        """What surrounds a document, an entity, a kept question or an overview, to look at; no model is used.
+        """Return what surrounds a document, an entity, a kept question or an overview, to look at; no model is used.
 
         Args:
             name: a document's key, a question's text, an entity's name or the one part that only it has, an overview's
@@ -442,53 +480,81 @@ class Memory(MaintainedMemory):
             DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
             SettingsError: no such kind, or ``most`` below 1 or above 1,000,000.
         """
-        return neighbourhood.around(self._store, name, kind=kind, most=most)
+        return neighbourhood.around(self._parts.store, name, kind=kind, most=most)
 
-    def questions(self) -> list[Question]:
-        """All questions that were kept (``ask(…, keep_trace=True)``), the newest first; stale ones say what changed."""
-        return self._store.questions()
+    def questions(self, question: str | None = None) -> list[Question]:
+        """Return the questions that were kept (``ask(…, keep_trace=True)``), the newest first.
 
-    def question(self, question: str) -> Question | None:
-        """The kept question of that text or id, with its answer and its walk; None where there is none.
-
-        Where a document that it rests on was replaced since, it is stale (``is_stale``, ``changes``): the answer and
+        Where a document that one rests on was replaced since, it is stale (``is_stale``, ``changes``): the answer and
         what it cites are of that time, and of the walk only the nodes that are still there are left.
+
+        Args:
+            question: only the one of this text or id; the list is empty where there is none.
         """
+        if question is None:
+            return self._parts.store.questions()
         ids = kept_questions.question_ids(question, self.namespace)
-        return next(iter(self._store.questions(ids)), None) if ids else None
-
-    def forget_question(self, question: str) -> None:
-        """Remove a kept question, by its text or id.
-
-        Raises:
-            QuestionNotFound: there is none.
-        """
-        self._require_writable()
-        with telemetry.span("forget_question"):
-            kept_questions.forget(self._store, question)
+        return self._parts.store.questions(ids)[:1] if ids else []
 
     @overload
     def forget(self, document: str | Path) -> Receipt: ...
     @overload
     def forget(self, *, user: str, session: str | None = None) -> list[Receipt]: ...
+    @overload
+    def forget(self, *, question: str) -> None: ...
     def forget(
-        self, document: str | Path | None = None, *, user: str | None = None, session: str | None = None
-    ) -> Receipt | list[Receipt]:
+        self,
+        document: str | Path | None = None,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        question: str | None = None,
+    ) -> Receipt | list[Receipt] | None:
         """Remove a document and everything that rests on it alone; kept questions that rest on it too.
 
         Args:
             document: its key or id, or any path of the file that it was read from.
             user: all that this user said, or was added with it as metadata, is removed, a receipt for each document;
                 with ``session`` only that of theirs. After an interruption the same call removes the rest.
+            question: a kept question, by its text or id, is removed, and nothing else.
 
         Raises:
             DocumentNotFound: there is none, or the path is that of several documents.
-            SettingsError: not just one of a document and a user is named.
+            QuestionNotFound: no such question was kept.
+            SettingsError: not just one of a document, a user and a question is named.
         """
-        self._require_writable()
-        with telemetry.span("forget") as event_fields, self._answers.forgetting():
-            receipts = scopes.forget(self._store, self._scopes, document, user=user, session=session)
-            self._journal.clear()
-            reembed.forget_kept(self._reembedding_dir)
+        scopes.require_one(document=document, user=user, question=question)
+        self._parts.require_writable()
+        if question is not None:
+            with telemetry.span("forget_question"):
+                return kept_questions.forget(self._parts.store, question)
+        with telemetry.span("forget") as event_fields, self._parts.answers.forgetting():
+            receipts = scopes.forget(self._parts.store, self._parts.scopes, document, user=user, session=session)
+            self._parts.journal.clear()
+            reembed.forget_kept(self._parts.reembedding_dir)
             event_fields |= telemetry.of_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
         return receipts if document is None else receipts[0]
+
+    def status(self) -> dict[str, Any]:
+        """Return counts by label and relationship type, schema version and embedder, as the store tells them.
+
+        ``documents_without``: of each layer of the memory that is there, how many documents it does not cover (yet).
+        """
+        lacking = documents_without(self._parts.store)
+        return {
+            "counts": dict(self._parts.store.statistics()),
+            "schema": dict(self._parts.store.schema),
+            **({"documents_without": lacking} if lacking else {}),
+        }
+
+    def close(self) -> None:
+        """Let go of the store, if this memory opened it; a second call does nothing."""
+        self._parts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

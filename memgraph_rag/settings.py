@@ -120,9 +120,6 @@ class Settings(BaseSettings):
         "auto is in memory as long as it fits search_memory_mib.",
     )
     search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")
-    max_seconds: PositiveFloat | None = Field(None, description="Budget of one question; none by default.")
-    max_tokens: PositiveInt | None = None
-    max_nodes: PositiveInt | None = None
 
     @field_validator("endpoint_body", mode="before")
     @classmethod

@@ -60,7 +60,7 @@ def options(**changes: Any) -> dict[str, Any]:
 
 def graph_of(memory: Memory) -> dict[str, Any]:
     """Everything a memory holds but the times of adding."""
-    store = memory._store
+    store = memory._parts.store
     records = store.documents()
     segments = [segment for record in records for segment in store.segments_of(record.id)]
     nodes = {node.id: node for node in (*segments, *store.top_nodes([record.id for record in records]))}
@@ -88,5 +88,5 @@ def graph_of(memory: Memory) -> dict[str, Any]:
                 }
             )
         ),
-        "counts": memory.stats()["counts"],
+        "counts": memory.status()["counts"],
     }

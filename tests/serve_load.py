@@ -152,10 +152,10 @@ def settle(place: Mapping[str, Any], stored: Mapping[str, Stored], tally: Tally)
     """Read in the store itself that each document is whole, and that each graph is."""
     for namespace, texts in stored.items():
         with Memory(**place, namespace=namespace, model=NO_MODEL) as memory:
-            there = {record.key: memory.text(record.id) for record in memory.documents()}
+            there = {record.key: memory.get(record.id).text for record in memory.documents()}
             tally.lost += sorted(key for key, text in texts.items() if there.get(key) != text)
             tally.crossed += sorted(there.keys() - texts.keys())
-            tally.errors += [f"examine {namespace}: {damage}" for damage in memory.examine()]
+            tally.errors += [f"examine {namespace}: {damage}" for damage in memory.maintenance.examine()]
 
 
 @contextmanager

@@ -12,15 +12,7 @@ import numpy as np
 import pytest
 from memories import FOX, LONG, QUESTION, RIVER, OpenMemory, embedder, graph_of, options
 
-from memgraph_rag import (
-    Action,
-    Document,
-    Failure,
-    Memory,
-    Message,
-    Receipt,
-    Usage,
-)
+from memgraph_rag import Action, Document, Failure, Memory, Message, Receipt
 from memgraph_rag.errors import (
     DocumentError,
     DocumentNotFound,
@@ -36,7 +28,7 @@ from memgraph_rag.operations.model_loader import FoundModels
 from memgraph_rag.operations.sources import GroupSize
 from memgraph_rag.stores import open_store
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-from memgraph_rag.types import Generation, MetadataValue
+from memgraph_rag.types import Generation, MetadataValue, Usage
 
 # ── adding and forgetting ────────────────────────────────────────────────────────────────────────────────────
 
@@ -44,7 +36,7 @@ from memgraph_rag.types import Generation, MetadataValue
 def test_the_receipt_says_what_the_store_then_holds(memory: Memory) -> None:
     receipt = memory.add(FOX, key="fox")
     assert (receipt.key, receipt.action) == ("fox", Action.ADDED)
-    owned = {name: number for name, number in memory.stats()["counts"].items() if number and name != "Entity"}
+    owned = {name: number for name, number in memory.status()["counts"].items() if number and name != "Entity"}
     assert receipt.counts == owned, "entities are shared, so no document counts them as its own"
     assert receipt.counts["MENTIONS"] > 3
     assert receipt.counts["Segment"] > 3
@@ -135,8 +127,8 @@ def test_forgetting_through_another_memory_clears_an_unfinished_build(open_memor
     left = Generation("A fox.", np.zeros((1, 2), np.int64), np.zeros((1, 1), np.float32), "end", Usage())
     memory = open_memory(cache_dir=tmp_path / "cache")
     memory.add(FOX, key="fox")
-    memory._journal.keep("a", left)
-    with Memory(memory._store, cache_dir=tmp_path / "cache", **options()) as other:
+    memory._parts.journal.keep("a", left)
+    with Memory(memory._parts.store, cache_dir=tmp_path / "cache", **options()) as other:
         other.forget("fox")
     assert not list((tmp_path / "cache" / "journal").iterdir())
 
@@ -146,8 +138,8 @@ def test_nothing_is_left_of_what_is_forgotten(memory: Memory) -> None:
     node_ids = list(graph_of(memory)["nodes"])
     memory.forget(receipt.document_id)
     assert memory.documents() == []
-    assert not any(memory.stats()["counts"].values())
-    assert [memory.get(node_id) for node_id in node_ids] == [None] * len(node_ids)
+    assert not any(memory.status()["counts"].values())
+    assert memory._parts.store.nodes(node_ids) == []
     assert [memory.search("fox", mode=mode) for mode in ("hybrid", "keywords", "vector")] == [[], [], []]
     assert memory.ask("Who found the fox?").abstained
     with pytest.raises(DocumentNotFound) as raised:
@@ -325,7 +317,7 @@ def test_some_documents_are_deepened_by_some_layers(open_memory: OpenMemory) -> 
     (receipt,) = bare.deepen(["river"], layers=["entities"])
     assert (receipt.key, receipt.action) == ("river", Action.DEEPENED)
     assert {record.key: record.layers for record in bare.documents()} == {"fox": (), "river": ("entities",)}
-    assert bare.stats()["counts"]["MENTIONS"] > 0
+    assert bare.status()["counts"]["MENTIONS"] > 0
     with pytest.raises(SettingsError, match="entities"):
         bare.deepen(layers=["walls"])
     with pytest.raises(DocumentNotFound):
@@ -429,7 +421,7 @@ USES: Sequence[Callable[[Memory], object]] = (
     lambda memory: memory.get("x"),
     lambda memory: memory.documents(),
     lambda memory: memory.forget("fox"),
-    lambda memory: memory.stats(),
+    lambda memory: memory.status(),
 )
 
 

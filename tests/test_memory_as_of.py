@@ -150,7 +150,7 @@ ENDS = ["9999-12-31", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-14:00"
 @pytest.mark.parametrize("at", ENDS, ids=str)
 def test_as_of_the_last_day_is_as_of_now(memory: Memory, at: str | date) -> None:
     assert memory.search("wooden box", at=at) == memory.search("wooden box")
-    assert memory.wishes("wooden box", at=at) == memory.wishes("wooden box")
+    assert memory.scoped(at=at).wishes("wooden box") == memory.scoped().wishes("wooden box")
     ann = memory.session(user="ann", session="1")
     assert ann.recall("wooden box", at=at) == ann.recall("wooden box")
     assert memory.ask(QUESTION, at=at).text == memory.ask(QUESTION).text

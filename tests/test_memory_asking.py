@@ -10,16 +10,7 @@ from pathlib import Path
 import pytest
 from memories import FOX, LONG, QUESTION, RIVER, OpenMemory, graph_of, options
 
-from memgraph_rag import (
-    Action,
-    Answer,
-    InformationPoint,
-    Memory,
-    Segment,
-    Step,
-    StopReason,
-    Usage,
-)
+from memgraph_rag import Action, Answer, InformationPoint, Limits, Memory, Segment, Step, StopReason
 from memgraph_rag.errors import (
     DocumentNotFound,
     SettingsError,
@@ -28,6 +19,7 @@ from memgraph_rag.strategies import known_strategies
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import Usage
 
 STRATEGIES = tuple(known_strategies())
 
@@ -141,18 +133,18 @@ def test_reading_ends_with_the_step_that_reaches_a_limit(tmp_path: Path) -> None
     with Memory(tmp_path / "notes.lbug", **options(model=model, strategy=TO_THE_END)) as memory:
         memory.add(FOX, key="fox")
         everything = memory.ask(QUESTION)
-        by_nodes = memory.ask(QUESTION, max_nodes=6)
+        by_nodes = memory.ask(QUESTION, limits=Limits(nodes=6))
         assert (len(by_nodes.trace), by_nodes.stop_reason) == (6, StopReason.MAX_NODES)
         assert by_nodes.trace == everything.trace[:6]
 
         limit = 120
-        by_tokens = memory.ask(QUESTION, max_tokens=limit)
+        by_tokens = memory.ask(QUESTION, limits=Limits(tokens=limit))
         assert by_tokens.stop_reason is StopReason.MAX_TOKENS
         assert 0 < len(by_tokens.trace) < len(everything.trace)
-        reading = list(memory.stream(QUESTION, max_tokens=limit, max_nodes=len(by_tokens.trace) - 1))
+        reading = list(memory.stream(QUESTION, limits=Limits(tokens=limit, nodes=len(by_tokens.trace) - 1)))
         assert reading[-1].stop_reason is StopReason.MAX_NODES, "one step less was below the limit"
 
-        by_seconds = memory.ask(QUESTION, max_seconds=1e-9)
+        by_seconds = memory.ask(QUESTION, limits=Limits(seconds=1e-9))
         assert by_seconds.stop_reason is StopReason.MAX_SECONDS
         assert by_seconds.trace == everything.trace[: len(by_seconds.trace)]
         assert all(answer.citations for answer in (by_nodes, by_tokens, by_seconds))
@@ -161,17 +153,9 @@ def test_reading_ends_with_the_step_that_reaches_a_limit(tmp_path: Path) -> None
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_keeps_to_the_number_of_nodes(file_memory: Memory, strategy: str) -> None:
     file_memory.add(FOX, key="fox")
-    answer = file_memory.ask("What about the whale?", strategy=strategy, max_nodes=1)
+    answer = file_memory.ask("What about the whale?", strategy=strategy, limits=Limits(nodes=1))
     assert len(answer.trace) <= 1
     assert not answer.trace or answer.stop_reason in {StopReason.MAX_NODES, StopReason.EXHAUSTED}
-
-
-def test_limits_of_the_settings_hold_unless_the_question_has_its_own(tmp_path: Path) -> None:
-    model = FakeLanguageModel(yes=NEVER)
-    with Memory(tmp_path / "notes.lbug", **options(model=model, strategy=TO_THE_END, max_nodes=5)) as memory:
-        memory.add(FOX, key="fox")
-        assert len(memory.ask(QUESTION).trace) == 5
-        assert len(memory.ask(QUESTION, max_nodes=7).trace) == 7
 
 
 def test_a_small_window_ends_reading(tmp_path: Path) -> None:
@@ -223,8 +207,7 @@ def test_nodes_documents_and_numbers_can_be_looked_at(memory: Memory) -> None:
     assert river.model == "fake-language-model"
     kinds = {type(memory.get(node_id)) for node_id in graph_of(memory)["nodes"]}
     assert kinds == {Segment, InformationPoint}
-    assert memory.get("nobody") is None
-    stats = memory.stats()
+    stats = memory.status()
     assert stats["counts"]["Document"] == 2
     assert stats["counts"]["Segment"] == river.segments + fox.counts["Segment"]
     assert (stats["schema"]["embedder"], stats["schema"]["dimension"]) == ("fake", 8)
@@ -250,7 +233,8 @@ def test_namespaces_are_walls(open_memory: OpenMemory) -> None:
     assert yours.documents() == []
     assert yours.search("fox") == []
     assert yours.ask(QUESTION).abstained
-    assert yours.get(next(iter(graph_of(mine)["nodes"]))) is None
+    with pytest.raises(DocumentNotFound):
+        yours.get(next(iter(graph_of(mine)["nodes"])))
     with pytest.raises(DocumentNotFound):
         yours.forget(receipt.document_id)
     yours.add(RIVER, key="fox")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memories import FOX, graph_of, options
 
-from memgraph_rag import Action, Document, Failure, Memory, Message, Receipt
+from memgraph_rag import Action, Document, Failure, Limits, Memory, Message, Receipt
 from memgraph_rag.errors import (
     DocumentError,
     DocumentNotFound,
@@ -116,19 +116,19 @@ def test_a_question_above_the_models_window_is_refused(tmp_path: Path) -> None:
         assert memory.ask("Who found the fox?").citations
 
 
-@pytest.mark.parametrize("name", ["max_seconds", "max_tokens", "max_nodes"])
+@pytest.mark.parametrize("name", ["seconds", "tokens", "nodes"])
 @pytest.mark.parametrize("value", [0, -1, True, "5", float("nan"), [1]], ids=repr)
-def test_a_budget_that_cannot_work_is_refused(unchanged: Memory, name: str, value: object) -> None:
+def test_a_limit_that_cannot_work_is_refused(unchanged: Memory, name: str, value: object) -> None:
     with pytest.raises(SettingsError, match=name) as raised:
-        unchanged.ask("Who?", **{name: value})
+        unchanged.ask("Who?", limits=Limits(**{name: value}))
     assert raised.value.setting == name
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "max_nodes"])
+@pytest.mark.parametrize("name", ["tokens", "nodes"])
 def test_tokens_and_nodes_are_whole_numbers(unchanged: Memory, name: str) -> None:
     with pytest.raises(SettingsError, match="whole number"):
-        unchanged.ask("Who?", **{name: 1.5})
-    assert unchanged.ask("Who?", max_seconds=1.5).trace
+        unchanged.ask("Who?", limits=Limits(**{name: 1.5}))
+    assert unchanged.ask("Who?", limits=Limits(seconds=1.5)).trace
 
 
 @pytest.mark.parametrize("k", [0, -1, True, 1.5, "3", None])
@@ -156,7 +156,7 @@ def test_strategy_with_old_signature_is_refused(unchanged: Memory) -> None:
     class OldStrategy:
         name = "mine"
 
-        def read(self, question, *, graph, search, session, embedder, budget, documents=None, extract=None):
+        def read(self, question, *, graph, search, session, embedder, limits, documents=None, extract=None):
             pytest.fail("it was read with")
 
     with pytest.raises(StrategyError, match=r"read\(question, context\), got 'mine' with read\(question, \*, graph"):
@@ -184,7 +184,8 @@ def test_forgetting_nothing_and_nobody_is_refused(unchanged: Memory) -> None:
 
 @pytest.mark.parametrize("node_id", [None, 5, "", "nobody", "\0", "\ud800", ["x"]], ids=repr)
 def test_there_is_no_node_under_what_is_no_id(unchanged: Memory, node_id: object) -> None:
-    assert unchanged.get(node_id) is None
+    with pytest.raises(DocumentNotFound, match="Expected the key or id"):
+        unchanged.get(node_id)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,8 @@ def test_there_is_no_node_under_what_is_no_id(unchanged: Memory, node_id: object
         {"window": 100},
         {"device": "gpu"},
         {"dtype": "int2"},
-        {"max_nodes": 0},
+        {"limits": Limits(nodes=0)},
+        {"limits": 10},
         {"colour": "red"},
         {"model": 5},
         {"embedder": 5},
@@ -276,24 +278,26 @@ def test_hostile_text_is_text(hostile_memory: Memory, kind: str) -> None:
     receipt = memory.add(text, key=kind, title=text[:50], metadata={"text": text[:50]})
     assert receipt.action is Action.ADDED
     stored = text.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
-    segments = memory._store.segments_of(receipt.document_id)
+    segments = memory._parts.store.segments_of(receipt.document_id)
     assert "".join(segment.text for segment in segments) == stored
     assert memory.add(text, key=kind, title=text[:50], metadata={"text": text[:50]}).action is Action.UNCHANGED
     assert memory.documents()[0].title == stored[:50]
     for strategy in ("pecan", "full_context"):
-        answer = memory.ask("Who found the fox? one a x …", documents=[kind], strategy=strategy, max_nodes=20)
+        answer = memory.ask(
+            "Who found the fox? one a x …", documents=[kind], strategy=strategy, limits=Limits(nodes=20)
+        )
         assert answer.trace
         for citation in answer.citations:
             assert stored[citation.start : citation.end] == citation.quote
     assert memory.forget(kind).counts == receipt.counts
-    assert not any(memory.stats()["counts"].values())
+    assert not any(memory.status()["counts"].values())
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_question_is_a_question(unchanged: Memory, kind: str) -> None:
     question = HOSTILE[kind][:20_000]
     for strategy in ("pecan", "top_k"):
-        answer = unchanged.ask(question, strategy=strategy, max_nodes=3)
+        answer = unchanged.ask(question, strategy=strategy, limits=Limits(nodes=3))
         assert answer.question == question.replace("\0", "\ufffd").replace("\ud800", "\ufffd").strip()
     for mode in ("hybrid", "keywords", "vector"):
         assert len(unchanged.search(question, mode=mode, k=2)) <= 2

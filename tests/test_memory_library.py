@@ -19,7 +19,7 @@ NOTES = [
 
 
 def overviews(memory: Memory) -> list[Overview]:
-    return memory._store.overviews("library")
+    return memory._parts.store.overviews("library")
 
 
 def shape(memory: Memory) -> list[tuple[str, int, str, str]]:
@@ -78,12 +78,12 @@ def test_a_stale_library_is_read_and_built_on(open_memory: OpenMemory) -> None:
     memory.add("A windmill was built by Ann Example.", key="new")
     (step, *_) = memory.ask("Who built the windmill?", strategy="pecan").trace
     assert step.via == "the library, stale: 1 document is not in it"
-    assert memory.stats()["documents_without"] == {"library": 1}
+    assert memory.status()["documents_without"] == {"library": 1}
     assert deepened(memory) == 2, "its group and the root"
 
     assert memory.forget("new").action == Action.FORGOTTEN
     assert deepened(memory) == 2
-    assert memory.stats()["documents_without"] == {"library": 0}
+    assert memory.status()["documents_without"] == {"library": 0}
     words = "".join(overview.title + overview.text for overview in overviews(memory))
     assert "windmill" not in words
     assert "Example" not in words

@@ -34,19 +34,19 @@ if child == 0:
         lambda: memory.search("fox"),
         lambda: memory.get("id"),
         memory.documents,
-        lambda: memory.text("fox"),
+        lambda: memory.get("fox").text,
         lambda: memory.around("fox"),
         memory.questions,
-        lambda: memory.question("Who?"),
+        lambda: memory.questions("Who?"),
         lambda: memory.forget("fox"),
-        lambda: memory.forget_question("Who?"),
-        memory.purge,
-        lambda: memory.reembed("other"),
-        memory.examine,
-        memory.repair,
-        lambda: memory.export_to(sys.argv[2]),
-        lambda: memory.import_from(sys.argv[2]),
-        memory.stats,
+        lambda: memory.forget(question="Who?"),
+        memory.maintenance.purge,
+        lambda: memory.maintenance.reembed("other"),
+        memory.maintenance.examine,
+        memory.maintenance.repair,
+        lambda: memory.maintenance.export_to(sys.argv[2]),
+        lambda: memory.maintenance.import_from(sys.argv[2]),
+        memory.status,
     ):
         try:
             call()
@@ -61,7 +61,7 @@ if child == 0:
     sys.exit(7)
 _, status = os.waitpid(child, 0)
 memory.add("It rained.", key="rain")
-print(os.waitstatus_to_exitcode(status), *(record.key for record in memory.documents()), memory.examine())
+print(os.waitstatus_to_exitcode(status), *(record.key for record in memory.documents()), memory.maintenance.examine())
 memory.close()
 """
 
@@ -98,6 +98,6 @@ def test_an_archive_never_replaces_the_open_store(path: Path) -> None:
         for name in ("notes.lbug", "notes.lbug.wal"):
             before = path.with_name(name).read_bytes()
             with pytest.raises(DocumentError, match="open store"):
-                memory.export_to(path.with_name(name))
+                memory.maintenance.export_to(path.with_name(name))
             assert path.with_name(name).read_bytes() == before
         assert not path.with_name("notes.lbug.part").exists()

@@ -74,9 +74,9 @@ def deepen(memory: Memory) -> dict[str, Receipt]:
 
 def assert_whole(memory: Memory, linked: int) -> None:
     """Each document lies under the library's root; one community holds all entities that have to do with another."""
-    assert memory.examine() == []
-    ids = set(memory._store.document_ids())
-    library, communities = (memory._store.overviews(layer) for layer in ("library", "communities"))
+    assert memory.maintenance.examine() == []
+    ids = set(memory._parts.store.document_ids())
+    library, communities = (memory._parts.store.overviews(layer) for layer in ("library", "communities"))
     assert (set(library[0].documents) if library else set()) == (ids if len(ids) > 1 else set())
     assert len(communities[0].entities if communities else ()) == linked
     assert sum(len(item.entities) for item in communities if item.level == 1) == linked

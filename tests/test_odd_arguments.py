@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 from memories import FOX, options
 
-from memgraph_rag import Document, Failure, MemgraphRagError, Memory, Message, Session, Settings, load
+from memgraph_rag import Document, Failure, MemgraphRagError, Memory, Message, Session, Settings
+from memgraph_rag.operations.maintenance import Maintenance
+from memgraph_rag.text.loading import load
+from memgraph_rag.types import ScopeFields
 
 pytestmark = pytest.mark.slow
 
@@ -58,28 +61,26 @@ ODD: list[Any] = [
 VALID: dict[str, dict[str, Any]] = {
     "add": {"source": "Tom ran.", "key": "new"},
     "add_many": {"sources": []},
-    "folder": {"path": Path()},
     "session": {"user": "ann"},
     "ask": {"question": "Who found the fox?"},
     "stream": {"question": "Who found the fox?"},
     "search": {"query": "fox"},
-    "wishes": {"query": "fox"},
     "tools": {},
-    "get": {"node_id": "x"},
+    "get": {"name": "fox"},
     "documents": {},
-    "text": {"document": "fox"},
     "around": {"name": "fox"},
-    "question": {"question": "fox"},
-    "forget_question": {"question": "fox"},
+    "questions": {},
     "forget": {},
     "deepen": {"documents": []},
+}
+"""What else each method is given."""
+
+VALID_OF_MAINTENANCE: dict[str, dict[str, Any]] = {
     "remove_layer": {"layer": "context", "documents": []},
     "export_to": {"path": "archive.jsonl"},
     "import_from": {"path": "archive.jsonl"},
     "write_bulk_files": {"path": "archive.jsonl", "folder": "files"},
-    "document_page": {},
 }
-"""What else each method is given."""
 
 NO_VALUES = {"reembed": {"embedder"}, "add_many": {"ray"}, "load": {"read_file"}, "Memory": {"progress"}}
 """Functions of the user's own; and what would load a model or start a cluster."""
@@ -112,7 +113,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     with pytest.MonkeyPatch.context() as patch, Memory(folder / "notes.lbug", **options()) as memory:
         patch.chdir(folder)
         memory.add(FOX, key="fox")
-        memory.export_to("archive.jsonl")
+        memory.maintenance.export_to("archive.jsonl")
         yield memory
 
 
@@ -158,10 +159,28 @@ def faults_of(call: Callable[[Any], object]) -> Iterator[str]:
 @pytest.mark.parametrize(("method", "argument"), places(Memory))
 @pytest.mark.filterwarnings("ignore::memgraph_rag.errors.MemgraphRagWarning")
 def test_odd_argument_of_memory_ends_in_short_error(memory: Memory, method: str, argument: str) -> None:
-    valid = VALID[method.removeprefix("a") if method not in VALID else method]
-    assert list(faults_of(lambda value: getattr(memory, method)(**{**valid, argument: value}))) == []
-    assert memory.documents(["fox"])
-    assert memory.examine() == []
+    assert list(faults_of(lambda value: getattr(memory, method)(**{**VALID[method], argument: value}))) == []
+    assert memory.documents(documents=["fox"])
+    assert memory.maintenance.examine() == []
+
+
+@pytest.mark.parametrize(("method", "argument"), places(Maintenance))
+def test_odd_argument_of_maintenance_ends_in_short_error(memory: Memory, method: str, argument: str) -> None:
+    valid = VALID_OF_MAINTENANCE[method]
+    assert list(faults_of(lambda value: getattr(memory.maintenance, method)(**{**valid, argument: value}))) == []
+    assert memory.documents(documents=["fox"])
+    assert memory.maintenance.examine() == []
+
+
+@pytest.mark.parametrize("field", ScopeFields.__annotations__)
+@pytest.mark.parametrize("reader", ["search", "wishes", "documents", "export_to", "forget"])
+def test_odd_scope_ends_in_short_error(memory: Memory, field: str, reader: str) -> None:
+    arguments = {"search": ["fox"], "wishes": ["fox"], "export_to": ["archive.jsonl"], "forget": ["none"]}
+    assert (
+        list(faults_of(lambda value: getattr(memory.scoped(**{field: value}), reader)(*arguments.get(reader, []))))
+        == []
+    )
+    assert memory.documents(documents=["fox"])
 
 
 @pytest.mark.parametrize(("method", "argument"), places(Session))
@@ -169,7 +188,7 @@ def test_odd_argument_of_session_ends_in_short_error(memory: Memory, method: str
     valid = {"add": {}, "recall": {"query": "fox"}, "ask": {"question": "Who found the fox?"}}[method]
     session = memory.session(user="ann")
     assert list(faults_of(lambda value: getattr(session, method)(**{**valid, argument: value}))) == []
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
 
 @pytest.mark.parametrize("field", ["role", "content", "time", "id"])
@@ -177,7 +196,7 @@ def test_odd_field_of_turn_ends_in_short_error(memory: Memory, field: str) -> No
     session, turn = memory.session(user="ann"), {"role": "Ann", "content": "I ran."}
     assert list(faults_of(lambda value: session.add([{**turn, field: value}]))) == []
     assert list(faults_of(lambda value: memory.add([{**turn, field: value}], key="turn"))) == []
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
 
 @pytest.mark.filterwarnings("ignore::memgraph_rag.errors.MemgraphRagWarning")
@@ -189,7 +208,7 @@ def test_odd_field_of_turn_ends_in_short_error(memory: Memory, field: str) -> No
         lambda memory, value: memory.add(Document("Tom ran.", value)),
         lambda memory, value: memory.add(Document("Tom ran.", "new", source=value)),
         lambda memory, value: memory.add_many([value]),
-        lambda memory, value: memory.documents([value]),
+        lambda memory, value: memory.documents(documents=[value]),
         lambda memory, value: memory.search("fox", where={"a": value}),
         lambda memory, value: memory.ask("Who?", documents=[value]),
         lambda memory, value: memory.deepen(layers=[value]),
@@ -200,7 +219,7 @@ def test_odd_field_of_turn_ends_in_short_error(memory: Memory, field: str) -> No
 )
 def test_odd_part_of_argument_ends_in_short_error(memory: Memory, call: Callable[[Memory, Any], object]) -> None:
     assert list(faults_of(lambda value: call(memory, value))) == []
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
 
 def test_refused_argument_leaves_documents_as_they_were(memory: Memory) -> None:
@@ -244,5 +263,5 @@ def test_odd_argument_of_new_memory_ends_in_short_error(
 
 
 def test_every_public_method_is_tried() -> None:
-    taking = {method for method, _ in places(Memory)}
-    assert {method.removeprefix("a") if method.removeprefix("a") in VALID else method for method in taking} == {*VALID}
+    assert {method for method, _ in places(Memory)} == {*VALID}
+    assert {method for method, _ in places(Maintenance)} == {*VALID_OF_MAINTENANCE}

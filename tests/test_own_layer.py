@@ -13,11 +13,11 @@ import pytest
 from memories import FOX, RIVER, OpenMemory, options
 from rich.console import Console
 
-from memgraph_rag import Annotation, Failure, LayerRows, Memory
+from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.errors import DocumentError, LayerError, MemgraphRagError, SettingsError
-from memgraph_rag.types import Mention, Segment
+from memgraph_rag.types import Annotation, LayerRows, Mention, Segment
 
 ADA = "Ada Lovelace wrote the first program in 1843. She was born in 1815. Her notes were printed again in 1953."
 
@@ -58,7 +58,7 @@ def test_rows_are_stored_with_their_segments(open_memory: OpenMemory) -> None:
     (record,) = memory.documents()
     assert record.layers == ("entities", "years")
     assert (receipt.counts["Annotation"], receipt.counts["ANNOTATES"]) == (4, 3)
-    assert memory.stats()["counts"]["Annotation"] == 4
+    assert memory.status()["counts"]["Annotation"] == 4
     rows = annotations(memory)
     assert [(row.text, row.kind, dict(row.properties)) for row in rows] == [
         ("1843", "year", {"decade": 1840, "sure": True}),
@@ -91,34 +91,34 @@ def test_add_again_and_deepen_build_it_once(open_memory: OpenMemory) -> None:
     assert annotations(memory) == before, "the layers that the memory has otherwise leave its rows"
     assert memory.documents()[0].layers == ("entities", "points", "years")
     assert memory.add(ADA + " It rained in 1900.", key="ada").counts["Annotation"] == 5
-    assert not memory.examine()
+    assert not memory.maintenance.examine()
 
 
 def test_forget_leaves_no_trace(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=[Years()])
     memory.add(RIVER, key="river")
-    before = memory.stats()["counts"]
+    before = memory.status()["counts"]
     memory.add(ADA, key="ada")
 
     assert memory.forget("ada").counts["Annotation"] == 4
 
-    assert memory.stats()["counts"] == before
+    assert memory.status()["counts"] == before
     memory.forget("river")
-    assert not any(memory.stats()["counts"].values())
+    assert not any(memory.status()["counts"].values())
 
 
 def test_an_archive_brings_its_rows_into_another_namespace(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory, other = open_memory(layers=[Years()]), open_memory(namespace="-other")
     memory.add(ADA, key="ada")
-    assert memory.export_to(tmp_path / "own.jsonl") == 1
+    assert memory.maintenance.export_to(tmp_path / "own.jsonl") == 1
 
-    (receipt,) = other.import_from(tmp_path / "own.jsonl")
+    (receipt,) = other.maintenance.import_from(tmp_path / "own.jsonl")
 
     assert receipt.counts["ANNOTATES"] == 3
     assert [row.text for row in annotations(other)] == [row.text for row in annotations(memory)]
     assert {row.id for row in annotations(other)}.isdisjoint(row.id for row in annotations(memory))
-    assert [receipt.action.value for receipt in other.import_from(tmp_path / "own.jsonl")] == ["unchanged"]
-    assert not other.examine()
+    assert [receipt.action.value for receipt in other.maintenance.import_from(tmp_path / "own.jsonl")] == ["unchanged"]
+    assert not other.maintenance.examine()
 
 
 def test_tree_page_and_json_show_its_rows(open_memory: OpenMemory) -> None:
@@ -136,12 +136,12 @@ def test_purge_and_reembed_keep_its_rows(tmp_path: Path) -> None:
     with Memory(tmp_path / "own.lbug", **options(layers=[Years()])) as memory:
         memory.add(ADA, key="ada")
         before = annotations(memory)
-        memory.purge()
+        memory.maintenance.purge()
         assert annotations(memory) == before
     with Memory(tmp_path / "own.lbug", **options(layers=[Years()])) as memory:
-        memory.reembed(replaced_embedder())
+        memory.maintenance.reembed(replaced_embedder())
         assert annotations(memory) == before
-        assert not memory.examine()
+        assert not memory.maintenance.examine()
 
 
 def replaced_embedder() -> Any:
@@ -210,11 +210,11 @@ def test_a_broken_layer_fails_its_own_document_only(tmp_path: Path, given: Any) 
         assert isinstance(failure.error, MemgraphRagError)
         assert "broken" in str(failure.error) or not isinstance(failure.error, LayerError)
         assert len(memory.documents()) == 2
-        before = memory.stats()["counts"]
+        before = memory.status()["counts"]
         with pytest.raises(MemgraphRagError):
             memory.add(FOX, key="fox")
-        assert memory.stats()["counts"] == before
-        assert not memory.examine()
+        assert memory.status()["counts"] == before
+        assert not memory.maintenance.examine()
 
 
 class Nameless:
@@ -283,13 +283,13 @@ def test_a_layer_of_a_known_name_takes_its_place(tmp_path: Path) -> None:
 def test_annotations_of_lost_segments_are_found_and_built_again(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=[Years()])
     memory.add(ADA, key="ada")
-    store: Any = memory._store
+    store: Any = memory._parts.store
     store._transaction(
         "harm", lambda run, _: run("write/delete_lost_segments", node_ids=[annotations(memory)[0].segment_ids[0]])
     )
 
-    wrong = [damage.what for damage in memory.examine()]
-    memory.repair()
+    wrong = [damage.what for damage in memory.maintenance.examine()]
+    memory.maintenance.repair()
 
     assert "documents with annotations of segments that are not there" in wrong
     assert memory.documents()[0].layers == ()

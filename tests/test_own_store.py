@@ -38,10 +38,10 @@ def test_memory_works_with_an_own_store(tmp_path: Path) -> None:
         assert receipt.counts["InformationPoint"] > 1
         assert answer.citations
         assert memory.search("wooden box", k=1)[0].document_key == "fox"
-        assert memory.question("Who built a wooden box?").answer.text == answer.text
+        assert memory.questions("Who built a wooden box?")[0].answer.text == answer.text
         assert memory.around("fox").things
-        assert memory.export_to(tmp_path / "own.jsonl") == 2
-        assert not memory.examine()
+        assert memory.maintenance.export_to(tmp_path / "own.jsonl") == 2
+        assert not memory.maintenance.examine()
         assert memory.forget("fox").counts["InformationPoint"] == receipt.counts["InformationPoint"]
     with Memory(tmp_path / "file.lbug", **options()) as other:
-        assert [receipt.key for receipt in other.import_from(tmp_path / "own.jsonl")] == ["fox", "river"]
+        assert [receipt.key for receipt in other.maintenance.import_from(tmp_path / "own.jsonl")] == ["fox", "river"]

@@ -65,6 +65,7 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
     assert statements
     expected |= {f"memgraph_rag/_cypher/{name}": data for name, data in statements.items()}
     expected["memgraph_rag/py.typed"] = b""
+    expected["memgraph_rag/__init__.pyi"] = (CHECKOUT / "memgraph_rag" / "__init__.pyi").read_bytes()
     expected["memgraph_rag/_examples/peter_rabbit.txt"] = (CHECKOUT / "examples" / "peter_rabbit.txt").read_bytes()
     assert held == expected
 

@@ -74,7 +74,7 @@ def test_readme_snippet_prints_what_readme_says(readme_run):
     for start, end, quote in (re.fullmatch(r"\[(\d+)–(\d+)\] (.*)", line).groups() for line in cited):  # type: ignore[union-attr]
         assert text[int(start) : int(end)] == quote
     assert answer in page("how-it-works"), "the answer is that of the documented run"
-    assert not names["memory"]._store._file.users  # closed
+    assert not names["memory"]._parts.store._file.users  # closed
 
 
 @pytest.mark.timeout(900)
@@ -92,7 +92,7 @@ def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
     printed = capsys.readouterr().out
     assert printed.count("examples/peter_rabbit.txt") == len(names["answer"].citations) > 0
     assert "\nsegment " in printed
-    assert not names["memory"]._store._file.users  # closed
+    assert not names["memory"]._parts.store._file.users  # closed
 
 
 def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):

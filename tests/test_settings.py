@@ -26,7 +26,6 @@ def test_the_defaults_work() -> None:
     assert Path(settings.store).name == "memory.lbug"
     assert Path(settings.store).is_absolute()
     assert (settings.neo4j_user, settings.neo4j_password, settings.neo4j_database) == ("neo4j", None, None)
-    assert (settings.max_seconds, settings.max_tokens, settings.max_nodes) == (None, None, None)
     assert settings.segment_tokens <= settings.window // 2
 
 
@@ -52,9 +51,6 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "stemming": ("true", True),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
-    "max_seconds": ("2.5", 2.5),
-    "max_tokens": ("900", 900),
-    "max_nodes": ("7", 7),
     "neo4j_user": ("ann", "ann"),
     "neo4j_database": ("stories", "stories"),
     "namespace_as_database": ("true", True),
@@ -135,9 +131,6 @@ def test_a_key_may_come_from_a_callable() -> None:
         ({"batch_tokens": 100}, "batch_tokens"),
         ({"answer_tokens": 1000}, "answer_tokens"),
         ({"pool_questions": -1}, "pool_questions"),
-        ({"max_seconds": 0}, "max_seconds"),
-        ({"max_tokens": -1}, "max_tokens"),
-        ({"max_nodes": "many"}, "max_nodes"),
         ({"device": "gpu"}, "device"),
         ({"dtype": "int2"}, "dtype"),
     ],

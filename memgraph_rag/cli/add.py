@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place, layers_given, metadata_given
+from memgraph_rag.cli.options import Json, Place, file_of, layers_given, metadata_given
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
@@ -94,11 +94,14 @@ def deepen(
     as_json: Json = False,
 ) -> None:
     """Build the layers that documents still lack, the oldest document first. After Ctrl-C nothing is written twice."""
+    from memgraph_rag import Limits
     from memgraph_rag.cli.progress import Bars
 
     with Bars() as bars, place.stored(progress=bars) as memory:
         chosen = layers_given(layers, openie).get("layers")
-        outcomes = memory.deepen(documents or None, layers=chosen, max_tokens=max_tokens, max_seconds=max_seconds)
+        outcomes = memory.deepen(
+            documents or None, layers=chosen, limits=Limits(tokens=max_tokens, seconds=max_seconds)
+        )
         results = _told(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
@@ -113,7 +116,7 @@ def remove_layer(
 ) -> None:
     """Take a layer away; without context, segments are embedded as they were before it. 'deepen' builds it again."""
     with place.stored() as memory:
-        results = _told(memory.remove_layer(layer, documents or None))
+        results = _told(memory.maintenance.remove_layer(layer, documents or None))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)
@@ -164,8 +167,12 @@ class _Given:
     """
 
     def __init__(self, memory: Memory, names: Sequence[str], text: str) -> None:
+        from memgraph_rag.text.folders import Folder
+
         is_folder = {name: name != _STDIN and Path(name).is_dir() for name in names}
-        self.folders = [memory.folder(Path(name)) for name in names if is_folder[name]]
+        own = file_of(memory.settings.store)
+        files = [own] if own else []
+        self.folders = [Folder(Path(name), without=files) for name in names if is_folder[name]]
         self.names: list[str] = []
         self._given = names
         self._is_folder = is_folder
@@ -253,7 +260,7 @@ def forget(
         raise typer.BadParameter("name a document, or --user and perhaps --session")
     with place.stored() as memory:
         if question:
-            memory.forget_question(document)
+            memory.forget(question=document)
             form: dict[str, Any] = {"question": document, "action": "forgotten"}
         else:
             form = json_output.receipt_form(memory.forget(document))

@@ -55,6 +55,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question; the answer cites exact spans of what was added."""
+    from memgraph_rag import Limits
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.cli.render import to_stderr, to_stdout
 
@@ -66,9 +67,7 @@ def ask(
             documents=document or None,
             user=user,
             session=session,
-            max_seconds=max_seconds,
-            max_tokens=max_tokens,
-            max_nodes=max_nodes,
+            limits=Limits(seconds=max_seconds, tokens=max_tokens, nodes=max_nodes),
             at=at,
             keep_trace=keep_trace,
         )

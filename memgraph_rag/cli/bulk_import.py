@@ -30,7 +30,7 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
     folder = files or _fresh(server)
     known = {} if server is None or server.password is None else {"neo4j_password": server.password}
     with place.open(**known) as memory:
-        written = memory.write_bulk_files(source, folder)
+        written = memory.maintenance.write_bulk_files(source, folder)
     if server is None:
         _show(written, as_json=as_json, command=f"cd {shlex.quote(str(folder))} && {_command(written)}")
         return

@@ -290,7 +290,7 @@ def _store(place: Place, settings: Settings) -> Finding:
         return Finding("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
     try:
         with place.open() as memory:
-            stats = memory.stats()
+            stats = memory.status()
     except ModelError as error:
         return Finding("store", "warn", f"{settings.store} was not tried: {error}")
     except StoreError as error:
@@ -323,8 +323,8 @@ def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
         return Finding("graph", "ok", "nothing is stored yet")
     try:
         with place.open() as memory:
-            mended = [damage for damage in memory.repair() if damage.is_mendable] if repair else []
-            left = memory.examine()
+            mended = [damage for damage in memory.maintenance.repair() if damage.is_mendable] if repair else []
+            left = memory.maintenance.examine()
     except ModelError as error:
         return Finding("graph", "warn", f"not tried: {error}")
     mended_lines = [f"{damage.number} {damage.what}: {damage.remedy}" for damage in mended]

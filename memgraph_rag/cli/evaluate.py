@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 
 if TYPE_CHECKING:
-    from memgraph_rag import Memory
+    from memgraph_rag import Limits, Memory
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.contracts import Strategy
     from memgraph_rag.evaluation.dataset import Folder
@@ -93,14 +93,14 @@ def evaluate(
     built: dict[str, Any] = {"layers": layers or DEFAULT_LAYERS}
     built["pool_questions"] = _pool_questions(place, built["layers"], readings.values())
     outcomes = Outcomes(out)
-    budget = {name: value for name, value in (("max_tokens", max_tokens), ("max_nodes", max_nodes)) if value}
+    limits = Limits(tokens=max_tokens, nodes=max_nodes)
     scorecards, headers = [], []
     with Bars() as bars:
         for folder in chosen:
             with _open(place, folder, out, built, bars) as memory:
-                run = Run(folder, memory, outcomes, budget, bars)
+                run = Run(folder, memory, outcomes, limits, bars)
                 scorecards.append(_scored(run, modes or (), readings))
-                headers.append(_header(memory, budget, with_model=bool(readings)))
+                headers.append(_header(memory, limits, with_model=bool(readings)))
     _write(scorecards, headers[0], out, with_plots=plots)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])
@@ -210,15 +210,16 @@ def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) ->
     return Scorecard(run.folder, scores, run.outcomes.buildings(run.folder.name), ours=("search graph", DEFAULT))
 
 
-def _header(memory: Memory, budget: dict[str, int], *, with_model: bool) -> str:
+def _header(memory: Memory, limits: Limits, *, with_model: bool) -> str:
     from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
     from memgraph_rag.evaluation.report import intervals_line
 
     lines = [version_line("torch", "transformers", "ladybug"), machine_line()]
     if with_model:
-        limits = ", ".join(f"{name} {value}" for name, value in budget.items()) or "no limit of tokens or nodes"
+        given = [f"{value} {name} at most" for name, value in asdict(limits).items() if value]
+        bounds = ", ".join(given) or "no limit of tokens or nodes"
         settings = (
-            f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {limits}"
+            f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {bounds}"
         )
         if memory.settings.pool_questions:
             settings += f", a pool of {memory.settings.pool_questions} questions a batch for relations"

@@ -13,11 +13,11 @@ import typer
 
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, metadata_given
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.file_replacement import replacement
 
 if TYPE_CHECKING:
-    from memgraph_rag import Settings
+    from memgraph_rag import InformationPoint, Memory, Segment, Settings
     from memgraph_rag.types import Neighbourhood, Thing
 
 __all__ = ["documents", "questions", "search", "show", "status"]
@@ -61,7 +61,7 @@ def search(
             at=at,
             min_relevance=min_relevance,
         )
-        is_empty = not evidence_list and not memory.stats()["counts"]["Document"]
+        is_empty = not evidence_list and not memory.status()["counts"]["Document"]
     shown = [json_output.evidence_form(evidence) for evidence in evidence_list]
     if as_json:
         json_output.write_json(shown)
@@ -94,12 +94,9 @@ def show(
 ) -> None:
     """Show what surrounds a document, an entity, a kept question or an overview, as a tree; of a node its text."""
     from memgraph_rag.cli import render
-    from memgraph_rag.types import Overview
 
     with place.stored() as memory:
-        node = memory.get(name) if kind is None else None
-        if isinstance(node, Overview):
-            node = None
+        node = _node(memory, name) if kind is None else None
         if node is not None and html is None:
             keys = {record.id: record.key for record in memory.documents()}
             _show_node({"type": "node", **json_output.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
@@ -116,6 +113,17 @@ def show(
         from memgraph_rag.cli.tree_view import tree
 
         render.to_stdout().print(tree(neighbourhood), soft_wrap=True)
+
+
+def _node(memory: Memory, name: str) -> Segment | InformationPoint | None:
+    """The segment or point of that id; None for other things, and where there is none."""
+    from memgraph_rag.types import InformationPoint, Segment
+
+    try:
+        thing = memory.get(name)
+    except DocumentNotFound:
+        return None
+    return thing if isinstance(thing, (Segment, InformationPoint)) else None
 
 
 def _form(thing: Thing) -> dict[str, Any]:
@@ -205,7 +213,7 @@ def status(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        stats, records = memory.stats(), memory.documents()
+        stats, records = memory.status(), memory.documents()
         form = {
             "counts": stats["counts"],
             "documents_without": stats.get("documents_without", {}),

@@ -15,8 +15,8 @@ import typer
 from memgraph_rag.cli.sanitize import escape
 
 if TYPE_CHECKING:
-    from memgraph_rag import Answer, Change, DocumentRecord, Evidence, Failure, Receipt, Standing, Step
-    from memgraph_rag.types import Entity, Neighbourhood, Node, Question, Usage
+    from memgraph_rag import Answer, DocumentRecord, Evidence, Failure, Receipt, Standing, Step
+    from memgraph_rag.types import Change, Entity, Neighbourhood, Node, Question, Usage
 
 __all__ = [
     "AnswerForm",

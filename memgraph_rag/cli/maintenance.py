@@ -39,7 +39,7 @@ def export_file(
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     with place.stored() as memory:
-        write = partial(memory.export_to, user=user, session=session)
+        write = partial(memory.maintenance.export_to, user=user, session=session)
         number = _to_stdout(write) if file == _STREAM else write(file)
     if file == _STREAM:
         return
@@ -86,7 +86,7 @@ def import_file(
     if files or home:
         raise typer.BadParameter("goes with --bulk only", param_hint="--files" if files else "--home")
     with place.open() as memory:
-        receipts = [json_output.receipt_form(receipt) for receipt in memory.import_from(source)]
+        receipts = [json_output.receipt_form(receipt) for receipt in memory.maintenance.import_from(source)]
     if as_json:
         json_output.write_json({"receipts": receipts})
         return
@@ -100,7 +100,7 @@ def purge(place: Place, as_json: Json = False) -> None:
 
     with place.stored() as memory:
         store = memory.settings.store
-        memory.purge()
+        memory.maintenance.purge()
     if as_json:
         json_output.write_json({"store": store, "purged": True})
     else:
@@ -120,8 +120,8 @@ def reembed(place: Place, as_json: Json = False) -> None:
     place.check_file()
     wanted = place.settings().embedder
     with Bars() as bars, place.stored(embedder=_Stored(place), progress=bars) as memory:
-        number = memory.reembed(wanted)
-        schema = memory.stats()["schema"]
+        number = memory.maintenance.reembed(wanted)
+        schema = memory.status()["schema"]
     result = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
     if as_json:
         json_output.write_json(result)

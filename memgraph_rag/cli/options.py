@@ -144,7 +144,7 @@ def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]
     """The argument of ``Memory``; nothing where no option is given. ``openie`` is a file of triples, as a layer."""
     layers: list[Any] = [] if names in (None, "none") else [name.strip() for name in names.split(",")]
     if openie is not None:
-        from memgraph_rag import OpenIE
+        from memgraph_rag.layers.openie import OpenIE
 
         layers.append(OpenIE(openie))
     return {"layers": tuple(layers)} if layers or names else {}

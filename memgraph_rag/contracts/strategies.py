@@ -9,7 +9,7 @@ from typing import Protocol
 from memgraph_rag.contracts.graph import GraphReader
 from memgraph_rag.contracts.models import Embedder, ReadingSession
 from memgraph_rag.contracts.search import Search
-from memgraph_rag.types import Budget, Node, Relation, Segment, Step
+from memgraph_rag.types import Limits, Node, Relation, Segment, Step
 
 __all__ = ["Extract", "ReadingContext", "Remark", "Strategy"]
 
@@ -34,7 +34,7 @@ class ReadingContext:
         search: finds segments without a language model.
         session: the language model with the question in its KV cache; what is read is appended to it.
         embedder: as the graph was embedded.
-        budget: limits of the whole reading. Its driver checks them between two passes; the strategy keeps each single
+        limits: of the whole reading. Its driver checks them between two passes; the strategy keeps each single
             pass within them.
         documents: ids of the documents that may be read; None means all.
         extract: looks for relations in segments and stores them; None where nothing may be written.
@@ -45,7 +45,7 @@ class ReadingContext:
     search: Search
     session: ReadingSession
     embedder: Embedder
-    budget: Budget = field(default_factory=Budget)
+    limits: Limits = field(default_factory=Limits)
     documents: Sequence[str] | None = None
     extract: Extract | None = None
     remark: Remark = _no_remarks
@@ -62,7 +62,7 @@ class Strategy(Protocol):
     def read(self, question: str, context: ReadingContext, /) -> Iterator[tuple[Step, ...]]:
         """Read nodes into the session, yielding after each forward pass the steps that it took.
 
-        The driver checks the budget between two passes and may stop at any time; the session then holds the nodes of
+        The driver checks the limits between two passes and may stop at any time; the session then holds the nodes of
         the steps that were yielded, and nothing else.
         """
         ...

@@ -7,9 +7,8 @@ documents with the same settings, is not asked again; the documents of the folde
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from memgraph_rag import __version__
 from memgraph_rag.contracts import Strategy
@@ -19,7 +18,7 @@ from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
 from memgraph_rag.evaluation.retrieval import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
-from memgraph_rag.types import Action, Document, Failure, Receipt, Usage
+from memgraph_rag.types import Action, Document, Failure, Limits, Receipt, Usage
 
 __all__ = ["Run", "added", "prompt_of"]
 
@@ -35,12 +34,12 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Run:
-    """One folder in one memory. ``budget`` holds further arguments of ``Memory.ask``."""
+    """One folder in one memory. ``limits`` are those of each question."""
 
     folder: Folder
     memory: Memory
     outcomes: Outcomes
-    budget: Mapping[str, Any]
+    limits: Limits
     progress: Progress
 
     def add(self) -> None:
@@ -95,7 +94,7 @@ class Run:
         def answer(question: Question, outcome: Outcome) -> Outcome:
             try:
                 given = self.memory.ask(
-                    prompt_of(question), strategy=strategy, documents=question.documents, **self.budget
+                    prompt_of(question), strategy=strategy, documents=question.documents, limits=self.limits
                 )
             except (ModelError, QuestionError) as error:  # one question; what it is asked of goes on
                 return replace(outcome, error=f"{type(error).__name__}: {error}")
@@ -109,7 +108,11 @@ class Run:
             )  # fmt: skip
 
         asked = [question for question in self.folder.questions if question.can_be_asked]
-        settings = [self.memory.language_model.name, self.memory.embedder.name, dict(self.budget)]
+        settings = [
+            self.memory.language_model.name,
+            self.memory.embedder.name,
+            {name: value for name, value in asdict(self.limits).items() if value},
+        ]
         settings += [str(getattr(self.memory.settings, name)) for name in _OF_ANSWERS]
         return self._each(label, asked, settings, answer)
 

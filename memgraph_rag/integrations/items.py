@@ -125,7 +125,7 @@ class Items:
     def get(self, id: Any) -> Item | None:  # noqa: A002
         """The item of that id; None where there is none."""
         try:
-            (record,) = self.memory.documents([self.key(id)])
+            (record,) = self.memory.documents(documents=[self.key(id)])
         except DocumentNotFound:
             return None
         return _item(record.key, record.metadata)
@@ -136,7 +136,7 @@ class Items:
         Raises:
             DocumentNotFound: it was deleted meanwhile.
         """
-        return self.memory.text(item.key) if item.exact is None else item.exact
+        return self.memory.get(item.key).text if item.exact is None else item.exact
 
     def delete(self, id: Any) -> bool:  # noqa: A002
         """Delete an item; whether there was one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memgraph_rag.asynchronous import AsyncMemory
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Evidence, MetadataValue
@@ -55,7 +56,7 @@ class MemoryRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain gives it
         k: int | None = None,
     ) -> list[Document]:
-        return [_document(evidence) for evidence in await self.memory.asearch(query, **self._options(k))]
+        return [_document(evidence) for evidence in await AsyncMemory(self.memory).search(query, **self._options(k))]
 
     def _options(self, k: int | None) -> dict[str, Any]:
         return {

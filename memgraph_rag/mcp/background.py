@@ -193,7 +193,7 @@ class Deepener:
 
         for task in tasks:
             try:
-                task.memory.documents([task.document_id])
+                task.memory.documents(documents=[task.document_id])
             except DocumentNotFound as error:  # forgotten while it waited: without it the others are built together
                 self._settle([task], error)
         there = [task for task in tasks if task in self._group]

@@ -95,15 +95,14 @@ def _listing(server: MemoryServer, forms: Callable[[Memory], list[dict[str, Any]
 
 
 def _document(name: str, call: Call) -> str:
-    return _read(lambda: call.request_context.lifespan_context.memory.text(name))
+    return _read(lambda: call.request_context.lifespan_context.memory.get(name).text)
 
 
 def _question(name: str, call: Call) -> str:
     def form() -> str:
-        question = call.request_context.lifespan_context.memory.question(name)
-        if question is None:
-            raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}.")
-        return _json(_question_form(question))
+        for question in call.request_context.lifespan_context.memory.questions(name):
+            return _json(_question_form(question))
+        raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}.")
 
     return _read(form)
 

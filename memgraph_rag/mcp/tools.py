@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, DocumentRecord, Memory, Step, __version__
+from memgraph_rag import Answer, AsyncMemory, DocumentRecord, Limits, Memory, Step, __version__
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.mcp import graph_page
@@ -136,7 +136,7 @@ def recall(
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
     kept = evidence[:fitting]
     records = _records(memory, {item.segment.document_id for item in kept})
-    wishes = memory.wishes(query, **scope)
+    wishes = memory.scoped(**scope).wishes(query)
     return Recalled(
         passages=[Passage.of(item, records.get(item.segment.document_id)) for item in kept],
         tokens=totals[fitting - 1] if kept else 0,
@@ -148,7 +148,7 @@ def recall(
 def _records(memory: Memory, ids: set[str]) -> dict[str, DocumentRecord]:
     """The documents of these ids, but for those that somebody has forgotten meanwhile."""
     try:
-        return {record.id: record for record in memory.documents(sorted(ids))}
+        return {record.id: record for record in memory.documents(documents=sorted(ids))}
     except DocumentNotFound:
         return {record.id: record for record in memory.documents() if record.id in ids}
 
@@ -187,7 +187,7 @@ async def ask(
         user=user,
         session=session,
         at=at,
-        max_seconds=max_seconds,
+        limits=Limits(seconds=max_seconds),
         keep=keep,
     )
     async with aclosing(items):
@@ -220,12 +220,12 @@ async def asked(
     """
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
     held: dict[str, Any] = {"user": user or None, "session": session or None, "at": at or None}
-    items = memory.astream(question, keep_trace=keep, **held, **options)
+    items = AsyncMemory(memory).stream(question, keep_trace=keep, **held, **options)
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:
             if isinstance(item, Answer):
-                kept = await to_thread.run_sync(memory.question, question) if keep else None
-                yield Answered.of(item, kept_as=f"memory://questions/{kept.id}" if kept else "")
+                kept = await to_thread.run_sync(memory.questions, question) if keep else []
+                yield Answered.of(item, kept_as=f"memory://questions/{kept[0].id}" if kept else "")
             else:
                 yield item
 
@@ -250,12 +250,12 @@ def confirm(
     if user or session:
         what = _all_of(memory, name, user, session)
     elif kind == "question":
-        kept = memory.question(name)
-        if kept is None:
+        kept = memory.questions(name)
+        if not kept:
             raise QuestionNotFound(f"Expected the text or id of a kept question, got {show(name)}.")
-        what = f"the kept question “{kept.text[:120]}”"
+        what = f"the kept question “{kept[0].text[:120]}”"
     else:
-        (record,) = memory.documents([name])
+        (record,) = memory.documents(documents=[name])
         title = f" “{record.title[:120]}”" if record.title else ""
         what = f"{record.key[:120]}{title} ({record.characters:,} characters, stored {record.added_at})"
     if not _can_elicit(call):
@@ -273,8 +273,7 @@ def _all_of(memory: Memory, name: str, user: str, session: str) -> str:
     if name or not user:
         got = "both" if name else "a session of nobody"
         raise SettingsError(f"Expected name, or user and perhaps session, got {got}. Name one of them.")
-    held = {"user": user} | ({"session": session} if session else {})
-    number = sum(held.items() <= record.metadata.items() for record in memory.documents())
+    number = len(memory.documents(user=user, session=session or None))
     whose = f"the user {show(user)}" + (f" in the session {show(session)}" if session else "")
     if not number:
         raise DocumentNotFound(f"Expected documents of {whose}, got none. Nothing is stored of them.")
@@ -298,7 +297,7 @@ def forget(
     if user:
         return Forgotten.of(user, "user", memory.forget(user=user, session=session or None))
     if kind == "question":
-        memory.forget_question(name)
+        memory.forget(question=name)
         return Forgotten.of(name, kind)
     receipt = memory.forget(name)
     return Forgotten.of(receipt.key, kind, [receipt])
@@ -311,11 +310,13 @@ def list_documents(
     limit: Annotated[int, Field(description="Most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
 ) -> DocumentList:
     """A page of the documents."""
-    page = _services(call).memory.document_page(after=after, limit=limit)
+    memory = _services(call).memory
+    records = memory.documents(after=after, limit=limit + 1)
+    page = records[:limit]
     return DocumentList(
-        documents=[StoredDocument.of(record) for record in page.documents],
-        total=page.total,
-        next_after=page.next_after,
+        documents=[StoredDocument.of(record) for record in page],
+        total=memory.status()["counts"]["Document"],
+        next_after=page[-1].key if len(records) > limit else "",
     )
 
 
@@ -337,7 +338,7 @@ def status(*, call: Call) -> Status:
     """What the store says of itself, and what is still being built."""
     services = _services(call)
     memory = services.memory
-    stats, backlog = memory.stats(), services.memories.backlog(memory.namespace)
+    stats, backlog = memory.status(), services.memories.backlog(memory.namespace)
     records = memory.documents() if backlog.layers else []
     following = {layer: sum(layer not in record.layers for record in records) for layer in backlog.layers}
     return Status.of(

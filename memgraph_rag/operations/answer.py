@@ -1,6 +1,6 @@
-"""From a question to an answer: strategy → session → citations, under one budget.
+"""From a question to an answer: strategy → session → citations, within its limits.
 
-It holds no algorithm; it drives the strategy, checks the budget after every forward pass, and records the trace.
+It holds no algorithm; it drives the strategy, checks the limits after every forward pass, and records the trace.
 Invariants: the trace holds exactly what the session read, in that order (what was let go again is named by the step
 before which it went); a question that what was read does not support gets no answer, but what was looked for or who
 said it instead (``refusal``).
@@ -37,8 +37,8 @@ from memgraph_rag.types import (
     Answer,
     AnswerStyle,
     AnswerWarning,
-    Budget,
     Extent,
+    Limits,
     Node,
     Step,
     StopReason,
@@ -89,7 +89,7 @@ class Reading:
         self,
         question: str,
         strategy: Strategy,
-        budget: Budget,
+        limits: Limits,
         documents: Sequence[str] | None,
         style: AnswerStyle = "sentence",
         *,
@@ -115,11 +115,11 @@ class Reading:
         refusal: Refusal | None = None
         was_checked = False
         with self._models.language.open_session(question) as session:
-            context = self._context(source, session, budget)
+            context = self._context(source, session, limits)
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from steps
-                stop = steps[-1].stop or _exceeded(budget, trace, session, time.perf_counter() - started)
+                stop = steps[-1].stop or _exceeded(limits, trace, session, time.perf_counter() - started)
                 if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, source.graph), documents)
                 if stop is not None or refusal is not None:
@@ -160,14 +160,14 @@ class Reading:
         """How near what was read comes to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
         return self._rules_of(self._search).bearing(question, self._evidence(trace, self._store))[0]
 
-    def _context(self, source: Readable, session: ReadingSession, budget: Budget) -> ReadingContext:
+    def _context(self, source: Readable, session: ReadingSession, limits: Limits) -> ReadingContext:
         """What a strategy reads with."""
         context = ReadingContext(
             graph=source.graph,
             search=source.search,
             session=session,
             embedder=self._models.embedder,
-            budget=budget,
+            limits=limits,
             documents=source.documents,
             extract=self._extract,
         )
@@ -246,12 +246,12 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
 
 
-def _exceeded(budget: Budget, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:
+def _exceeded(limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:
     """The limit that has been reached, if one has."""
-    if budget.max_nodes is not None and len(trace) >= budget.max_nodes:
+    if limits.nodes is not None and len(trace) >= limits.nodes:
         return StopReason.MAX_NODES
-    if budget.max_tokens is not None and session.usage.prompt_tokens >= budget.max_tokens:
+    if limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens:
         return StopReason.MAX_TOKENS
-    if budget.max_seconds is not None and seconds >= budget.max_seconds:
+    if limits.seconds is not None and seconds >= limits.seconds:
         return StopReason.MAX_SECONDS
     return None

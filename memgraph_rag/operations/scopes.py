@@ -7,8 +7,9 @@ metadata of a document name as such. Invariant: an empty scope matches no docume
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, cast
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
@@ -16,9 +17,9 @@ from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations.document_lookup import checked_names, find_documents
 from memgraph_rag.operations.scope_index import ScopeIndex
 from memgraph_rag.operations.validation import checked_end, checked_time
-from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope
+from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope, ScopeFields
 
-__all__ = ["extent_of", "forget", "owner_in", "require_within"]
+__all__ = ["extent_of", "forget", "narrowed", "owner_in", "require_one"]
 
 
 def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
@@ -70,6 +71,40 @@ def owner_in(scope: Scope) -> dict[str, MetadataValue]:
     return names
 
 
+def narrowed(scope: Scope, given: ScopeFields) -> ScopeFields:
+    """Return the fields of a view's scope and those that a call of the view adds.
+
+    Raises:
+        SettingsError: a call names another value for a field that the view holds.
+    """
+    held: dict[str, Any] = {
+        field.name: value for field in fields(Scope) if (value := getattr(scope, field.name)) is not None
+    }
+    for name, value in given.items():
+        if value is not None and name in held and held[name] != value:
+            raise SettingsError(
+                f"Expected {name} of this view, {show(held[name])}, got {show(value)}. Leave it out, or ask the memory "
+                "itself.",
+                setting=name,
+            )
+    return cast("ScopeFields", {**given, **held})
+
+
+def require_one(*, document: object, user: object, question: object) -> None:
+    """Refuse a call of ``forget`` that does not name just one of these.
+
+    Raises:
+        SettingsError: it names none or several.
+    """
+    given = {"document": document, "user": user, "question": question}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise SettingsError(
+            "Expected a document, or user=… and perhaps session=…, or question=…, to forget, got "
+            f"{' and '.join(named) or 'none of them'}. Name one of them."
+        )
+
+
 def forget(
     store: GraphStore,
     scopes: ScopeIndex,
@@ -82,13 +117,7 @@ def forget(
 
     Raises:
         DocumentNotFound: there is no such document.
-        SettingsError: not just one of a document and a user is named.
     """
-    if (document is None) == (user is None) or (document is not None and session is not None):
-        raise SettingsError(
-            "Expected a document, or user=… and perhaps session=…, to forget, got "
-            f"{'both' if document is not None else 'no user'}. Name one of them."
-        )
     if document is not None:
         return [store.forget(find_documents(store, [document])[0].id)]
     receipts: list[Receipt] = []
@@ -99,17 +128,3 @@ def forget(
             except DocumentNotFound:  # somebody else was faster
                 continue
     return receipts
-
-
-def require_within(document: str, scope: Scope, store: GraphStore, scopes: ScopeIndex) -> None:
-    """Refuse a document that a scope does not hold.
-
-    Raises:
-        DocumentNotFound: there is none of that name in the scope, whether or not there is one outside.
-    """
-    try:
-        held = _ids(replace(scope, documents=[document]), store, scopes)
-    except DocumentNotFound:
-        held = []
-    if not held:
-        raise DocumentNotFound(f"Expected a document of this user, got {show(document)}. Search for it.")

@@ -8,7 +8,7 @@ what is asked within a session's user never comes from another one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from itertools import count, islice, takewhile
@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from memgraph_rag.contracts import GraphStore, Models, SplitDocument, TokenCounter
+from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.layers.facts import FactsLayer
 from memgraph_rag.operations import telemetry
-from memgraph_rag.operations.given_answers import GivenAnswers
+from memgraph_rag.operations.lacking_layers import build_lacking_layers
 from memgraph_rag.operations.layer_building import build_layer
+from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.segmenting import cut_segments
 from memgraph_rag.operations.session_pages import (
     Conversation,
@@ -46,6 +47,7 @@ from memgraph_rag.types import (
     DocumentRecord,
     Evidence,
     Failure,
+    Limits,
     Matrix,
     Message,
     Receipt,
@@ -123,32 +125,24 @@ class Session:
     """One conversation of one user. Made by ``Memory.session``; may be used from several threads.
 
     Args:
-        answers: what the memory answered.
-        search: the memory's, as ``wishes`` and ``ask``.
-        deepen: builds the memory's own layers of these documents.
-        check: refuses where the memory may not be changed.
+        parts: of the memory.
+        search: within the view that made it, as ``wishes`` and ``ask``.
     """
 
     def __init__(
         self,
         conversation: Conversation,
-        store: GraphStore,
-        models: Models,
-        answers: GivenAnswers,
+        parts: OpenMemory,
         *,
         search: Callable[..., list[Evidence]],
         wishes: Callable[..., list[Evidence]],
         ask: Callable[..., Answer],
-        deepen: Callable[[Sequence[str]], Iterable[Receipt | Failure]],
-        check: Callable[[], None],
-        count_tokens: TokenCounter,
-        segment_tokens: int,
     ) -> None:
         self.user, self.session = conversation.user, conversation.session
-        self._conversation, self._store, self._models, self._answers = conversation, store, models, answers
-        self._search, self._wishes, self._ask, self._deepen = search, wishes, ask, deepen
-        self._check = check
-        self._count_tokens, self._segment_tokens = count_tokens, segment_tokens
+        self._conversation, self._parts = conversation, parts
+        self._store, self._models, self._answers = parts.store, parts.models, parts.answers
+        self._search, self._wishes, self._ask = search, wishes, ask
+        self._count_tokens = parts.models.token_counter(needs_language=False)
         self._lock = threading.Lock()
         self._stored: dict[str, StoredTurn] | None = None  # in order; None where it is not known
         self._last = Page(conversation, 0)
@@ -171,7 +165,7 @@ class Session:
             DocumentError: a turn is no message, or is empty; or another document has the key of a page.
             StoreError: the database failed; or the session was written by others faster than by this call.
         """
-        self._check()
+        self._parts.require_writable()
         now = datetime.now(timezone.utc).isoformat()  # as timestamps.read writes it: an archive is checked for that
         read = read_turns(self._conversation, turns, now=now)
         stored, done = Stored(), 0
@@ -205,9 +199,10 @@ class Session:
 
     def end(self) -> list[Receipt | Failure]:
         """Build the memory's own layers for all pages of the session; a later turn begins a new page."""
-        self._check()
+        self._parts.require_writable()
         records = [record for _, record in self._records()]
-        outcomes = list(self._deepen([record.key for record in records])) if records else []
+        keys = [record.key for record in records]
+        outcomes = list(build_lacking_layers(self._parts, keys, self._parts.layers, Limits())) if keys else []
         with self._lock:
             self._stored = None
         return outcomes
@@ -322,7 +317,7 @@ class Session:
             document_id,
             namespace=self._store.namespace,
             count_tokens=self._count_tokens,
-            max_tokens=self._segment_tokens,
+            max_tokens=self._parts.settings.segment_tokens,
             first=len(kept),
         )
         return tuple(replace(segment, start=segment.start + end, end=segment.end + end) for segment in segments)

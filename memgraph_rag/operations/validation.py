@@ -7,7 +7,7 @@ what came; what is returned can be stored and asked for as it is.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar, get_args
@@ -16,8 +16,7 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.settings import Settings
-from memgraph_rag.types import AnswerStyle, Budget, is_storable, storable
+from memgraph_rag.types import AnswerStyle, Limits, is_storable, storable
 
 T = TypeVar("T")
 
@@ -26,12 +25,11 @@ __all__ = [
     "as_object",
     "as_text",
     "check_count",
-    "check_limit",
     "check_namespace",
     "check_parts",
     "check_relevance",
-    "checked_budget",
     "checked_end",
+    "checked_limits",
     "checked_path",
     "checked_question",
     "checked_style",
@@ -191,19 +189,33 @@ def readable(question: str) -> str:
     return storable(question).strip()
 
 
-def checked_budget(settings: Settings, **given: float | None) -> Budget:
-    """The budget of these limits, each above 0 or None; a limit that was not given is that of the settings."""
-    limits = {name: getattr(settings, name) if value is None else value for name, value in given.items()}
-    for name, value in limits.items():
-        check_limit(name, value)
-    return Budget(**limits)  # type: ignore[arg-type]
+def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens", "nodes")) -> Limits:
+    """Return the limits, each above 0 or None; without limits none.
 
+    Args:
+        takes: the limits that the call knows.
 
-def check_limit(name: str, value: object) -> None:
-    """A limit of seconds, tokens or nodes is above 0, or None."""
-    kinds, expected = ((int, float), "a number") if name == "max_seconds" else (int, "a whole number")
-    if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
-        raise SettingsError(f"Expected {name} as {expected} above 0, got {show(value)}.", setting=name)
+    Raises:
+        SettingsError: they are no ``Limits``, one is no number above 0, or the call does not know it.
+    """
+    if limits is None:
+        return Limits()
+    if not isinstance(limits, Limits):
+        raise SettingsError(f"Expected limits as Limits(seconds=…, tokens=…), got {show(limits)}.", setting="limits")
+    for name in ("seconds", "tokens", "nodes"):
+        value = getattr(limits, name)
+        if value is None:
+            continue
+        if name not in takes:
+            raise SettingsError(
+                f"Expected limits of {' and '.join(takes)} here, got {name}={show(value)}. Leave it out.", setting=name
+            )
+        kinds, expected = ((int, float), "a number") if name == "seconds" else (int, "a whole number")
+        if isinstance(value, bool) or not isinstance(value, kinds) or not value > 0:
+            raise SettingsError(f"Expected {name} as {expected} above 0, got {show(value)}.", setting=name)
+        if name == "tokens":
+            check_count(name, value, most=MOST_TOKENS)
+    return limits
 
 
 def checked_style(style: object) -> AnswerStyle:

@@ -103,7 +103,7 @@ def _check_signature(strategy: Strategy) -> None:
     except TypeError as error:
         raise StrategyError(
             f"Expected a strategy with read(question, context), got {show(strategy.name)} with read{signature}. Take "
-            "graph, search, session, embedder, budget, documents and extract from the context "
+            "graph, search, session, embedder, limits, documents and extract from the context "
             "(memgraph_rag.contracts.ReadingContext).",
             name=strategy.name,
         ) from error

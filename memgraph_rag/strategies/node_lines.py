@@ -25,7 +25,7 @@ class NodeLines:
     def __init__(self, context: ReadingContext) -> None:
         self._graph = context.graph
         self._session = context.session
-        self._most_tokens = context.budget.max_tokens
+        self._most_tokens = context.limits.tokens
         self._titles: dict[str, str] = {}
         self._remark = context.remark
 

@@ -75,7 +75,7 @@ class Overviews:
         summed_up = {edge.target_id for edge in edges}
         tops = [overview for overview in overviews if overview.id not in summed_up]
         widest = sorted(tops, key=lambda item: (-len(item.documents), item.layer, item.key))
-        return start_set(widest, context.session, context.budget, most_tokens=self._budget_tokens // 3)
+        return start_set(widest, context.session, context.limits, most_tokens=self._budget_tokens // 3)
 
 
 def _passages(question: str, context: ReadingContext) -> Iterator[tuple[Node, float]]:

@@ -23,7 +23,7 @@ from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import fits, start_set
-from memgraph_rag.types import Budget, Hit, Node, Overview, Step, StopReason
+from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason
 
 __all__ = ["Pecan"]
 
@@ -94,7 +94,7 @@ class Pecan:
             context.session.ignore_calibration()
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         top, walk = self._enter(question, context)
-        count = self._fixed_count(context.budget)
+        count = self._fixed_count(context.limits)
         start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_share(count, top))
         if not start:
             return
@@ -145,8 +145,8 @@ class Pecan:
             self._position == "linear" or (self._position is None and known is None),
         )
 
-    def _fixed_count(self, budget: Budget) -> int | None:
-        return budget.max_nodes or self._count if self._count else None
+    def _fixed_count(self, limits: Limits) -> int | None:
+        return limits.nodes or self._count if self._count else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,5 +287,5 @@ def _start_set(
     """The top-level nodes, in their order; where they exceed a limit, those most similar to the question."""
     best_first = sorted(top, key=lambda node: (-similarity.get(node.id, 0.0), node.id))[:nodes]
     room = context.session.tokens_left if most_tokens is None else most_tokens
-    kept = {node.id for node in start_set(best_first, context.session, context.budget, most_tokens=room)}
+    kept = {node.id for node in start_set(best_first, context.session, context.limits, most_tokens=room)}
     return [node for node in top if node.id in kept]

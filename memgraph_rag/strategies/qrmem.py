@@ -85,7 +85,7 @@ class _Navigated(ABC):
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
         around = _Around(question, context.search.named_in(question), context)
-        start = start_set(_first(around), context.session, context.budget, most_tokens=self._start_tokens)
+        start = start_set(_first(around), context.session, context.limits, most_tokens=self._start_tokens)
         judge = self._judge(context.session)
         yield from _reflecting(self._guide(around, context.extract), start, context, judge, self._rounds)
 
@@ -281,7 +281,7 @@ def _reflecting(
         if judge.is_enough:
             yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
             return
-        if is_spent(context.budget, hand.count, context.session):
+        if is_spent(context.limits, hand.count, context.session):
             yield tuple(steps)
             return
         reason = judge.missing() if left else ""
@@ -298,6 +298,6 @@ def _reflecting(
 def _taken(hand: Hand, findings: Sequence[Found], context: ReadingContext) -> Iterator[Step]:
     """The first of these, and further ones while they fit and the budget holds."""
     for place, finding in enumerate(findings):
-        if place and (is_spent(context.budget, hand.count, context.session) or not hand.can_hold(finding)):
+        if place and (is_spent(context.limits, hand.count, context.session) or not hand.can_hold(finding)):
             return
         yield hand.take(finding)

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from memgraph_rag.contracts import ReadingSession
-from memgraph_rag.types import Budget, Node
+from memgraph_rag.types import Limits, Node
 
 __all__ = ["START_TOKENS", "cost", "fits", "fitting", "is_spent", "may_ask", "start_set"]
 
@@ -37,18 +37,18 @@ def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
 
 
 def start_set(
-    preferred: Iterable[AnyNode], session: ReadingSession, budget: Budget, *, most_tokens: int = START_TOKENS
+    preferred: Iterable[AnyNode], session: ReadingSession, limits: Limits, *, most_tokens: int = START_TOKENS
 ) -> list[AnyNode]:
     """Of these nodes, best first, those that together take at most ``most_tokens``, half the window, and the budget.
 
     At least one is kept, if the window holds it.
     """
     room = min(session.tokens_left // 2, most_tokens)
-    if budget.max_tokens is not None:
-        room = min(room, budget.max_tokens - session.usage.prompt_tokens)
+    if limits.tokens is not None:
+        room = min(room, limits.tokens - session.usage.prompt_tokens)
     kept: list[AnyNode] = []
     for node in preferred:
-        if len(kept) == budget.max_nodes:
+        if len(kept) == limits.nodes:
             break
         if cost(node) <= room or (not kept and fits(node, session.tokens_left)):
             kept.append(node)
@@ -56,13 +56,13 @@ def start_set(
     return kept
 
 
-def is_spent(budget: Budget, nodes: int, session: ReadingSession) -> bool:
+def is_spent(limits: Limits, nodes: int, session: ReadingSession) -> bool:
     """Whether a limit that a strategy can see is reached: whoever drives it ends the reading then."""
-    return (budget.max_nodes is not None and nodes >= budget.max_nodes) or (
-        budget.max_tokens is not None and session.usage.prompt_tokens >= budget.max_tokens
+    return (limits.nodes is not None and nodes >= limits.nodes) or (
+        limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens
     )
 
 
-def may_ask(budget: Budget, session: ReadingSession) -> bool:
+def may_ask(limits: Limits, session: ReadingSession) -> bool:
     """Whether half of the budget of tokens is left, for what will be read."""
-    return budget.max_tokens is None or session.usage.prompt_tokens <= budget.max_tokens // 2
+    return limits.tokens is None or session.usage.prompt_tokens <= limits.tokens // 2

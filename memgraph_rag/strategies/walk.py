@@ -21,7 +21,7 @@ from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
-from memgraph_rag.types import Budget, Node, Step, StopReason, Vector
+from memgraph_rag.types import Limits, Node, Step, StopReason, Vector
 
 __all__ = ["Walk"]
 
@@ -97,7 +97,7 @@ class Walk:
 
         enter(question, wanted)
         lines = NodeLines(context)
-        start = self._start(candidates, context.session, context.budget)
+        start = self._start(candidates, context.session, context.limits)
         if not start:
             return
         first = start[: self._first_nodes]
@@ -114,7 +114,7 @@ class Walk:
             if says_yes and all(context.search.names_held(question, read).values()):
                 reflection.hear(p_yes)
             reason, limit = "", _limit(segments_left, tokens_left)
-            if limit is None and not is_spent(context.budget, candidates.read_so_far, context.session):
+            if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):
                 reason = _next_search(p_yes, reflection)
             if reason:
                 query = f"{question} {reason}"
@@ -130,10 +130,10 @@ class Walk:
             segments_left -= not best.level
             tokens_left -= cost(best)
 
-    def _start(self, candidates: Candidates, session: ReadingSession, budget: Budget) -> list[Node]:
+    def _start(self, candidates: Candidates, session: ReadingSession, limits: Limits) -> list[Node]:
         """The best nodes, best first; those that do not fit beside better ones are left for later."""
-        most = self._start_nodes if budget.max_nodes is None else min(self._start_nodes, budget.max_nodes)
-        limit = replace(budget, max_nodes=most)
+        most = self._start_nodes if limits.nodes is None else min(self._start_nodes, limits.nodes)
+        limit = replace(limits, nodes=most)
         return start_set(candidates.ranked(most), session, limit, most_tokens=self._start_tokens)
 
 

@@ -9,7 +9,6 @@ from memgraph_rag.types.answers import (
     Answer,
     AnswerStyle,
     AnswerWarning,
-    Budget,
     Carrier,
     Change,
     Citation,
@@ -28,7 +27,6 @@ from memgraph_rag.types.documents import (
     SESSION,
     USER,
     Document,
-    DocumentPage,
     DocumentRecord,
     Fingerprint,
     Message,
@@ -72,6 +70,7 @@ from memgraph_rag.types.ids import (
     text_hash,
 )
 from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
+from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
@@ -89,14 +88,12 @@ __all__ = [
     "Answer",
     "AnswerStyle",
     "AnswerWarning",
-    "Budget",
     "Carrier",
     "Change",
     "Citation",
     "Damage",
     "Document",
     "DocumentGraph",
-    "DocumentPage",
     "DocumentRecord",
     "Entity",
     "Evidence",
@@ -114,6 +111,7 @@ __all__ = [
     "InformationPoint",
     "LayerRows",
     "Leaf",
+    "Limits",
     "Matrix",
     "Mention",
     "Message",

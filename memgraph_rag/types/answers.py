@@ -21,7 +21,6 @@ __all__ = [
     "Answer",
     "AnswerStyle",
     "AnswerWarning",
-    "Budget",
     "Carrier",
     "Change",
     "Citation",
@@ -174,18 +173,6 @@ class Evidence:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Limits of one question; None is no limit. Reading ends with the step that reaches one.
-
-    ``max_tokens`` counts what the model reads (question, nodes, probes), ``max_seconds`` reading without the answer.
-    """
-
-    max_seconds: float | None = None
-    max_tokens: int | None = None
-    max_nodes: int | None = None
-
-
 class StopReason(str, Enum):
     """Why reading ended."""
 
@@ -194,7 +181,7 @@ class StopReason(str, Enum):
     WINDOW = "window"  # the next node does not fit the model's window
     MAX_ROUNDS = "max_rounds"  # the strategy asked the model as often as it may
     MAX_NODES = "max_nodes"
-    MAX_TOKENS = "max_tokens"  # the budget's, or the strategy's own limit
+    MAX_TOKENS = "max_tokens"  # of the call, or the strategy's own limit
     MAX_SECONDS = "max_seconds"
     ANOTHER_SPEAKER = "another_speaker"  # what is asked of one who speaks in a conversation is said by another
     NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about what is asked about

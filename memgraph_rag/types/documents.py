@@ -104,19 +104,6 @@ class DocumentRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentPage:
-    """Some of the documents of a namespace, by key.
-
-    ``total`` counts all that there are; ``next_after`` is the key behind which the next page begins, empty where none
-    follows.
-    """
-
-    documents: tuple[DocumentRecord, ...]
-    total: int
-    next_after: str
-
-
-@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """What tells a stored document from others: the file it was read from, and the hash of its text (``text_hash``).
 

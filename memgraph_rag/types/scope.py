@@ -60,3 +60,8 @@ class Extent:
     documents: Sequence[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether it leaves nothing out."""
+        return self.documents is None and self.since is None and self.until is None

@@ -38,7 +38,7 @@ def test_two_processes_share_the_pages_of_the_index(tmp_path: Path, capsys: pyte
     with Memory(file, segment_tokens=20, **FAKES) as memory:  # type: ignore[arg-type]
         for number in range(4):
             memory.add(" ".join(f"Fox {number} slept in hole {hole}." for hole in range(1500)), key=f"{number}")
-        assert memory.stats()["counts"]["Segment"] > 2_000  # from where an index is kept
+        assert memory.status()["counts"]["Segment"] > 2_000  # from where an index is kept
 
     assert shared_index.main([str(file), "--searches", "2"], **FAKES) == 0
 

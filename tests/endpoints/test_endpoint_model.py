@@ -11,7 +11,7 @@ import pytest
 from architectures import write_checkpoint
 from endpoint_faults import Fault
 
-from memgraph_rag import Memory, Settings
+from memgraph_rag import Limits, Memory, Settings
 from memgraph_rag.contracts import Embedder, LanguageModel, ReadingSession
 from memgraph_rag.errors import (
     ModelError,
@@ -252,7 +252,7 @@ def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy,
         assert receipt.notes["weights by similarity"] == receipt.counts["InformationPoint"] > 0
         assert before[1] not in [str(body) for body in proxy.bodies[len(before) :]], "it was kept"
         assert len(memory.documents()) == 1
-        answer = memory.ask("Who found the fox?", max_nodes=2)
+        answer = memory.ask("Who found the fox?", limits=Limits(nodes=2))
         assert answer.model == "small"
         assert answer.text
         assert answer.warnings == ()
@@ -263,7 +263,7 @@ def test_answer_says_where_yes_is_but_a_word(no_file: Path, proxy) -> None:
     with open_memory(no_file, proxy, layers=("entities",)) as memory:
         memory.add(STORY)
         proxy.faults += [Fault(), NO_LOGPROBS]
-        (warning,) = memory.ask("Who found the fox?", max_nodes=1).warnings
+        (warning,) = memory.ask("Who found the fox?", limits=Limits(nodes=1)).warnings
     assert (warning.kind, warning.quote) == (WarningKind.UNGRADED_YES, "small")
     assert "small says Yes or No without a probability" in str(warning)
 
@@ -272,7 +272,7 @@ def test_memory_embeds_by_an_address(no_file: Path, proxy) -> None:
     with open_memory(no_file, proxy, layers=(), embedder=f"{proxy.url}#small") as memory:
         memory.add("Ann found a red fox.")
         assert memory.search("red fox", mode="vector")[0].text == "Ann found a red fox."
-        assert memory.stats()["schema"]["embedder"] == "small"
+        assert memory.status()["schema"]["embedder"] == "small"
 
 
 # ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────

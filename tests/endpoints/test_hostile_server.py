@@ -268,7 +268,7 @@ def test_error_of_a_server_is_blamed_on_no_layer(server: Server, tmp_path: Path)
     with Memory(tmp_path / "notes.lbug", **{**more, "recognizer": FakeRecognizer()}) as memory:
         with pytest.raises(ModelError, match="from the model's server at http"):
             memory.add("# A\n\nTom ran home. It rained. " * 20)
-        assert memory.examine() == []
+        assert memory.maintenance.examine() == []
         assert not memory.documents()
 
 

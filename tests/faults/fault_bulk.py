@@ -172,7 +172,7 @@ class Trial:
         source = Place({"address": archive.with_suffix(".lbug")}, place.namespace, place.cache)
         fill(source)
         with source.open(layers=["entities"]) as memory:
-            memory.export_to(archive)
+            memory.maintenance.export_to(archive)
         with self._asked.open():
             pass
         began = time.perf_counter()
@@ -184,9 +184,9 @@ class Trial:
 
     def _graph(self) -> Any:
         with self._asked.open() as memory:
-            flaws = memory.examine()
+            flaws = memory.maintenance.examine()
             assert not flaws, flaws
-            return whole_graph(memory._store, self._place.address)
+            return whole_graph(memory._parts.store, self._place.address)
 
     def _empty(self) -> None:
         run_cypher(self._place.address, "MATCH (n) WHERE NOT n:Schema DETACH DELETE n")
@@ -207,7 +207,7 @@ class Trial:
         self._start()
         try:
             with self._place.open(layers=["entities"], read_only=True) as memory:
-                read = whole_graph(memory._store, self._place.address)
+                read = whole_graph(memory._parts.store, self._place.address)
         except StoreReadOnly:
             read = EMPTY
         graph = self._graph()

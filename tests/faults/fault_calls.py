@@ -72,7 +72,7 @@ def rehearse(place: Place) -> dict[str, Rehearsed]:
             began = time.perf_counter()
             call(memory)
             rehearsed[name] = Rehearsed(time.perf_counter() - began, [])
-        store: Any = memory._store
+        store: Any = memory._parts.store
         transaction = store._transaction
         for name, call in CALLS.items():
             graphs = rehearsed[name].graphs
@@ -145,7 +145,7 @@ def _examine(
     if is_done and graph != graphs[-1]:
         print(f"LOST: {name} returned, and is not there")
         tally.lost += 1
-    if damages := memory.examine():
+    if damages := memory.maintenance.examine():
         print(f"LEFT OVER: {name}: {[str(damage) for damage in damages]}")
         tally.left_over += 1
     try:

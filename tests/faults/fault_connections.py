@@ -106,7 +106,7 @@ def _try_read(
         results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
         return (
             [evidence.segment.id for evidence in results],
-            memory.stats(),
+            memory.status(),
             [record.key for record in memory.documents()],
         )
 
@@ -209,7 +209,7 @@ def gone(place: Place, deadline_s: float, *, ways: Sequence[str] = ("refuse", "s
                 if not until(lambda: _works(memory.documents), 30):
                     print(f"LOST: after {how}, {name} the server is back and not used")
                     tally.lost += 1
-        if memory._store.document("eve"):
+        if memory._parts.store.document("eve"):
             memory.forget("eve")
     proxy.close()
     return tally

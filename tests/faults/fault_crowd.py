@@ -22,7 +22,7 @@ from fault_tally import Tally
 from fault_world import Place, open_journaled
 from memories import FOX, RIVER
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.errors import DocumentNotFound
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Receipt
@@ -114,7 +114,7 @@ def _search(memory: Memory, chance: random.Random) -> Iterable[str]:
 
 def _ask(memory: Memory, chance: random.Random) -> Iterable[str]:
     strategy = chance.choice(sorted(STRATEGIES))
-    answer = memory.ask(chance.choice(QUESTIONS), strategy=strategy, max_nodes=4)
+    answer = memory.ask(chance.choice(QUESTIONS), strategy=strategy, limits=Limits(nodes=4))
     for cited in answer.citations:
         if not _stands(cited.document_key, cited.start, cited.quote):
             yield f"ask, {strategy}: {cited}"
@@ -125,10 +125,10 @@ def _look(memory: Memory, chance: random.Random) -> Iterable[str]:
     if not records:
         return
     record = chance.choice(records)
-    text = "".join(segment.text for segment in memory._store.segments_of(record.id))
+    text = "".join(segment.text for segment in memory._parts.store.segments_of(record.id))
     if text and version_in(record.key, text) is None:
         yield f"segments of {record.key!r}: {text!r}"
-    counts = memory._store.counts_of([record.id])[record.id]
+    counts = memory._parts.store.counts_of([record.id])[record.id]
     if counts and not counts.get("Segment"):
         yield f"counts of {record.key!r}: {dict(counts)}"
 
@@ -221,7 +221,7 @@ def _settle(place: Place, reports: list[Told]) -> Tally:
             if texts.get(key) != text_of(key, version):
                 print(f"crowd: {key!r} should be version {version}, is {version_in(key, texts.get(key, ''))}")
                 tally.lost += 1
-            elif (counts := memory._store.counts_of([records[key].id])[records[key].id]) != receipts[key].counts:
+            elif (counts := memory._parts.store.counts_of([records[key].id])[records[key].id]) != receipts[key].counts:
                 print(f"crowd: {key!r} has {counts}, told {receipts[key].counts}")
                 tally.lost += 1
         unknown = set(records) - set(held) - set(SHARED)
@@ -232,19 +232,19 @@ def _settle(place: Place, reports: list[Told]) -> Tally:
 
 
 def _text(memory: Memory, document_id: str) -> str:
-    return "".join(segment.text for segment in memory._store.segments_of(document_id))
+    return "".join(segment.text for segment in memory._parts.store.segments_of(document_id))
 
 
 def _is_as_built_anew(place: Place, memory: Memory, texts: dict[str, str]) -> bool:
     from store_snapshot import whole_graph
 
-    graph = whole_graph(memory._store, place.address)
+    graph = whole_graph(memory._parts.store, place.address)
     for record in memory.documents():
         memory.forget(record.id)
-    emptied = whole_graph(memory._store, place.address)
+    emptied = whole_graph(memory._parts.store, place.address)
     for key, text in sorted(texts.items()):
         memory.add(text, key=key)
-    anew = whole_graph(memory._store, place.address)
+    anew = whole_graph(memory._parts.store, place.address)
     for key in texts:
         memory.forget(key)
     if emptied != ([], []):
@@ -322,5 +322,5 @@ def said_together(place: Place, processes: int = 2) -> Tally:
         tally.left_over += len(trees) - len(set(trees))
         orders = ([number for number in trees if number and number % 2 == parity] for parity in (0, 1))
         tally.left_over += sum(order != sorted(order) for order in orders)
-        tally.left_over += len(memory.examine())
+        tally.left_over += len(memory.maintenance.examine())
     return tally

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from memories import FOX, options
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.cli.json_output import answer_form
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
@@ -321,7 +321,7 @@ def whatever_the_model_says_an_answer_is_whole(
     assert isinstance(model, Scripted)
     model.script(replies, yes, answer)
     try:
-        result = memory.ask(question, strategy=strategy, max_nodes=6)
+        result = memory.ask(question, strategy=strategy, limits=Limits(nodes=6))
     except MemgraphRagError as error:
         assert not question.strip() or "\0" in question, error  # noqa: PT017
         return
@@ -341,7 +341,7 @@ def _archived(folder: Path) -> Iterator[Memory]:
     with Memory(folder / "notes.lbug", cache_dir=folder, **options(layers=known_layers())) as memory:
         for key in KEYS:
             memory.add(TEXTS[key, 1], key=key, metadata={"n": 1, "x": 0.5, "b": True})
-        memory.export_to(folder / "whole.jsonl")
+        memory.maintenance.export_to(folder / "whole.jsonl")
         for key in KEYS:
             memory.forget(key)
         yield memory
@@ -376,7 +376,7 @@ def an_archive_is_stored_or_refused(
     folder = memory.settings.cache_dir
     for record in memory.documents():
         memory.forget(record.id)
-    assert not any(memory.stats()["counts"].values())
+    assert not any(memory.status()["counts"].values())
     lines = (folder / "whole.jsonl").read_text("utf-8").splitlines()
     entries = [json.loads(line) for line in lines]
     entries[place] = _changed(entries[place], path, new)
@@ -401,7 +401,7 @@ def an_archive_is_stored_or_refused(
     file = folder / "fuzzed.jsonl"
     file.write_bytes(written)
     try:
-        receipts = memory.import_from(file)
+        receipts = memory.maintenance.import_from(file)
     except (DocumentError, SchemaMismatch):
         assert memory.documents() == []
         return

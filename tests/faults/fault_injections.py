@@ -93,8 +93,8 @@ def _found(hostile: dict[str, str], model: LanguageModel) -> Found:
 
 def _points(memory: Memory, document_id: str) -> Any:
     """Texts of the points of a document, and which node each summarises how much."""
-    top = memory._store.top_nodes([document_id])
-    edges = memory._store.successors([node.id for node in top])
+    top = memory._parts.store.top_nodes([document_id])
+    edges = memory._parts.store.successors([node.id for node in top])
     return [node.text for node in top], [(edge.source_id, edge.target_id, round(edge.weight, 3)) for edge in edges]
 
 

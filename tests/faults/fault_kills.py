@@ -63,7 +63,7 @@ def _act(place: Place, before: State, after: State, sender: Connection, again: b
     signal.signal(signal.SIGINT, signal.default_int_handler)
     memory, model = open_journaled(place)
     model.told = lambda: sender.send("prompt")
-    store = memory._store
+    store = memory._parts.store
     transaction = store._transaction
 
     def begin(*arguments: Any, **options: Any) -> Any:
@@ -84,7 +84,7 @@ def _act(place: Place, before: State, after: State, sender: Connection, again: b
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             sender.send("interrupted")
             key, wanted = changed(before, after)
-            if wanted or memory._store.document(key) is not None:  # it is forgotten once
+            if wanted or memory._parts.store.document(key) is not None:  # it is forgotten once
                 move(memory, before, after)
         sender.send("done")
     sender.send("closed")

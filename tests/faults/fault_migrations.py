@@ -82,7 +82,7 @@ def fill(place: Place) -> None:
         memory.session(user="ann", session="one").add([{"role": "user", "content": "I like tea.", "id": "1"}])
         list(memory.deepen(layers=["library"]))
         memory.ask("Who built a wooden box?", keep_trace=True)
-        assert not memory.examine()
+        assert not memory.maintenance.examine()
 
 
 def migrate(store: GraphStore) -> None:

@@ -68,7 +68,7 @@ def open_meetings(place: Place) -> Iterator[Memory]:
 def _deepen(memory: Memory, after: int = 0) -> list[str]:
     """What went wrong; begun when so many overviews are there."""
     ends = time.monotonic() + PATIENCE_S
-    while len(memory._store.overview_ids()) < after and time.monotonic() < ends:
+    while len(memory._parts.store.overview_ids()) < after and time.monotonic() < ends:
         time.sleep(PAUSE_S / 4)
     outcomes = itertools.chain.from_iterable(memory.deepen(layers=[layer]) for layer in _layers())
     return [str(outcome.error) for outcome in outcomes if isinstance(outcome, Failure)]
@@ -156,13 +156,13 @@ def _build_in_processes(place: Place, memory: Memory, builders: int) -> list[str
 
 def _flaws(memory: Memory, gone: set[str], *, is_whole: bool) -> list[str]:
     """What is wrong with the layers."""
-    store = memory._store
-    flaws = [damage.what for damage in memory.examine()]
+    store = memory._parts.store
+    flaws = [damage.what for damage in memory.maintenance.examine()]
     overviews = [item for layer in ("library", "communities") for item in store.overviews(layer)]
     said = " ".join(f"{item.title} {item.text} {item.findings}" for item in overviews)
     flaws += [f"a word of {key} is left" for key in gone if word_of(key) in said]
     if is_whole:
-        flaws += [f"{layer} lacks {number}" for layer, number in memory.stats()["documents_without"].items() if number]
+        flaws += [f"{layer} lacks {number}" for layer, number in memory.status()["documents_without"].items() if number]
         covered = Counter((item.level, name) for item in store.overviews("library") for name in item.documents)
         members = Counter(name for item in store.overviews("communities") if item.level == 1 for name in item.entities)
         flaws += [f"{name} is covered {number} times" for name, number in (covered + members).items() if number != 1]

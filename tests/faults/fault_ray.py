@@ -263,12 +263,12 @@ class Undisturbed:
         with opened(place) as memory:
             outcomes = list(memory.add_many(documents))
             assert all(isinstance(outcome, Receipt) for outcome in outcomes)
-            assert memory.stats()["counts"]["RELATES_TO"] >= len(documents)
+            assert memory.status()["counts"]["RELATES_TO"] >= len(documents)
             self.graph = self._graph(memory)
         self.empty()
 
     def _graph(self, memory: Memory) -> Graph:
-        return whole_graph(memory._store, self._place.address)
+        return whole_graph(memory._parts.store, self._place.address)
 
     def is_there(self) -> bool:
         """Whether that graph is at the place."""
@@ -293,7 +293,7 @@ class Undisturbed:
         ]
         with opened(self._place) as memory:
             stored = {record.key for record in memory.documents()}
-            damages = memory.examine()
+            damages = memory.maintenance.examine()
         lacking = first.actions.keys() - stored
         again = built(self._place, DOCUMENTS)
         changed = {key for key in stored if again.actions.get(key) != "unchanged"}

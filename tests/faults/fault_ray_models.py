@@ -61,7 +61,7 @@ def built(
         ) as memory:
             outcomes = list(memory.add_many(sources, ray=where))
             assert all(isinstance(outcome, Receipt) for outcome in outcomes), outcomes
-            return whole_graph(memory._store, address)
+            return whole_graph(memory._parts.store, address)
     finally:
         LocalPool.group_size = own_size
 

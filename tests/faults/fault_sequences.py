@@ -111,7 +111,7 @@ class Sequences(RuleBasedStateMachine):
                 if again:
                     self.ask(question, "walk")
                 else:
-                    self._memories[()].forget_question(question)
+                    self._memories[()].forget(question=question)
                     del self._kept[question], self._changed[question]
             except StoreError:
                 assert failed
@@ -192,7 +192,7 @@ class Sequences(RuleBasedStateMachine):
             if self._store.overview_ids():
                 list(self._memories[()].remove_layer("pairs"))
             for question in self._kept:
-                self._memories[()].forget_question(question)
+                self._memories[()].forget(question=question)
             graph = whole_graph(self._store, self.place.address)
             self.build_overviews()
             for key in self._held:

@@ -90,7 +90,7 @@ def _does(memory: Memory, before: State, after: State) -> Callable[[], Any]:
         results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
         return (
             [evidence.segment.id for evidence in results],
-            memory.stats(),
+            memory.status(),
             [record.key for record in memory.documents()],
         )
 

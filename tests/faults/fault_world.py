@@ -112,7 +112,7 @@ def open_journaled(place: Place, **changes: Any) -> tuple[Memory, JournaledModel
     memory = place.open(**changes)
     model = memory.language_model
     assert isinstance(model, JournaledModel)
-    model.attach(memory._journal)
+    model.attach(memory._parts.journal)
     return memory, model
 
 
@@ -135,7 +135,7 @@ class World:
     graphs: dict[State, Graph] = field(default_factory=dict)
 
     def graph(self, memory: Memory) -> Graph:
-        return whole_graph(memory._store, self.place.address)
+        return whole_graph(memory._parts.store, self.place.address)
 
     def build(self, states: Iterable[State] | None = None) -> None:
         """Walk through these states (by default all) and look at the graph of each; ends with nothing stored."""

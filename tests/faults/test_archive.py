@@ -62,32 +62,32 @@ def test_a_round_trip_is_exact(place: Place, tmp_path: Path) -> None:
     with memory:
         fill(memory)
         graph, held = World(place).graph(memory), without_ids(memory)
-        assert memory.export_to(file) == len(KEYS) + 2
+        assert memory.maintenance.export_to(file) == len(KEYS) + 2
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         for record in memory.documents():
             memory.forget(record.id)
 
-        receipts = list(memory.import_from(file))
+        receipts = list(memory.maintenance.import_from(file))
 
         assert World(place).graph(memory) == graph
         counts = {receipt.document_id: receipt.counts for receipt in receipts}
-        assert memory._store.counts_of(list(counts)) == counts
+        assert memory._parts.store.counts_of(list(counts)) == counts
         assert memory.ask("Who built a wooden box?").citations
         again = tmp_path / "again.jsonl"
-        memory.export_to(again)
+        memory.maintenance.export_to(again)
         assert again.read_bytes() == file.read_bytes()
     elsewhere = Place({"address": tmp_path / "other.lbug"}, "another namespace", tmp_path)
     other, _ = open_journaled(elsewhere)
     with other:  # from each engine into an embedded file, and under other ids
-        assert len(list(other.import_from(file))) == len(receipts)
+        assert len(list(other.maintenance.import_from(file))) == len(receipts)
         assert without_ids(other) == held
         back = tmp_path / "back.jsonl"
-        other.export_to(back)
+        other.maintenance.export_to(back)
     memory, _ = open_journaled(place)
     with memory:  # and back again
         for record in memory.documents():
             memory.forget(record.id)
-        list(memory.import_from(back))
+        list(memory.maintenance.import_from(back))
         assert World(place).graph(memory) == graph
 
 
@@ -96,19 +96,21 @@ def test_what_is_stored_just_so_stays_with_its_questions(place: Place, tmp_path:
     file = tmp_path / "all.jsonl"
     with memory:
         fill(memory)
-        memory.export_to(file)
+        memory.maintenance.export_to(file)
         memory.add(TEXTS[KEYS[0], 1], key=KEYS[0])
         memory.ask("Who built a wooden box?", documents=[KEYS[1]], keep_trace=True)
 
-        outcomes = {receipt.key: (receipt.action, dict(receipt.counts)) for receipt in memory.import_from(file)}
+        outcomes = {
+            receipt.key: (receipt.action, dict(receipt.counts)) for receipt in memory.maintenance.import_from(file)
+        }
 
         assert {key for key, (action, _) in outcomes.items() if action is not Action.UNCHANGED} == {KEYS[0]}
         assert outcomes[KEYS[0]][0] is Action.REPLACED
         counts = {record.id: outcomes[record.key][1] for record in memory.documents()}
-        assert memory._store.counts_of(list(counts)) == counts
+        assert memory._parts.store.counts_of(list(counts)) == counts
         assert len(memory.questions()) == 1
         again = tmp_path / "again.jsonl"
-        memory.export_to(again)
+        memory.maintenance.export_to(again)
         assert again.read_bytes() == file.read_bytes()
 
 
@@ -135,23 +137,23 @@ def test_of_a_file_that_was_touched_nothing_is_stored(place: Place, tmp_path: Pa
     file = tmp_path / "all.jsonl"
     with memory:
         fill(memory)
-        memory.export_to(file)
+        memory.maintenance.export_to(file)
         graph, whole = World(place).graph(memory), file.read_bytes()
         for name, damage in DAMAGE.items():
             file.write_bytes(damage(whole))
             assert file.read_bytes() != whole, name
             with pytest.raises(DocumentError):
-                memory.import_from(file)
+                memory.maintenance.import_from(file)
         with pytest.raises(DocumentError):
-            memory.import_from(tmp_path / "nowhere.jsonl")
+            memory.maintenance.import_from(tmp_path / "nowhere.jsonl")
         with pytest.raises(DocumentError):
-            memory.export_to(tmp_path)
+            memory.maintenance.export_to(tmp_path)
         assert World(place).graph(memory) == graph
         file.write_bytes(whole)
     other = {"embedder": FakeEmbedder(16, name="other")}
     place = Place({"address": tmp_path / "other.lbug"}, "n", tmp_path)
     with Memory(tmp_path / "other.lbug", **{**_options(), **other}) as memory, pytest.raises(SchemaMismatch):
-        memory.import_from(file)
+        memory.maintenance.import_from(file)
 
 
 def changed(lines: list[str], change: Callable[[list[dict[str, Any]]], None]) -> str:
@@ -306,7 +308,7 @@ def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
 
     with memory:
         fill(memory)
-        memory.export_to(file)
+        memory.maintenance.export_to(file)
         lines = file.read_text("utf-8").split("\n")[:-1]
         for record in memory.documents():
             memory.forget(record.id)
@@ -315,10 +317,10 @@ def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
             assert text != changed(lines, lambda _: None), name
             file.write_text(text, "utf-8", newline="\n")
             with pytest.raises(DocumentError, match=r"a damaged line \d+ .*Nothing was stored"):
-                list(memory.import_from(file))
+                list(memory.maintenance.import_from(file))
             assert memory.documents() == [], name
         file.write_text(changed(lines, lambda _: None), "utf-8", newline="\n")
-        assert len(list(memory.import_from(file))) == len(KEYS) + 2
+        assert len(list(memory.maintenance.import_from(file))) == len(KEYS) + 2
 
 
 def _options() -> dict[str, object]:
@@ -331,7 +333,7 @@ def _options() -> dict[str, object]:
 def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory:
-        store = memory._store
+        store = memory._parts.store
         graph = make_graph(store.namespace, levels=(2, 1), title="Alice")
         store.write(graph)
         (given,) = store.graphs_of([graph.document.id])
@@ -353,12 +355,12 @@ def test_a_scratch_file_takes_no_name_that_is_there(place: Place, tmp_path: Path
     with memory:
         fill(memory)
         part.write_text("my notes")
-        memory.export_to(file)
+        memory.maintenance.export_to(file)
         assert part.read_text() == "my notes"
         before = sorted(tmp_path.iterdir())
         (tmp_path / "mine.txt").write_text("mine")
         with pytest.raises(DocumentError, match="holds something else"):
-            memory.export_to(tmp_path / "mine.txt")
+            memory.maintenance.export_to(tmp_path / "mine.txt")
         assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "mine.txt"])
 
 
@@ -378,10 +380,10 @@ def test_only_regular_files_are_replaced_and_links_are_followed(place: Place, tm
         fill(memory)
         for other in (pipe, tmp_path, Path(), Path("/"), circle, to_mine):
             with pytest.raises(DocumentError):
-                memory.export_to(other)
+                memory.maintenance.export_to(other)
         assert stat.S_ISFIFO(pipe.stat().st_mode)
         for path, target in ((link, "target.jsonl"), (dangling, "new.jsonl")):
-            assert memory.export_to(path) == len(KEYS) + 2
+            assert memory.maintenance.export_to(path) == len(KEYS) + 2
             assert path.is_symlink()
             assert (tmp_path / target).stat().st_size == path.stat().st_size > 1000
 
@@ -393,17 +395,17 @@ def test_what_comes_through_a_pipe_is_imported(place: Place, tmp_path: Path) -> 
     os.mkfifo(pipe)
     with memory:
         fill(memory)
-        memory.export_to(file)
+        memory.maintenance.export_to(file)
         for record in memory.documents():
             memory.forget(record.id)
         for data in (file.read_bytes()[:-9], file.read_bytes()):
             writer = threading.Thread(target=pipe.write_bytes, args=(data,))
             writer.start()
             if data == file.read_bytes():
-                assert len(list(memory.import_from(pipe))) == len(KEYS) + 2
+                assert len(list(memory.maintenance.import_from(pipe))) == len(KEYS) + 2
             else:
                 with pytest.raises(DocumentError, match="damaged line"):
-                    memory.import_from(pipe)
+                    memory.maintenance.import_from(pipe)
                 assert memory.documents() == []
             writer.join()
 
@@ -439,7 +441,7 @@ def test_a_document_longer_than_a_line_is_not_exported(
         fill(memory)
         monkeypatch.setattr(archive, "MAX_LINE_BYTES", 2000)
         with pytest.raises(DocumentError, match="2,000 bytes"):
-            memory.export_to(tmp_path / "all.jsonl")
+            memory.maintenance.export_to(tmp_path / "all.jsonl")
     assert list(tmp_path.glob("*.part")) == list(tmp_path.glob("*.jsonl")) == []
 
 
@@ -450,5 +452,5 @@ def test_questions_are_not_in_it(place: Place, tmp_path: Path) -> None:
     with memory:
         fill(memory)
         memory.ask("Who sold the first tickets?", keep_trace=True)
-        memory.export_to(file)
+        memory.maintenance.export_to(file)
         assert "tickets?" not in file.read_text("utf-8")

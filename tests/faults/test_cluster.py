@@ -62,7 +62,7 @@ def test_writes_go_to_the_leader_and_reads_to_followers(cluster: Cluster, memory
         memory.search(QUESTION, mode="hybrid", k=3)
         memory.search(QUESTION, k=3)
     memory.ask(QUESTION)
-    memory.examine()
+    memory.maintenance.examine()
     memory.forget("fox")
 
     assert members(cluster.transactions, "w") == {0}

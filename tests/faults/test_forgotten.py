@@ -108,17 +108,17 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         fill(memory)
         forget(memory)
         graphs = [World(own_place).graph(held) for own_place, held in ((place, memory), (place, other))]
-        version, kept = memory._store.version(), memory.question(KEPT)
+        version, kept = memory._parts.store.version(), memory.questions(KEPT)
         assert kept
         assert any(step.p_yes is None for step in kept.answer.trace)
         assert files_with(folder, *SECRETS), "else there is nothing to purge, and this shows nothing"
 
-        memory.purge()
+        memory.maintenance.purge()
 
         assert files_with(folder, *SECRETS) == []
         assert [World(own_place).graph(held) for own_place, held in ((place, memory), (place, other))] == graphs
-        assert memory._store.version() == version
-        assert memory.question(KEPT) == kept
+        assert memory._parts.store.version() == version
+        assert memory.questions(KEPT) == kept
         kept_files = {f"notes.lbug{suffix}" for suffix in ("", ".wal", ".in_use")}
         assert {path.name for path in folder.glob("notes.lbug*")} <= kept_files
         assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.glob("notes.lbug*"))
@@ -128,7 +128,7 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
     assert files_with(folder, *SECRETS) == []
     again, _ = open_journaled(place)
     with again:
-        assert again._store.document("zoe")
+        assert again._parts.store.document("zoe")
 
 
 @embedded
@@ -143,7 +143,7 @@ def test_no_byte_of_a_forgotten_user_is_left_after_a_purge(place: Place) -> None
         assert memory.search("Where do I live?", user="Quixote")[0].standing
         memory.forget(user="Quixote")
         assert files_with(folder, "Zanzibar", "Quixote"), "else there is nothing to purge, and this shows nothing"
-        memory.purge()
+        memory.maintenance.purge()
         assert files_with(folder, "Zanzibar", "Quixote") == []
         assert memory.search("Where do I live?", user="tom")
     assert files_with(folder, "Zanzibar", "Quixote") == []
@@ -158,21 +158,21 @@ def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch:
         with monkeypatch.context() as patch:
             patch.setattr("memgraph_rag.stores.ladybug_rewrite._copy", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                memory.purge()
+                memory.maintenance.purge()
         with monkeypatch.context() as patch:
             patch.setattr(ladybug_file, "_lock", lambda _: False)
             with pytest.raises(StoreError, match="meanwhile"):
-                memory.purge()
+                memory.maintenance.purge()
         assert World(place).graph(memory) == graph
         assert not list(Path(place.address["address"]).parent.glob("*.rewriting*"))
-        memory.purge()
+        memory.maintenance.purge()
         assert World(place).graph(memory) == graph
 
 
 def purge_in_a_child(place: Place, sender: Connection) -> None:
     memory, _ = open_journaled(place)
     sender.send("begin")
-    memory.purge()
+    memory.maintenance.purge()
     sender.send("end")
     os._exit(0)
 
@@ -207,7 +207,7 @@ def stop_while_filling(place: Place, sender: Connection) -> None:
     """Be killed when the new file holds everything and stands beside the old one."""
     memory, _ = open_journaled(place)
     ladybug_file._replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    memory.purge()
+    memory.maintenance.purge()
 
 
 @embedded
@@ -228,7 +228,7 @@ def test_what_a_killed_purge_left_goes_at_the_next_opening(place: Place) -> None
     with memory:
         assert [name for name in files_with(folder, *SECRETS) if "rewriting" in name] == []
         forget(memory)
-        memory.purge()
+        memory.maintenance.purge()
         assert files_with(folder, *SECRETS) == []
     left = {path.name for path in folder.glob("notes.lbug.*")}
     assert {"notes.lbug.rewriting_plan.txt", "notes.lbug.rewriting.txt"} <= left
@@ -239,4 +239,4 @@ def test_what_a_killed_purge_left_goes_at_the_next_opening(place: Place) -> None
 def test_a_server_says_where_to_read_what_it_keeps(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory, pytest.raises(StoreError, match=r"docs/security\.md"):
-        memory.purge()
+        memory.maintenance.purge()

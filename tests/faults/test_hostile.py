@@ -16,7 +16,7 @@ from memories import options
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from memgraph_rag import Document, Memory
+from memgraph_rag import Document, Limits, Memory
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.points import INSTRUCTION
 from memgraph_rag.models.catalogue import find_language_model
@@ -70,7 +70,7 @@ def test_injections_change_nothing_of_other_documents(place: Place) -> None:
 def _answers(memory: Memory) -> Iterator[Any]:
     for question in QUESTIONS:
         for strategy in sorted(STRATEGIES):
-            answer = memory.ask(question, strategy=strategy, documents=list(KEYS), max_nodes=6)
+            answer = memory.ask(question, strategy=strategy, documents=list(KEYS), limits=Limits(nodes=6))
             yield answer.text, answer.citations, [step.node for step in answer.trace], answer.stop_reason
 
 
@@ -109,7 +109,7 @@ def test_whatever_is_read_is_one_line(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
         list(memory.add_many(INJECTIONS.values()))
         for strategy in sorted(STRATEGIES):
-            memory.ask(QUESTIONS[0], strategy=strategy, max_nodes=80)
+            memory.ask(QUESTIONS[0], strategy=strategy, limits=Limits(nodes=80))
     assert len(model.lines) > len(INJECTIONS)
     assert [line for line in model.lines if len(line.splitlines()) != 1] == []
 

@@ -54,7 +54,7 @@ def both(place: Place) -> Iterator[tuple[tuple[Memory, Place], tuple[Memory, Pla
 
 def ids_of(memory: Memory) -> list[str]:
     """The ids of everything in a namespace."""
-    store = memory._store
+    store = memory._parts.store
     documents = store.document_ids()
     segments = [segment.id for document_id in documents for segment in store.segments_of(document_id)]
     tops = [node.id for node in store.top_nodes(documents)]
@@ -73,11 +73,11 @@ def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], o
     """Every public method that reads, asked for what only the other has."""
     calls: dict[str, Callable[[], object]] = {
         "documents": memory.documents,
-        "stats": memory.stats,
+        "status": memory.status,
         "get": lambda: [memory.get(node_id) for node_id in foreign],
         "questions": memory.questions,
-        "question": lambda: [memory.question(question) for question in (QUESTION, *foreign)],
-        "text": lambda: [memory.text(key) for key in KEYS],
+        "kept": lambda: [memory.questions(question) for question in (QUESTION, *foreign)],
+        "text": lambda: [memory.get(key).text for key in KEYS],
         "around": lambda: [memory.around(key) for key in (*KEYS, "Ann", "Tom")],
     }
     for mode in ("graph", "hybrid", "keywords", "vector"):
@@ -105,13 +105,13 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
             lambda name=name: mine.search("fox", documents=[name]),
             lambda name=name: list(mine.deepen([name])),
             lambda name=name: mine.around(name),
-            lambda name=name: mine.text(name),
-            lambda name=name: mine.documents([name]),
+            lambda name=name: mine.get(name).text,
+            lambda name=name: mine.documents(documents=[name]),
         ):
             with pytest.raises(DocumentNotFound):
                 refused()
         with pytest.raises(QuestionNotFound):
-            mine.forget_question(name)
+            mine.forget(question=name)
     for name in (MARK, MARK[:-1], QUESTION):
         with pytest.raises(DocumentNotFound) as raised:
             mine.around(name)
@@ -120,19 +120,19 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
 
 def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
     (mine, _), (yours, your_place) = both
-    world, version = World(your_place), yours._store.version()
+    world, version = World(your_place), yours._parts.store.version()
     before = world.graph(yours)
     mine.add(f"{TEXTS['tom', 2]} {MARK} too.", key="tom", title="tom")
     list(mine.add_many([MARK, TEXTS["mill", 2]]))
     list(mine.deepen())
     mine.ask(QUESTION, keep_trace=True)
     mine.ask("Who?", keep_trace=True)
-    mine.forget_question(QUESTION)
+    mine.forget(question=QUESTION)
     for record in mine.documents():
         mine.forget(record.id)
         assert world.graph(yours) == before
-    assert not any(mine.stats()["counts"].values())
-    assert yours._store.version() == version
+    assert not any(mine.status()["counts"].values())
+    assert yours._parts.store.version() == version
     assert {evidence.document_key for evidence in yours.search(QUESTION, k=99)} == set(KEYS)
 
 
@@ -226,7 +226,7 @@ def _as_rows(statement: Statement, engine: str, row: dict[str, Any]) -> Any:
 
 def _run(memory: Memory, engine: str, place: Place, statement: Statement, given: dict[str, Any]) -> Any:
     if engine == "ladybug":
-        file: Any = memory._store._file  # type: ignore[attr-defined]
+        file: Any = memory._parts.store._file  # type: ignore[attr-defined]
         return file.transaction(lambda execute: execute(statement.text, given))
     address = place.address
     with GraphDatabase.driver(address["address"], auth=(address["user"], address["password"])) as driver:

@@ -48,7 +48,7 @@ def test_settings_do_not_tell(tmp_path: Path) -> None:
             settings.model_dump_json(),
         ):
             assert SECRET not in text
-        assert SECRET not in repr(memory.stats())
+        assert SECRET not in repr(memory.status())
 
 
 @on_a_server
@@ -69,9 +69,9 @@ def test_the_right_password_is_in_no_log_and_no_query(place: Place, caplog: pyte
         memory, _ = open_journaled(hidden)
         with memory:
             memory.add("Ann ran.", key="ann")
-            assert password not in repr(memory._store)
+            assert password not in repr(memory._parts.store)
             assert password not in repr(vars(memory))
-            running = memory._store._connection.read(  # type: ignore[attr-defined]
+            running = memory._parts.store._connection.read(  # type: ignore[attr-defined]
                 "look", lambda execute: execute("SHOW TRANSACTIONS YIELD metaData, currentQuery, username", {})
             )
             memory.forget("ann")

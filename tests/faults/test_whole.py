@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fault_world import KEYS, TEXTS, Place, State, move, open_journaled
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.strategies import known_strategies
 
 STRATEGIES = tuple(known_strategies())
@@ -27,17 +27,17 @@ def seen(memory: Memory, number: int) -> tuple[State, list[str]]:
     held, torn = [], []
     for place, key in enumerate(KEYS):
         record = records.get(key)
-        segments = memory._store.segments_of(record.id) if record is not None else []
+        segments = memory._parts.store.segments_of(record.id) if record is not None else []
         text = "".join(segment.text for segment in segments)
         version = next((version for version in (1, 2) if TEXTS[key, version] == text), 0)
         held.append(version)
         if text and not version:
             torn.append(f"{KEYS[place]}: {text!r}")
         elif version and record is not None:
-            counts = memory._store.counts_of([record.id])[record.id]
+            counts = memory._parts.store.counts_of([record.id])[record.id]
             torn += [f"{key}: {counts}"] if counts["Segment"] != len(segments) else []
     strategy = sorted(STRATEGIES)[number % len(STRATEGIES)]
-    answer = memory.ask("Who built a wooden box?", strategy=strategy, max_nodes=4)
+    answer = memory.ask("Who built a wooden box?", strategy=strategy, limits=Limits(nodes=4))
     for cited in answer.citations:
         texts = [TEXTS[cited.document_key, version] for version in (1, 2)]
         if cited.quote not in [text[cited.start : cited.end] for text in texts]:
@@ -68,7 +68,7 @@ def test_a_reader_sees_documents_whole(place: Place, engine: str, before: State,
 
     with memory, elsewhere:
         move(memory, (0, 0, 0), before)
-        store = memory._store
+        store = memory._parts.store
         transaction = store._transaction  # type: ignore[attr-defined]
 
         def watch(operation: str, work: Callable[..., Any], **given: Any) -> Any:

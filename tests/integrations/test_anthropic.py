@@ -159,4 +159,4 @@ def test_tool_runner_of_the_client_carries_out_what_the_model_calls(memory: Memo
     assert runner.until_done().content[0].text == "Noted."
     assert bodies[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert bodies[1]["messages"][-1]["content"][0]["content"] == "File created successfully at: /memories/ann.md"
-    assert memory.text("anthropic:/memories/ann.md") == "Ann likes green tea."
+    assert memory.get("anthropic:/memories/ann.md").text == "Ann likes green tea."

@@ -48,7 +48,7 @@ def test_documents_quote_the_memory_at_their_place(minilm_memory: Memory) -> Non
     assert documents[0].page_content == NOTES["fox"]
     for document in documents:
         place = document.metadata
-        assert minilm_memory.text(place["document"])[place["start"] : place["end"]] == document.page_content
+        assert minilm_memory.get(place["document"]).text[place["start"] : place["end"]] == document.page_content
         assert 0 <= place["relevance"] <= 1
 
 

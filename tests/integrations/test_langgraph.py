@@ -275,7 +275,7 @@ def test_items_survive_and_are_evidence_of_the_memory(tmp_path: Path) -> None:
         store = MemoryStore(memory, fields=["text"])
         assert [item.value for item in store.search(())] == [{"text": "Ann likes green tea."}]
         assert memory.search("Who likes tea?", k=1)[0].text == "Ann likes green tea."
-        assert memory.stats()["counts"]["Document"] == 2
+        assert memory.status()["counts"]["Document"] == 2
 
 
 def test_creation_stays_where_an_item_is_replaced(ours: MemoryStore) -> None:

@@ -24,7 +24,7 @@ from fault_world import Place
 from memories import FOX, LONG, RIVER, graph_of, options
 from written_files import pdf_bytes, written
 
-from memgraph_rag import Document, Failure, Memory, Receipt
+from memgraph_rag import Document, Failure, Limits, Memory, Receipt
 from memgraph_rag.errors import ClusterError, SettingsError, TokenLimitReached
 from memgraph_rag.operations import ray_pool
 from memgraph_rag.operations.build_pool import LocalPool
@@ -142,7 +142,9 @@ def test_layers_of_a_language_model_are_the_same_too(open_memory: OpenMemory, sm
     ]
     assert graph_of(there) == graph_of(here)
     assert graph_of(here)["edges"]
-    relations = [[item.relation for item in memory._store.indexed_relations(since=-1)] for memory in (here, there)]
+    relations = [
+        [item.relation for item in memory._parts.store.indexed_relations(since=-1)] for memory in (here, there)
+    ]
     assert relations[0] == relations[1] != []
 
 
@@ -192,7 +194,7 @@ def test_workers_that_die_again_and_again_end_the_call(
 
 def test_limit_of_tokens_is_shared_and_named(open_memory: OpenMemory, small_groups: None) -> None:
     memory = open_memory("limited", layers=("points",))
-    outcomes = list(memory.add_many(STORIES, ray="auto", max_tokens=40))
+    outcomes = list(memory.add_many(STORIES, ray="auto", limits=Limits(tokens=40)))
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
     assert failures
     assert all(isinstance(failure.error, TokenLimitReached) and failure.error.limit == 20 for failure in failures)

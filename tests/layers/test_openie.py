@@ -49,8 +49,8 @@ def relations_of(path: Path, tmp_path: Path, *, key: str = "ann", title: str = "
     layers = ("entities", OpenIE(path))
     with Memory(tmp_path / "m.lbug", **options(layers=layers, segment_tokens=300)) as memory:
         receipt = memory.add(TEXT, key=key, title=title)
-        relations = memory._store.relations_of(receipt.document_id)
-        surfaces = {mention.entity_id: mention.surface for mention in memory._store.mentions(receipt.document_id)}
+        relations = memory._parts.store.relations_of(receipt.document_id)
+        surfaces = {mention.entity_id: mention.surface for mention in memory._parts.store.mentions(receipt.document_id)}
         assert all({relation.source_id, relation.target_id} <= surfaces.keys() for relation in relations)
         return sorted(relation.description for relation in relations), dict(receipt.notes)
 
@@ -105,7 +105,7 @@ def test_stored_documents_are_deepened_and_searched(write: Write, tmp_path: Path
         (receipt,) = memory.deepen(layers=[OpenIE(path)])
         assert isinstance(receipt, Receipt)
         assert receipt.counts["RELATES_TO"] == 3
-        kinds = {mention.kind for mention in memory._store.mentions(receipt.document_id)}
+        kinds = {mention.kind for mention in memory._parts.store.mentions(receipt.document_id)}
         assert OPEN_KIND in kinds  # "bees" is no name that the recognizer finds
         best = memory.search("Where was Ann Lee born?", mode="hipporag")[0]
         assert "relations" in best.why

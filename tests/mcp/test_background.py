@@ -186,7 +186,7 @@ def test_namespaces_are_counted_apart(open_memories) -> None:
     served.follow(ann, ann.add(FOX))
     assert served.wait(SOON)
     assert (served.backlog("ann").built, served.backlog("tom").built) == (1, 0)
-    assert tom.stats()["counts"]["InformationPoint"] == 0
+    assert tom.status()["counts"]["InformationPoint"] == 0
 
 
 # ── groups, of a memory that does as it is told ──────────────────────────────────────────────────────────────

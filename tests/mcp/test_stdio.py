@@ -43,7 +43,7 @@ async def test_session_of_a_process_is_stored(tmp_path: Path) -> None:
         await agent("remember", text=FOX, key="fox")
         assert (await agent("ask", question=QUESTION))["citations"]
     with Memory(file, namespace="ann", **options()) as memory:
-        assert memory.text("fox") == FOX
+        assert memory.get("fox").text == FOX
 
 
 @in_loop
@@ -77,8 +77,8 @@ def test_process_that_is_killed_in_remember_leaves_whole_documents(tmp_path: Pat
     with Memory(file, namespace="ann", **options()) as memory:
         keys = {record.key for record in memory.documents()}
         assert "before 1" in keys
-        assert all(memory.text(key) == f"{text} {key[-1]}" for key in keys if key.startswith("killed"))
-        assert memory.examine() == []
+        assert all(memory.get(key).text == f"{text} {key[-1]}" for key in keys if key.startswith("killed"))
+        assert memory.maintenance.examine() == []
 
 
 def children() -> list[int]:

@@ -60,7 +60,7 @@ async def test_what_is_remembered_is_recalled_with_its_place(connect, memory) ->
     assert (stored["action"], again["action"]) == ("added", "unchanged")
     (record,) = memory.documents()
     assert (stored["document_id"], stored["segments"]) == (record.id, record.segments)
-    assert stored["mentions"] == memory.stats()["counts"]["MENTIONS"]
+    assert stored["mentions"] == memory.status()["counts"]["MENTIONS"]
     assert [passage["text"] for passage in found["passages"]] == [
         FOX[passage["start"] : passage["end"]] for passage in found["passages"]
     ]
@@ -354,7 +354,7 @@ async def test_status_counts_what_the_store_counts(connect, memory) -> None:
     memory.add(FOX, key="fox")
     async with connect() as agent:
         status = await agent("status")
-    assert status["counts"] == memory.stats()["counts"]
+    assert status["counts"] == memory.status()["counts"]
     assert (status["namespace"], status["documents"], status["segments"]) == ("ann", 1, 5)
     assert status["background"] == {"layers": [], "waiting": 0, "doing": "", "built": 0, "failures": {}}
 

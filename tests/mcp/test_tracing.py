@@ -204,16 +204,16 @@ def test_no_text_of_a_memory_is_in_its_spans(exporter: InMemorySpanExporter, mem
     list(memory.add_many([tmp_path / WORDS["uri"], RIVER]))
     memory.search(WORDS["question"], where={WORDS["name"]: WORDS["value"]}, user=WORDS["user"])
     memory.ask(f"Who has the {WORDS['question']} of Ann?", keep_trace=True)
-    memory.examine()
-    memory.export_to(tmp_path / WORDS["uri"])
-    list(memory.import_from(tmp_path / WORDS["uri"]))
-    memory.forget_question(memory.questions()[0].text)
+    memory.maintenance.examine()
+    memory.maintenance.export_to(tmp_path / WORDS["uri"])
+    list(memory.maintenance.import_from(tmp_path / WORDS["uri"]))
+    memory.forget(question=memory.questions()[0].text)
     for failing in (
         lambda: memory.search(WORDS["question"], documents=[WORDS["value"]]),
         lambda: memory.ask(WORDS["question"], documents=[WORDS["value"]]),
         lambda: memory.forget(WORDS["value"]),
-        lambda: memory.forget_question(WORDS["question"]),
-        lambda: list(memory.import_from(tmp_path / WORDS["label"])),
+        lambda: memory.forget(question=WORDS["question"]),
+        lambda: list(memory.maintenance.import_from(tmp_path / WORDS["label"])),
     ):
         with pytest.raises(MemgraphRagError):
             failing()

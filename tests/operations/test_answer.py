@@ -10,7 +10,7 @@ import pytest
 from hand_made import Known
 from memories import FOX, RACES, RIVER, embedder
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.errors import QuestionError
 from memgraph_rag.operations.refusal import NOTHING_FOUND
 from memgraph_rag.strategies.pecan import Pecan
@@ -51,7 +51,7 @@ def sure_memory(tmp_path, **checks: bool) -> Memory:
 def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, strategy: str) -> None:
     known = Known(yes_threshold=0.5, unsupported_below=0.25)
     for memory in memory_with(tmp_path, yes=[0.1] * 99, said=["Where the gold is."] * 99, calibration=known):
-        answer = memory.ask(QUESTION, strategy=strategy, max_nodes=3)
+        answer = memory.ask(QUESTION, strategy=strategy, limits=Limits(nodes=3))
         assert answer.abstained
         assert answer.text.startswith("Nothing in memory answers this: read 3 nodes about Ann and Tom")
         assert ("looked for: Where the gold is" in answer.text) == any(step.reason for step in answer.trace)
@@ -72,7 +72,7 @@ def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, st
 )
 def test_it_answers_above_the_bound_and_where_the_models_yes_says_nothing(tmp_path, yes: float, known) -> None:
     for memory in memory_with(tmp_path, yes=[yes] * 99, calibration=known):
-        answer = memory.ask("Who found the red fox?", max_nodes=7)
+        answer = memory.ask("Who found the red fox?", limits=Limits(nodes=7))
         assert not answer.abstained
         assert answer.text == "Ann found a red fox in the old barn."
         assert 0 < len(answer.short) <= len(answer.text)

@@ -26,7 +26,7 @@ def archive(tmp_path: Path) -> Path:
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         memory.add(FOX, key="fox")
         memory.add(RIVER, key="river")
-        memory.export_to(tmp_path / "all.jsonl")
+        memory.maintenance.export_to(tmp_path / "all.jsonl")
     return tmp_path / "all.jsonl"
 
 

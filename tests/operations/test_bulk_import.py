@@ -69,15 +69,15 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
             other.add(ADA, key="ada")
         with Memory(store, **options(layers=[], recognizer=NAMES)) as other:
             other.add(FOX, key="bare")
-        assert all(memory.stats()["counts"][name] for name in IN_ARCHIVE)
+        assert all(memory.status()["counts"][name] for name in IN_ARCHIVE)
         assert {record.layers for record in memory.documents()} >= {()}
-        memory.export_to(folder / "made.jsonl")
+        memory.maintenance.export_to(folder / "made.jsonl")
     store.close()
     with Memory(folder / "again.lbug", namespace=NAMESPACE, **options(recognizer=NAMES)) as memory:
         list(
-            memory.import_from(folder / "made.jsonl")
+            memory.maintenance.import_from(folder / "made.jsonl")
         )  # with the ids that an import makes, by which relations are sorted
-        memory.export_to(folder / "all.jsonl")
+        memory.maintenance.export_to(folder / "all.jsonl")
     return folder / "all.jsonl"
 
 
@@ -116,8 +116,8 @@ def found(memory: Memory) -> list[Any]:
 
 def test_failed_import_leaves_the_database(server: RunningServer, archive: Path, tmp_path: Path) -> None:
     with opened(server) as memory:
-        files = memory.write_bulk_files(archive, tmp_path / "files")
-        schema = memory.stats()["schema"]
+        files = memory.maintenance.write_bulk_files(archive, tmp_path / "files")
+        schema = memory.status()["schema"]
     (tmp_path / "files" / "nodes-Segment.csv").write_text("id:ID\n1\n")
 
     with pytest.raises(StoreError, match=r"got exit status \d+: .* The database is as it was"):
@@ -131,31 +131,31 @@ def test_failed_import_leaves_the_database(server: RunningServer, archive: Path,
 
 def test_bulk_import_equals_ordinary_import(server: RunningServer, archive: Path, tmp_path: Path) -> None:
     with opened(server) as memory:
-        files = memory.write_bulk_files(archive, tmp_path / "files")
+        files = memory.maintenance.write_bulk_files(archive, tmp_path / "files")
     running = local_server(server.bolt_uri, server.home)
     assert running
     import_files(running, files)
 
     with opened(server) as memory:
-        graph, counts = whole_graph(memory._store, place_of(server)), memory.stats()["counts"]
+        graph, counts = whole_graph(memory._parts.store, place_of(server)), memory.status()["counts"]
         assert files.documents == counts["Document"]
         assert files.segments == counts["Segment"]
         assert files.entities == counts["Entity"]
-        assert memory.examine() == []
-        memory.export_to(tmp_path / "again.jsonl")
+        assert memory.maintenance.examine() == []
+        memory.maintenance.export_to(tmp_path / "again.jsonl")
         hits = found(memory)
         with pytest.raises(StoreError, match="Expected an empty database"):
-            memory.write_bulk_files(archive, tmp_path / "more")
+            memory.maintenance.write_bulk_files(archive, tmp_path / "more")
         memory.add("Zoe met Ann in Oslo.", key="one more")
         memory.forget("one more")
-        assert whole_graph(memory._store, place_of(server)) == graph, "it is written to as to any other"
+        assert whole_graph(memory._parts.store, place_of(server)) == graph, "it is written to as to any other"
     assert (tmp_path / "again.jsonl").read_bytes() == archive.read_bytes()
 
     run_cypher(place_of(server), "MATCH (n) WHERE NOT n:Schema DETACH DELETE n")
     with opened(server) as memory:
-        list(memory.import_from(archive))
-        assert whole_graph(memory._store, place_of(server)) == graph
-        assert memory.stats()["counts"] == counts
+        list(memory.maintenance.import_from(archive))
+        assert whole_graph(memory._parts.store, place_of(server)) == graph
+        assert memory.status()["counts"] == counts
         assert found(memory) == hits
 
 

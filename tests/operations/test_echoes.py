@@ -161,7 +161,7 @@ def test_document_of_a_kept_answer_stays_evidence_when_replaced(tmp_path: Path, 
         if not fresh:
             assert memory.add(answer, key="note").echoes == 1
         memory.add(RIVER, key="fox")
-        assert memory._store.questions()[0].is_stale
+        assert memory._parts.store.questions()[0].is_stale
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         assert memory.add(FOX, key="fox").echoes == 0
         assert memory.add(answer, key="note 2").echoes == 1
@@ -202,7 +202,7 @@ def test_in_a_conversation_the_assistants_turn_is_an_echo(memory: Memory) -> Non
 
     receipt = memory.add([*said, asked], key="chat")
 
-    segments = memory._store.segments_of(receipt.document_id)
+    segments = memory._parts.store.segments_of(receipt.document_id)
     assert [segment.echo for segment in segments if segment.speaker == "user"] == [False] * sum(
         segment.speaker == "user" for segment in segments
     )
@@ -223,7 +223,7 @@ def test_what_a_user_said_stays_theirs_as_the_conversation_grows(tmp_path: Path)
         assert "old barn" in answer.text
         turns.append({"role": "assistant", "content": answer.text.removeprefix("user: ")})
         receipt = memory.add(turns, key="chat")
-        assert [segment.echo for segment in memory._store.segments_of(receipt.document_id)] == [
+        assert [segment.echo for segment in memory._parts.store.segments_of(receipt.document_id)] == [
             False,
             False,
             False,
@@ -251,9 +251,9 @@ def test_ask_writes_nothing(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "notes.lbug"
     before = path.read_bytes()
     with Memory(path, **options()) as again:
-        version = again._store.version()
+        version = again._parts.store.version()
         assert not again.ask(QUESTION).abstained
-        assert again._store.version() == version
+        assert again._parts.store.version() == version
     assert path.read_bytes() == before
     assert not [left for left in tmp_path.iterdir() if left.suffix == ".wal"]
 
@@ -261,5 +261,5 @@ def test_ask_writes_nothing(memory: Memory, tmp_path: Path) -> None:
 def test_oldest_answers_are_dropped(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(given_answers, "_MOST_SENTENCES", 2)
     first = memory.ask(QUESTION).text
-    memory._answers.add("The miller lost two boats to the flood. He bought another one in Rome.", [], begun=0)
+    memory._parts.answers.add("The miller lost two boats to the flood. He bought another one in Rome.", [], begun=0)
     assert memory.add(first, key="note").echoes == 0

@@ -78,7 +78,7 @@ EMBEDDING: dict[str, Callable[[Memory], object]] = {
     "hipporag": lambda memory: memory.search("Tom", mode="hipporag"),
     "ask": lambda memory: memory.ask("Who met Ann?"),
     "pecan": lambda memory: memory.ask("Who met Ann?", strategy="pecan"),
-    "reembed": lambda memory: memory.reembed(memory.embedder),
+    "reembed": lambda memory: memory.maintenance.reembed(memory.embedder),
 }
 
 
@@ -103,7 +103,7 @@ def test_what_is_no_vector_is_refused_whoever_asks(odd: tuple[Memory, OddEmbedde
     finally:
         embedder.change = None
     assert graph_of(memory) == before
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
 
 @pytest.mark.parametrize("kind", VECTORS)
@@ -210,7 +210,7 @@ def test_what_is_no_name_is_refused(tmp_path: Path, kind: str) -> None:
         with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Mend"):
             memory.add(TEXT)
         assert not memory.documents()
-        assert memory.examine() == []
+        assert memory.maintenance.examine() == []
 
 
 def test_names_of_numpy_and_generators_are_names() -> None:
@@ -270,7 +270,7 @@ def test_what_is_no_generation_is_refused(tmp_path: Path, kind: str) -> None:
         with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Mend"):
             memory.add(TEXT)
         assert not memory.documents()
-        assert memory.examine() == []
+        assert memory.maintenance.examine() == []
 
 
 def test_reader_of_a_users_own_is_checked_too(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_what_a_model_writes_can_be_stored(tmp_path: Path, layer: str) -> None:
     model = OddModel(changed(text=lambda each: "\0\ud800" + each.text[2:]))
     with Memory(tmp_path / "notes.lbug", **options(model=model, layers=("entities", layer))) as memory:
         memory.add(f"# A\n\n{TEXT}")
-        assert memory.examine() == []
+        assert memory.maintenance.examine() == []
 
 
 # ── a strategy ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -377,7 +377,7 @@ def test_what_is_no_row_is_refused(tmp_path: Path, make: Callable[[Any], Any]) -
         with pytest.raises(LayerError, match=r"^Expected .*layer 'mine', got .*\. Mend"):
             memory.add(TEXT)
         assert not memory.documents()
-        assert memory.examine() == []
+        assert memory.maintenance.examine() == []
 
 
 def overviews(**fields: Any) -> Callable[[Any], Any]:
@@ -409,4 +409,4 @@ def test_what_is_no_overview_is_refused(tmp_path: Path, make: Callable[[Any], An
         memory.add(TEXT)
         *_, failure = memory.deepen()
         assert isinstance(failure.error, LayerError)  # pyright: ignore[reportAttributeAccessIssue]
-        assert memory.examine() == []
+        assert memory.maintenance.examine() == []

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from memories import FOX, RIVER, OpenMemory
 
-from memgraph_rag import Document, Failure, LayerRows, Memory, Receipt
+from memgraph_rag import Document, Failure, Memory, Receipt
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreUnavailable
-from memgraph_rag.types import Action, Annotation
+from memgraph_rag.types import Action, Annotation, LayerRows
 
 NOTES = [Document(f"{text} Note {number}.", f"note {number:03}") for number, text in enumerate([FOX, RIVER] * 4)]
 KEYS = [note.key for note in NOTES]
@@ -45,13 +45,13 @@ def actions(outcomes: Sequence[Receipt | Failure]) -> dict[str, object]:
 def test_documents_are_deepened_in_one_transaction(open_memory: OpenMemory) -> None:
     with open_memory(layers=()) as memory:
         assert len(list(memory.add_many(NOTES))) == len(NOTES)
-        before = memory._store.version()
+        before = memory._parts.store.version()
         outcomes = list(memory.deepen(layers=["entities", Echoing()]))
         assert actions(outcomes) == dict.fromkeys(KEYS, Action.DEEPENED)
-        assert memory._store.version() == before + 1
+        assert memory._parts.store.version() == before + 1
         for outcome in outcomes:
             assert isinstance(outcome, Receipt)
-            assert outcome.counts == memory._store.counts_of([outcome.document_id])[outcome.document_id]
+            assert outcome.counts == memory._parts.store.counts_of([outcome.document_id])[outcome.document_id]
             assert (outcome.counts["Annotation"], outcome.counts["MENTIONS"] > 0) == (1, True)
 
 
@@ -59,10 +59,10 @@ def test_documents_that_lack_other_layers_are_stored_apart(open_memory: OpenMemo
     with open_memory(layers=()) as memory:
         list(memory.add_many(NOTES))
         list(memory.deepen(KEYS[:3], layers=["entities"]))
-        before = memory._store.version()
+        before = memory._parts.store.version()
         outcomes = list(memory.deepen(layers=["entities", Echoing()]))
         assert list(actions(outcomes)) == KEYS
-        assert memory._store.version() == before + 2
+        assert memory._parts.store.version() == before + 2
         assert [record.layers for record in memory.documents()] == [("echoing", "entities")] * len(NOTES)
 
 
@@ -88,7 +88,7 @@ def test_what_the_store_refuses_is_tried_alone_unless_it_is_away(
 ) -> None:
     with Memory(tmp_path / "notes.lbug", layers=()) as memory:
         list(memory.add_many(NOTES))
-        extend_many, tried = memory._store.extend_many, []
+        extend_many, tried = memory._parts.store.extend_many, []
 
         def refusing(graphs: Sequence[Any], **options: Any) -> list[Receipt]:
             tried.append([graph.document.key for graph in graphs])
@@ -96,7 +96,7 @@ def test_what_the_store_refuses_is_tried_alone_unless_it_is_away(
                 raise error("Expected another, got this.")
             return extend_many(graphs, **options)
 
-        monkeypatch.setattr(memory._store, "extend_many", refusing)
+        monkeypatch.setattr(memory._parts.store, "extend_many", refusing)
         outcomes = list(memory.deepen(layers=[Echoing()]))
     if error is StoreUnavailable:
         assert (tried, actions(outcomes)) == ([KEYS], dict.fromkeys(KEYS, StoreUnavailable))

@@ -109,7 +109,7 @@ NORMAL = {entity_id("default", name): name for name in NAMES}
 
 def test_relations_reach_the_graph_with_their_vectors(tmp_path, monkeypatch):
     with Memory(tmp_path / "a.lbug", layers=("relations",), **fakes(REPLY)) as memory:
-        keeping = Keeping(memory._store, monkeypatch)
+        keeping = Keeping(memory._parts.store, monkeypatch)
         receipt = memory.add(TEXT)
         assert memory.documents()[0].layers == ("entities", "relations"), "relations bring the entities"
         assert receipt.usage.model_calls == 1
@@ -121,7 +121,7 @@ def test_relations_reach_the_graph_with_their_vectors(tmp_path, monkeypatch):
 def test_names_of_ends_stored_earlier_are_read_from_the_graph(tmp_path, monkeypatch):
     with Memory(tmp_path / "a.lbug", layers=("entities",), **fakes(REPLY)) as memory:
         memory.add(TEXT)
-        keeping = Keeping(memory._store, monkeypatch)
+        keeping = Keeping(memory._parts.store, monkeypatch)
         list(memory.deepen(layers=["relations"]))
         (graph,) = keeping.graphs
         assert [mention.normal for mention in graph.mentions] == ["red mill"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from memories import FOX, RIVER, graph_of, options
 
-from memgraph_rag import Action, Failure, Memory, Receipt
+from memgraph_rag import Action, Failure, Limits, Memory, Receipt
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations.lacking_layers import build_until, oldest_first
 from memgraph_rag.testing import FakeLanguageModel
@@ -29,7 +29,7 @@ def test_deepened_graph_is_the_one_that_add_builds(tmp_path: Path) -> None:
         for number, story in enumerate((FOX, RIVER)):
             memory.add(story, key=str(number))
     with Memory(path, **options()) as memory:
-        assert [outcome.key for outcome in receipts(memory.deepen(max_seconds=1000))] == ["0", "1"]
+        assert [outcome.key for outcome in receipts(memory.deepen(limits=Limits(seconds=1000)))] == ["0", "1"]
         assert graph_of(memory) == at_once
         assert all(outcome.action is Action.UNCHANGED for outcome in receipts(memory.deepen()))
 
@@ -59,7 +59,7 @@ def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
         records,
         lambda some: [Receipt(record.id, record.key, Action.DEEPENED, {}) for record in some],
         lambda: pytest.fail("built too late"),
-        max_seconds=2.5,
+        seconds=2.5,
         clock=lambda: float(next(ticks)),
     )
     assert [outcome.key for outcome in receipts(built)] == [f"{number:02}" for number in range(16)]
@@ -104,5 +104,5 @@ def test_deepen_keeps_no_add_waiting(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1, "a minute", float("nan"), True])
 def test_limits_that_are_none_are_refused(tmp_path: Path, seconds: Any) -> None:
-    with Memory(tmp_path / "notes.lbug", **options()) as memory, pytest.raises(SettingsError, match="max_seconds"):
-        memory.deepen(max_seconds=seconds)
+    with Memory(tmp_path / "notes.lbug", **options()) as memory, pytest.raises(SettingsError, match="Expected seconds"):
+        memory.deepen(limits=Limits(seconds=seconds))

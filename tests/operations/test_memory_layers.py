@@ -17,7 +17,7 @@ from memories import options
 from own_memory_layer import Pairs
 from rich.console import Console
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.contracts import MemoryGraph
@@ -36,7 +36,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def overviews(memory: Memory) -> list[Overview]:
-    return memory._store.overviews("pairs")
+    return memory._parts.store.overviews("pairs")
 
 
 def test_a_strangers_layer_is_built_and_built_no_second_time(memory: Memory) -> None:
@@ -45,11 +45,11 @@ def test_a_strangers_layer_is_built_and_built_no_second_time(memory: Memory) -> 
     assert isinstance(receipt, Receipt)
     assert (receipt.key, receipt.action, receipt.counts) == ("pairs", Action.DEEPENED, {"Overview": 2})
     assert len(overviews(memory)) == 2
-    assert memory.stats()["documents_without"] == {"pairs": 1}
+    assert memory.status()["documents_without"] == {"pairs": 1}
     (again,) = memory.deepen(layers=[Pairs()])
     assert isinstance(again, Receipt)
     assert again.action is Action.UNCHANGED
-    assert not memory.examine()
+    assert not memory.maintenance.examine()
 
 
 def test_forgetting_takes_only_what_rests_on_the_document(memory: Memory) -> None:
@@ -62,7 +62,7 @@ def test_forgetting_takes_only_what_rests_on_the_document(memory: Memory) -> Non
 
 
 def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> None:
-    third = memory._store.document_ids()[2]
+    third = memory._parts.store.document_ids()[2]
     forgetting = iter([lambda: memory.forget(third)])
 
     (receipt,) = memory.deepen(layers=[Pairs(before_second=lambda: next(forgetting, lambda: None)())])
@@ -83,7 +83,7 @@ def test_who_builds_while_others_write_without_end_says_so(memory: Memory) -> No
 
     assert isinstance(receipt, Receipt)
     assert receipt.notes == {"others wrote all the while: deepen again": 1}
-    assert memory.stats()["counts"]["Document"] <= 9
+    assert memory.status()["counts"]["Document"] <= 9
 
 
 @pytest.mark.parametrize("before_part", range(1, 6))
@@ -104,10 +104,12 @@ def test_of_two_that_build_at_once_the_last_leaves_it_whole(
         list(memory.deepen(layers=["library"]))
 
         assert next(parts) > before_part
-        held = Counter((item.level, name) for item in memory._store.overviews("library") for name in item.documents)
+        held = Counter(
+            (item.level, name) for item in memory._parts.store.overviews("library") for name in item.documents
+        )
         assert {level for level, _ in held} == {1, 2}
         assert set(held.values()) == {1}, "each document lies under one overview of each level"
-        assert not memory.examine()
+        assert not memory.maintenance.examine()
 
 
 def test_an_interrupted_build_keeps_what_was_stored(memory: Memory) -> None:
@@ -139,18 +141,18 @@ def test_overviews_of_another_layer_are_refused(memory: Memory) -> None:
 
     assert isinstance(failure, Failure)
     assert "others" in str(failure.error)
-    assert memory._store.overview_ids() == []
+    assert memory._parts.store.overview_ids() == []
 
 
 def test_a_layer_of_the_memory_is_taken_away(memory: Memory) -> None:
     list(memory.deepen(layers=[Pairs()]))
 
-    (receipt,) = memory.remove_layer("pairs")
+    (receipt,) = memory.maintenance.remove_layer("pairs")
 
     assert isinstance(receipt, Receipt)
     assert receipt.action is Action.DEEPENED
     assert overviews(memory) == []
-    assert "documents_without" not in memory.stats()
+    assert "documents_without" not in memory.status()
 
 
 def test_an_object_without_build_is_no_layer(memory: Memory) -> None:
@@ -175,16 +177,16 @@ def test_a_memory_builds_its_own_layers_by_deepen(tmp_path: Path) -> None:
 
 def test_an_archive_carries_overviews_into_another_namespace(memory: Memory, tmp_path: Path) -> None:
     list(memory.deepen(layers=[Pairs()]))
-    memory.export_to(tmp_path / "notes.jsonl")
+    memory.maintenance.export_to(tmp_path / "notes.jsonl")
 
     with Memory(tmp_path / "other.lbug", namespace="other", **options(layers=["entities"])) as other:
-        assert len(list(other.import_from(tmp_path / "notes.jsonl"))) == 5
+        assert len(list(other.maintenance.import_from(tmp_path / "notes.jsonl"))) == 5
         assert sorted(item.text for item in overviews(other)) == sorted(item.text for item in overviews(memory))
-        below = other._store.successors([item.id for item in overviews(other)])
-        assert len(other._store.nodes([edge.target_id for edge in below])) == 4
-        assert not other.examine()
-        assert other.stats()["counts"] == memory.stats()["counts"]
-        other.export_to(tmp_path / "again.jsonl")
+        below = other._parts.store.successors([item.id for item in overviews(other)])
+        assert len(other._parts.store.nodes([edge.target_id for edge in below])) == 4
+        assert not other.maintenance.examine()
+        assert other.status()["counts"] == memory.status()["counts"]
+        other.maintenance.export_to(tmp_path / "again.jsonl")
 
     first, again = ((tmp_path / name).read_bytes().splitlines()[:-1] for name in ("notes.jsonl", "again.jsonl"))
     assert sorted(first) == sorted(again)
@@ -193,7 +195,7 @@ def test_an_archive_carries_overviews_into_another_namespace(memory: Memory, tmp
 def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tmp_path: Path) -> None:
     list(memory.deepen(layers=[Pairs()]))
     path = tmp_path / "notes.jsonl"
-    memory.export_to(path)
+    memory.maintenance.export_to(path)
     head, *lines, foot = path.read_bytes().splitlines(keepends=True)
     kept = [line for line in lines if b'"overview":' in line]
     hashes = hashlib.sha256(b"".join(json.loads(line)["sha256"].encode() for line in kept)).hexdigest()
@@ -201,19 +203,19 @@ def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tm
     path.write_bytes(b"".join([head, *kept, foot]))
 
     with pytest.raises(DocumentError, match="holds before them"):
-        list(memory.import_from(path))
+        list(memory.maintenance.import_from(path))
 
 
 def test_embedding_anew_keeps_overviews(memory: Memory) -> None:
     list(memory.deepen(layers=[Pairs()]))
-    before, counts = overviews(memory), memory.stats()["counts"]
+    before, counts = overviews(memory), memory.status()["counts"]
 
-    memory.reembed(FakeEmbedder(16, name="wider"))
+    memory.maintenance.reembed(FakeEmbedder(16, name="wider"))
 
     assert overviews(memory) == before
-    assert memory.stats()["counts"] == counts
-    assert len(memory._store.successors([before[0].id])) == 2
-    assert not memory.examine()
+    assert memory.status()["counts"] == counts
+    assert len(memory._parts.store.successors([before[0].id])) == 2
+    assert not memory.maintenance.examine()
 
 
 def test_purge_leaves_no_word_of_a_forgotten_overview(memory: Memory, tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ def test_purge_leaves_no_word_of_a_forgotten_overview(memory: Memory, tmp_path: 
     assert any("zyzzyva" in item.text for item in overviews(memory))
 
     memory.forget("z")
-    memory.purge()
+    memory.maintenance.purge()
 
     assert b"zyzzyva" not in (tmp_path / "notes.lbug").read_bytes()
     assert all("zyzzyva" not in item.text for item in overviews(memory))
@@ -247,7 +249,7 @@ def test_pages_and_trees_show_title_and_text_of_overviews(tmp_path: Path) -> Non
     with open_meetings(tmp_path / "m.lbug") as memory:
         list(memory.deepen(layers=[CommunitiesLayer(with_model=False)]))
         around = memory.around("communities")
-        low = next(item for item in memory._store.overviews("communities") if item.level == 1)
+        low = next(item for item in memory._parts.store.overviews("communities") if item.level == 1)
     drawn = StringIO()
     Console(file=drawn, width=400).print(tree(around))
 
@@ -263,8 +265,8 @@ def test_deepen_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", cache_dir=tmp_path, **options(layers=["entities", Pairs()])) as memory:
         list(memory.add_many(Document(f"Note {number}.", key=f"n{number}") for number in range(2)))
 
-        assert list(memory.deepen(max_seconds=1e-9)) == []
-        *_, last = memory.deepen(max_seconds=1000)
+        assert list(memory.deepen(limits=Limits(seconds=1e-9))) == []
+        *_, last = memory.deepen(limits=Limits(seconds=1000))
         assert isinstance(last, Receipt)
         assert (last.key, last.action) == ("pairs", Action.DEEPENED)
 
@@ -278,6 +280,8 @@ def test_a_question_about_the_whole_reads_overviews_where_there_are_any(memory: 
 
     assert answer.strategy == "overviews"
     assert answer.trace[0].node.kind == "overview"
-    assert all(memory.text(cited.document_key)[cited.start : cited.end] == cited.quote for cited in answer.citations)
+    assert all(
+        memory.get(cited.document_key).text[cited.start : cited.end] == cited.quote for cited in answer.citations
+    )
     assert memory.ask("Who wrote note 3?").strategy == "walk"
     assert memory.ask(question, strategy="top_k").strategy == "top_k"

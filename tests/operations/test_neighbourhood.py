@@ -76,9 +76,9 @@ def test_an_entity_with_what_names_it_and_what_it_is_related_to(memory: Memory) 
 
 def test_a_question_with_what_was_read_in_order(memory: Memory) -> None:
     answer = memory.ask(QUESTION, strategy="pecan", keep_trace=True)
-    kept = memory.question(QUESTION)
+    (kept,) = memory.questions(QUESTION)
     assert kept is not None
-    assert kept == memory.question(f"  {QUESTION}\n") == memory.question(kept.id) == memory.questions()[0]
+    assert [kept] == memory.questions(f"  {QUESTION}\n") == memory.questions(kept.id) == memory.questions()
     assert kept.answer == answer
 
     neighbourhood = memory.around(QUESTION)
@@ -99,7 +99,7 @@ def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Mem
     receipt = memory.add("Nobody met anybody at all, and nothing was given.", key="met.txt")
 
     assert (receipt.action, receipt.stale_questions) == (Action.REPLACED, 1)
-    kept = memory.question(QUESTION)
+    (kept,) = memory.questions(QUESTION)
     assert kept is not None
     assert (kept.answer.text, kept.answer.citations) == (answer.text, answer.citations)
     assert (kept.is_stale, kept.standing_citations, kept.nodes_read) == (True, (), len(answer.trace))
@@ -108,10 +108,10 @@ def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Mem
     assert_whole(neighbourhood)
     river = memory.documents()[1]
     assert {segment.document_id for segment in neighbourhood.passages} == {river.id}
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
     memory.ask(QUESTION, keep_trace=True)
-    again = memory.question(QUESTION)
+    (again,) = memory.questions(QUESTION)
     assert again is not None
     assert not again.is_stale
     assert memory.forget("met.txt").forgotten_questions == 1
@@ -134,14 +134,14 @@ def test_a_question_stays_as_it_is_where_nothing_that_it_read_changes(memory: Me
 
 def test_a_question_that_was_never_kept(memory: Memory) -> None:
     memory.ask(QUESTION)
-    assert (memory.questions(), memory.question(QUESTION), memory.question("")) == ([], None, None)
-    assert memory.question(3) is None  # type: ignore[arg-type]
+    assert (memory.questions(), memory.questions(QUESTION), memory.questions("")) == ([], [], [])
+    assert memory.questions(3) == []  # type: ignore[arg-type]
     with pytest.raises(QuestionNotFound, match=r"questions\(\)"):
-        memory.forget_question(QUESTION)
+        memory.forget(question=QUESTION)
     with pytest.raises(DocumentNotFound):
         memory.around(QUESTION)
     memory.ask(QUESTION, keep_trace=True)
-    memory.forget_question(QUESTION)
+    memory.forget(question=QUESTION)
     assert memory.questions() == []
 
 
@@ -226,7 +226,7 @@ def test_what_is_large_is_bounded_and_says_so(memory: Memory) -> None:
     neighbourhood = memory.around("long", most=3)
 
     assert_whole(neighbourhood)
-    held = memory._store.counts_of([neighbourhood.centre.id])[neighbourhood.centre.id]
+    held = memory._parts.store.counts_of([neighbourhood.centre.id])[neighbourhood.centre.id]
     assert neighbourhood.left_out["segments"] == held["Segment"] - 3
     assert neighbourhood.left_out["points"] > 0
     assert sum(isinstance(thing, Segment) for thing in neighbourhood.things.values()) == 3
@@ -237,14 +237,14 @@ def test_what_is_large_is_bounded_and_says_so(memory: Memory) -> None:
     orders = [tie.order for tie in asked.ties if tie.kind == "READ"]
     assert orders[:3] == [1, 2, 3]
     assert len(orders) <= 6, "what was cited is there too"
-    assert asked.left_out["nodes read"] == memory.stats()["counts"]["READ"] - len(orders)
+    assert asked.left_out["nodes read"] == memory.status()["counts"]["READ"] - len(orders)
 
 
 def test_an_entity_in_10_000_segments(tmp_path: Path) -> None:
     text = " ".join(f"Alice met Bob {number} times on the long road home." for number in range(10_000))
     with Memory(tmp_path / "many.lbug", **options(layers=("entities",), segment_tokens=20)) as memory:
         memory.add(Document(text, "many"))
-        assert memory.stats()["counts"]["Segment"] >= 9_000
+        assert memory.status()["counts"]["Segment"] >= 9_000
 
         neighbourhood = memory.around("Alice")
         whole = memory.around("many")

@@ -148,13 +148,13 @@ def test_archive_brings_pages_and_no_others_under_their_keys(tmp_path: Path) -> 
     with Memory(tmp_path / "a.lbug", **options(layers=())) as memory:
         memory.session(user="ann").add(CHAT)
         memory.session(user="x" * 500).add(CHAT)
-        memory.export_to(archive)
+        memory.maintenance.export_to(archive)
         pages = [record.key for record in memory.documents()]
     with Memory(tmp_path / "b.lbug", namespace="other", **options(layers=())) as memory:
-        assert sorted(receipt.key for receipt in memory.import_from(archive)) == sorted(pages)
+        assert sorted(receipt.key for receipt in memory.maintenance.import_from(archive)) == sorted(pages)
     with Memory(tmp_path / "c.lbug", **options(layers=())) as memory:
         receipt = memory.add(SAID, key="squat", metadata={"user": "mallory", "session": "1", "turns": "[]"})
-        (graph,) = memory._store.graphs_of([receipt.document_id])
+        (graph,) = memory._parts.store.graphs_of([receipt.document_id])
         check_as_added(graph)
         taken = replace(graph, document=replace(graph.document, key="session/ann/default/0"))
         with pytest.raises(DocumentError, match="turns of a session"):

@@ -31,21 +31,21 @@ def looks_into_documents(
 ) -> tuple[list[Receipt], Counter[str]]:
     """The receipts of a call, and how often it listed something of documents."""
     names: Counter[str] = Counter()
-    run = memory._store._run  # pyright: ignore[reportAttributeAccessIssue]
+    run = memory._parts.store._run  # pyright: ignore[reportAttributeAccessIssue]
 
     def named(name: str, /, **parameters: Any) -> Any:
         names[name] += 1
         return run(name, **parameters)
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory._store, "_run", named)
+        patch.setattr(memory._parts.store, "_run", named)
         receipts = [outcome for outcome in call() if isinstance(outcome, Receipt)]
     return receipts, Counter({name: number for name, number in names.items() if name.startswith("read/list_")})
 
 
 def stated(memory: Memory) -> list[str]:
     """All relations, in words."""
-    store = memory._store
+    store = memory._parts.store
     relations = [relation for record in store.documents() for relation in store.relations_of(record.id)]
     return sorted(relation.description for relation in relations)
 
@@ -72,7 +72,7 @@ def test_each_document_gets_its_own_segments_in_order(open_memory: OpenMemory) -
     receipts = list(open_memory(layers=("outline",)).add_many(NOTES))
     actions = [receipt.action for receipt in receipts if isinstance(receipt, Receipt)]
     assert actions == [Action.DEEPENED, Action.ADDED] * 4
-    store = open_memory(layers=("outline",))._store
+    store = open_memory(layers=("outline",))._parts.store
     for note in NOTES:
         record = store.document(note.key)
         assert record is not None

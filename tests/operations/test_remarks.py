@@ -35,11 +35,11 @@ def test_results_say_what_holds_since_when(memory: Memory) -> None:
         "I live in Paris.": ("home: until 12 May 2024: Paris; since then: Berlin",),
         "You moved last week.": (),
     }
-    assert all("29 April" not in memory.text(record.key) for record in memory.documents())
+    assert all("29 April" not in memory.get(record.key).text for record in memory.documents())
 
 
 def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
-    store = memory._store
+    store = memory._parts.store
     days = [note for note in store.layer_annotations("facts", since=-1) if note.kind == DAYS]
     assert [(note.text, dict(note.properties)) for note in days] == [
         ("last week", {"first": "2024-04-29", "last": "2024-05-05"})
@@ -50,14 +50,18 @@ def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
 
 
 def test_the_model_reads_remarks_behind_the_text(memory: Memory) -> None:
-    asked = memory._store.segments_of(memory.documents()[0].id)
-    lines = Remarks(memory._search.facts).of(asked, Extent())
+    asked = memory._parts.store.segments_of(memory.documents()[0].id)
+    lines = Remarks(memory._parts.search.facts).of(asked, Extent())
     assert lines == [
         "home: until 12 May 2024: Paris; since then: Berlin",
         "home: since 12 May 2024: Berlin; before: Paris; last week: 29 April 2024 to 5 May 2024",
         "",
     ]
-    assert Remarks(memory._search.facts).of(asked, Extent([])) == ["", "last week: 29 April 2024 to 5 May 2024", ""]
+    assert Remarks(memory._parts.search.facts).of(asked, Extent([])) == [
+        "",
+        "last week: 29 April 2024 to 5 May 2024",
+        "",
+    ]
 
 
 def test_contradictions_are_quoted(memory: Memory) -> None:

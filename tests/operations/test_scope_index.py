@@ -25,7 +25,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.integers(0, 3), NAMES, NAMES, st.booleans()), max_size=6), user=NAMES, session=NAMES)
 def test_scope_index_equals_all_records(memory: Memory, steps: Any, user: Any, session: Any) -> None:
-    index = ScopeIndex(memory._store)
+    index = ScopeIndex(memory._parts.store)
     for number, owner, conversation, is_added in steps:
         if is_added:
             metadata = {"user": owner, "session": conversation}
@@ -40,17 +40,17 @@ def test_scope_index_equals_all_records(memory: Memory, steps: Any, user: Any, s
 
 def test_scope_index_reads_only_what_was_written(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.add("A first note.", key="first", metadata={"user": "eve"})
-    index = ScopeIndex(memory._store)
+    index = ScopeIndex(memory._parts.store)
     index.documents({"user": "eve"})
     read: list[int] = []
-    written_documents = memory._store.written_documents
+    written_documents = memory._parts.store.written_documents
 
     def counted(*, since: int = -1) -> Any:
         records = written_documents(since=since)
         read.append(len(records))
         return records
 
-    monkeypatch.setattr(memory._store, "written_documents", counted)
+    monkeypatch.setattr(memory._parts.store, "written_documents", counted)
     memory.add("A second note.", key="second", metadata={"user": "eve"})
     assert len(index.documents({"user": "eve"})) == 2
     assert len(index.documents({"user": "eve"})) == 2

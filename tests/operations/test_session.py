@@ -42,7 +42,7 @@ def turns(count: int, start: int = 0) -> list[dict[str, Any]]:
 def said(memory: Memory) -> list[str]:
     """The text of all pages, one after another."""
     pages = sorted(memory.documents(), key=lambda record: int(record.key.rpartition("/")[2]))
-    return ["".join(segment.text for segment in memory._store.segments_of(record.id)) for record in pages]
+    return ["".join(segment.text for segment in memory._parts.store.segments_of(record.id)) for record in pages]
 
 
 def without_origin(memory: Memory) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def test_turns_one_by_one_give_the_graph_of_one_call(tmp_path: Path) -> None:
             for start in range(0, 70, size):
                 session.add(turns(min(70, start + size), start))
             graphs.append(without_origin(memory))
-            assert not memory.examine()
+            assert not memory.maintenance.examine()
     assert graphs[0] == graphs[1] == graphs[2]
     assert len(graphs[0]["documents"]) == -(-70 // MOST_TURNS)
 
@@ -154,7 +154,7 @@ def test_an_edited_turn_takes_the_place_of_the_former(memory: Memory) -> None:
     assert said(memory)[0].startswith("user: I live in Oslo, in a small red house by the sea.\n\nassistant: Nice.\n\n")
     assert not memory.search("Rome", mode="keywords", k=99)
     assert session.add([turn("I live in Oslo, in a small red house by the sea.", id="a")]).unchanged == 1
-    assert not memory.examine()
+    assert not memory.maintenance.examine()
 
 
 def test_an_edit_and_its_return_are_as_before(memory: Memory) -> None:
@@ -204,7 +204,7 @@ def test_times_of_all_kinds(memory: Memory) -> None:
             Message("user", "Now."),
         ]
     )
-    segments = memory._store.segments_of(memory.documents()[0].id)
+    segments = memory._parts.store.segments_of(memory.documents()[0].id)
     times = [segment.time for segment in segments]
     assert times[:3] == ["2024-05-02T10:00:00+02:00", "2024-05-01T00:00:00+00:00", "2023-05-08T13:56:00"]
     assert all(datetime.fromisoformat(time) >= began for time in times[3:])
@@ -290,9 +290,9 @@ def test_export_of_one_user(memory: Memory, tmp_path: Path) -> None:
     for user in ("ann", "tom"):
         memory.session(user=user).add(turns(40))
 
-    assert memory.export_to(tmp_path / "ann.jsonl", user="ann") == 2
+    assert memory.maintenance.export_to(tmp_path / "ann.jsonl", user="ann") == 2
     with Memory(tmp_path / "other.lbug", **options()) as other:
-        list(other.import_from(tmp_path / "ann.jsonl"))
+        list(other.maintenance.import_from(tmp_path / "ann.jsonl"))
         assert {record.metadata["user"] for record in other.documents()} == {"ann"}
         assert other.session(user="ann").add(turns(41)).added == 1
 
@@ -306,10 +306,10 @@ def test_import_takes_exported_session(
         monkeypatch.setattr(session_pages.timestamps, "read", lambda _: time)
     session.add([{"role": "user", "content": "I like tea.", **({"time": time} if time else {})}])
     monkeypatch.undo()
-    assert not time or memory._store.segments_of(memory.documents()[0].id)[0].time == time
-    memory.export_to(tmp_path / "all.jsonl")
+    assert not time or memory._parts.store.segments_of(memory.documents()[0].id)[0].time == time
+    memory.maintenance.export_to(tmp_path / "all.jsonl")
     with Memory(tmp_path / "other.lbug", **options()) as other:
-        list(other.import_from(tmp_path / "all.jsonl"))
+        list(other.maintenance.import_from(tmp_path / "all.jsonl"))
         assert graph_of(other)["nodes"].keys() == graph_of(memory)["nodes"].keys()
 
 
@@ -332,12 +332,12 @@ def test_the_end_builds_layers_and_later_turns_begin_a_page(memory: Memory) -> N
 @pytest.mark.parametrize("metadata", [{}, {"user": "mallory", "session": "1", "turns": "[]"}])
 def test_another_document_is_not_taken_for_a_page(memory: Memory, metadata: dict[str, str]) -> None:
     """Older versions let ``add`` store one under the key of a page."""
-    (graph,) = memory._store.graphs_of([memory.add("Something else.", key="x").document_id])
+    (graph,) = memory._parts.store.graphs_of([memory.add("Something else.", key="x").document_id])
     memory.forget("x")
     taken = Conversation(memory.namespace, "ann", "default")
     squatting = replace(graph.document, id=taken.page_id(0), key=taken.key(0), metadata=metadata)
     segments = tuple(replace(segment, document_id=squatting.id) for segment in graph.segments)
-    memory._store.write(DocumentGraph(squatting, segments, graph.segment_embeddings))
+    memory._parts.store.write(DocumentGraph(squatting, segments, graph.segment_embeddings))
 
     with pytest.raises(DocumentError, match="page of the session"):
         memory.session(user="ann").add([turn("Hello there.")])
@@ -350,7 +350,7 @@ def test_what_the_memory_answered_is_an_echo(tmp_path: Path) -> None:
         answer = session.ask("Who built a wooden box?")
         stored = session.add([turn(answer.text, "assistant"), turn("Thank you for that.")])
         assert stored.echoes == 1
-        assert not memory.examine()
+        assert not memory.maintenance.examine()
 
 
 def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,7 +367,7 @@ def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.Monke
         session.add([turn(home)])
     assert read == [f"user: {home}" for home in homes]
     (page,) = memory.documents()
-    stored = [fact.properties["value"] for fact in memory._store.annotations(page.id)]
+    stored = [fact.properties["value"] for fact in memory._parts.store.annotations(page.id)]
     assert stored == ["Hamburg", "Berlin", "Oslo"]
 
 
@@ -394,12 +394,12 @@ def test_two_writers_of_one_session_lose_nothing(memory: Memory) -> None:
     paragraphs = [part for text in said(memory) for part in text.split("\n\n") if part]
     assert sorted(paragraphs) == sorted(f"{name}: {name} {n}" for name in ("ann", "tom", "eve") for n in range(25))
     assert [part for part in paragraphs if part.startswith("ann")] == [f"ann: ann {n}" for n in range(25)]
-    assert not memory.examine()
+    assert not memory.maintenance.examine()
 
 
 def test_a_crash_between_pages_is_made_good_by_a_retry(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     session = memory.session(user="ann")
-    revise, calls = type(memory._store).revise, []
+    revise, calls = type(memory._parts.store).revise, []
 
     def crash(self: Any, *args: Any, **kwargs: Any) -> Any:
         calls.append(1)
@@ -407,12 +407,12 @@ def test_a_crash_between_pages_is_made_good_by_a_retry(memory: Memory, monkeypat
             raise KeyboardInterrupt
         return revise(self, *args, **kwargs)
 
-    monkeypatch.setattr(type(memory._store), "revise", crash)
+    monkeypatch.setattr(type(memory._parts.store), "revise", crash)
     with pytest.raises(KeyboardInterrupt):
         session.add(turns(70))
     assert session.add(turns(70)).added == 70 - MOST_TURNS
     assert sum(text.count("\n\n") for text in said(memory)) == 70
-    assert not memory.examine()
+    assert not memory.maintenance.examine()
 
 
 def test_a_memory_for_reading_takes_no_turn(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from memories import FOX, RIVER, options
 
 from memgraph_rag import Action, Document, Failure, Memory, Receipt
 from memgraph_rag.errors import DocumentError, DocumentNotFound, MemgraphRagWarning, SettingsError
+from memgraph_rag.text.folders import Folder
 
 
 @pytest.fixture
@@ -178,8 +179,10 @@ def test_a_receipt_names_a_bounded_number(memory: Memory) -> None:
 
 def test_a_group_takes_one_look_into_the_store(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
-    look = memory._store.matching_fingerprints
-    monkeypatch.setattr(memory._store, "matching_fingerprints", lambda **wanted: (looks.append(1), look(**wanted))[1])
+    look = memory._parts.store.matching_fingerprints
+    monkeypatch.setattr(
+        memory._parts.store, "matching_fingerprints", lambda **wanted: (looks.append(1), look(**wanted))[1]
+    )
     list(memory.add_many(Document(f"Text {number} of the fox.", str(number)) for number in range(100)))
     assert len(looks) == 1
 
@@ -234,7 +237,7 @@ def test_a_str_that_names_a_file_is_text_and_that_is_said(
         receipt = memory.add(text)
     with pytest.warns(MemgraphRagWarning, match=r"to add the file, pass Path\("):
         list(memory.add_many([text]))
-    assert memory.get(memory._store.segments_of(receipt.document_id)[0].id).text == text  # type: ignore[union-attr]
+    assert memory.get(memory._parts.store.segments_of(receipt.document_id)[0].id).text == text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x" * 255, "x" * 4096, "//notes/garden.md", "no such file", "."])
@@ -254,7 +257,7 @@ def test_a_folder_is_its_files_without_the_memory_itself(memory: Memory) -> None
         "notes/garden.md",
         "notes/a/river.csv",
     ]
-    folder = memory.folder(Path())
+    folder = Folder(Path(), without=[Path(memory.settings.store)])
     again = list(memory.add_many(folder))
     assert [outcome.action for outcome in again if isinstance(outcome, Receipt)] == [Action.UNCHANGED] * 2
     reasons = {path.name: reason for path, reason in folder.left_out.items()}
@@ -267,7 +270,7 @@ def test_a_folder_by_add_says_how(memory: Memory) -> None:
     with pytest.raises(DocumentError, match=r"add_many\(Path\('notes'\)\)"):
         memory.add(Path("notes"))
     with pytest.raises(DocumentError, match="Expected a folder"):
-        memory.folder(Path("notes/garden.md"))
+        memory.add_many(Folder(Path("notes/garden.md")))
 
 
 def test_a_record_knows_the_file_itself(memory: Memory) -> None:

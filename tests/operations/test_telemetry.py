@@ -40,10 +40,10 @@ def use(memory: Memory) -> None:
     with pytest.raises(DocumentNotFound):
         memory.forget("Quixote")
     memory.forget("secret-key")
-    memory.purge()
+    memory.maintenance.purge()
     archive = Path(str(memory.settings.store)).with_name("Wellington.jsonl")
-    memory.export_to(archive)
-    list(memory.import_from(archive))
+    memory.maintenance.export_to(archive)
+    list(memory.maintenance.import_from(archive))
 
 
 EVENTS = ["add", "add", "add", "deepen", "deepen", "search", "ask", "ask", "forget", "forget", "purge"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from memories import FOX, LONG, RIVER, OpenMemory, graph_of
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.errors import SettingsError, TokenLimitReached
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.models.language_model import journal_key
@@ -59,7 +59,7 @@ def names(memory: Memory) -> set[str]:
 def test_what_is_finished_is_stored_and_the_rest_is_named(open_memory: OpenMemory) -> None:
     model = Counting()
     memory = open_memory(model=model)
-    outcomes = list(memory.add_many(STORIES, max_tokens=cost_of(open_memory, STORIES[0]) + 1))
+    outcomes = list(memory.add_many(STORIES, limits=Limits(tokens=cost_of(open_memory, STORIES[0]) + 1)))
     stored = {outcome.key for outcome in outcomes if isinstance(outcome, Receipt)}
     failures = [outcome for outcome in outcomes if not isinstance(outcome, Receipt)]
     assert stored
@@ -74,7 +74,9 @@ def test_calls_with_a_limit_come_to_the_graph_of_one_without(open_memory: OpenMe
     model = Counting(Journal(tmp_path / "journal"))
     memory = open_memory(model=model)
     calls = 0
-    while any(not isinstance(outcome, Receipt) for outcome in list(memory.add_many(STORIES, max_tokens=300))):
+    while any(
+        not isinstance(outcome, Receipt) for outcome in list(memory.add_many(STORIES, limits=Limits(tokens=300)))
+    ):
         calls += 1
         assert calls < 50
     limited = graph_of(memory)
@@ -91,7 +93,7 @@ def test_calls_with_a_limit_come_to_the_graph_of_one_without(open_memory: OpenMe
 def test_a_spent_limit_does_not_stop_what_needs_no_model(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Counting())
     memory.add(STORIES[1])
-    first, second = memory.add_many([STORIES[2], STORIES[1]], max_tokens=1)
+    first, second = memory.add_many([STORIES[2], STORIES[1]], limits=Limits(tokens=1))
     assert not isinstance(first, Receipt)
     assert isinstance(second, Receipt)
     assert names(memory) == {"river"}
@@ -101,7 +103,7 @@ def test_a_spent_limit_asks_nothing_more(open_memory: OpenMemory) -> None:
     model = Counting()
     memory = open_memory(model=model)
     more = [Document(f"{FOX} {number}", f"fox {number}") for number in range(300)]
-    outcomes = list(memory.add_many(more, max_tokens=1))
+    outcomes = list(memory.add_many(more, limits=Limits(tokens=1)))
     assert len(model.prompts) == 1
     assert len(outcomes) == 300
     assert len(names(memory)) == sum(isinstance(outcome, Receipt) for outcome in outcomes) <= 1
@@ -110,7 +112,7 @@ def test_a_spent_limit_asks_nothing_more(open_memory: OpenMemory) -> None:
 def test_deepening_has_the_limit_too(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Counting(), layers=("entities",))
     list(memory.add_many(STORIES))
-    assert any(not isinstance(outcome, Receipt) for outcome in memory.deepen(max_tokens=1))
+    assert any(not isinstance(outcome, Receipt) for outcome in memory.deepen(limits=Limits(tokens=1)))
     assert all(isinstance(outcome, Receipt) for outcome in memory.deepen())
 
 
@@ -127,6 +129,6 @@ def test_a_limit_is_passed_by_one_prompt_and_what_is_written_at_most() -> None:
 @pytest.mark.parametrize("most", [0, -1, 1.5, True, "many", 10**13])
 def test_a_limit_that_is_none_is_refused_before_anything_is_done(open_memory: OpenMemory, most: object) -> None:
     memory = open_memory()
-    with pytest.raises(SettingsError, match="Expected max_tokens"):
-        memory.add_many(STORIES, max_tokens=most)
+    with pytest.raises(SettingsError, match="Expected tokens"):
+        memory.add_many(STORIES, limits=Limits(tokens=most))
     assert not names(memory)

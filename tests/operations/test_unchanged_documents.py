@@ -19,14 +19,14 @@ Outcomes = Iterator[Receipt | Failure]
 def statements_of(memory: Memory, monkeypatch: pytest.MonkeyPatch, call: Callable[[], Outcomes]) -> list[str]:
     """The statements of a call, in which every document is found unchanged, and told with what it holds."""
     names: list[str] = []
-    run = memory._store._run  # pyright: ignore[reportAttributeAccessIssue]
+    run = memory._parts.store._run  # pyright: ignore[reportAttributeAccessIssue]
 
     def named(name: str, /, **parameters: Any) -> Any:
         names.append(name)
         return run(name, **parameters)
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory._store, "_run", named)
+        patch.setattr(memory._parts.store, "_run", named)
         receipts = [outcome for outcome in call() if isinstance(outcome, Receipt)]
     assert {receipt.action for receipt in receipts} == {Action.UNCHANGED}
     assert all(receipt.counts["Segment"] == 1 for receipt in receipts)
@@ -42,18 +42,18 @@ def test_adding_them_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_taking_a_layer_away_that_they_lack(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     list(memory.add_many(NOTES))
-    two = statements_of(memory, monkeypatch, lambda: memory.remove_layer("context", ["0", "1"]))
+    two = statements_of(memory, monkeypatch, lambda: memory.maintenance.remove_layer("context", ["0", "1"]))
     keys = [note.key for note in NOTES]
-    assert statements_of(memory, monkeypatch, lambda: memory.remove_layer("context", keys)) == two
+    assert statements_of(memory, monkeypatch, lambda: memory.maintenance.remove_layer("context", keys)) == two
     monkeypatch.setattr(layer_removal, "_COUNTED_TOGETHER", 3)
-    groups = statements_of(memory, monkeypatch, lambda: memory.remove_layer("context", keys))
+    groups = statements_of(memory, monkeypatch, lambda: memory.maintenance.remove_layer("context", keys))
     assert groups.count("read/count_by_document") == 3
 
 
 def test_a_layer_is_taken_from_some_of_them_in_order(memory: Memory) -> None:
     list(memory.add_many(NOTES[:4]))
     list(memory.deepen(["1", "2"], layers=["context"]))
-    receipts = [outcome for outcome in memory.remove_layer("context") if isinstance(outcome, Receipt)]
+    receipts = [outcome for outcome in memory.maintenance.remove_layer("context") if isinstance(outcome, Receipt)]
     actions = [(receipt.key, receipt.action, receipt.counts.get("Annotation", 0)) for receipt in receipts]
     changed, unchanged = (Action.DEEPENED, 0), (Action.UNCHANGED, 0)
     assert actions == [("0", *unchanged), ("1", *changed), ("2", *changed), ("3", *unchanged)]

@@ -49,8 +49,8 @@ def test_an_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: flo
             scores.append(
                 [(evidence.document_key, evidence.score) for evidence in memory.search("red fox", mode="vector")]
             )
-            assert memory.examine() == []
-            memory.export_to(tmp_path / f"{name}.jsonl")
+            assert memory.maintenance.examine() == []
+            memory.maintenance.export_to(tmp_path / f"{name}.jsonl")
     assert [key for key, _ in scores[0]] == [key for key, _ in scores[1]]
     np.testing.assert_allclose([score for _, score in scores[0]], [score for _, score in scores[1]], atol=1e-5)
 

@@ -42,14 +42,14 @@ def memory(tmp_path: Path):
 
 
 def learning(memory: Memory, *replies: str) -> tuple[Learning, Taught]:
-    store = Taught(memory._store)
+    store = Taught(memory._parts.store)
     models = FakeModels(FakeLanguageModel(replies))
     return Learning(store, models, RelationsLayer()), store  # type: ignore[arg-type]
 
 
 def test_what_is_found_is_stored_with_its_document_and_told(memory):
     receipt = memory.add(TEXT, key="a")
-    segments = memory._store.segments_of(receipt.document_id)
+    segments = memory._parts.store.segments_of(receipt.document_id)
     learn, store = learning(memory, REPLY)
     (relation,) = learn("Where did Ann marry?", [*segments, *segments])
     (graph,) = store.graphs
@@ -65,7 +65,7 @@ def test_what_is_found_is_stored_with_its_document_and_told(memory):
 def test_nothing_found_teaches_nothing(memory):
     receipt = memory.add(TEXT, key="a")
     learn, store = learning(memory, '{"names": [], "relations": []}')
-    assert learn("Where?", memory._store.segments_of(receipt.document_id)) == []
+    assert learn("Where?", memory._parts.store.segments_of(receipt.document_id)) == []
     assert learn("Where?", []) == []
     assert store.graphs == []
 
@@ -75,14 +75,14 @@ def test_a_document_without_entities_is_left_alone(tmp_path):
     with Memory(tmp_path / "notes.lbug", layers=(), **fakes) as memory:
         receipt = memory.add(TEXT, key="a")
         learn, store = learning(memory, REPLY)
-        assert learn("Where?", memory._store.segments_of(receipt.document_id)) == []
+        assert learn("Where?", memory._parts.store.segments_of(receipt.document_id)) == []
         assert store.graphs == []
 
 
 @pytest.mark.parametrize("error", [DocumentNotFound, StoreError])
 def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, caplog, error):
     ids = [memory.add(TEXT, key=key).document_id for key in ("a", "b")]
-    segments = [segment for document_id in ids for segment in memory._store.segments_of(document_id)]
+    segments = [segment for document_id in ids for segment in memory._parts.store.segments_of(document_id)]
     learn, store = learning(memory, REPLY, REPLY)
 
     def refusing(graph: DocumentGraph) -> None:
@@ -102,7 +102,7 @@ def test_the_vectors_of_no_relation_are_none(memory):
     assert embed_relations([], {}, FakeEmbedder()) == []
     receipt = memory.add(TEXT, key="a")
     (graph,) = embed_relations(
-        [DocumentGraph(memory._store.document(receipt.document_id), (), np.zeros((0, 64), np.float32))],
+        [DocumentGraph(memory._parts.store.document(receipt.document_id), (), np.zeros((0, 64), np.float32))],
         {},
         FakeEmbedder(),
     )
@@ -112,12 +112,12 @@ def test_the_vectors_of_no_relation_are_none(memory):
 def test_what_some_of_the_segments_say_is_learnt(memory):
     text = " ".join([TEXT, *("It rained in Leeds, and nobody sailed anywhere on that day." for _ in range(60))])
     receipt = memory.add(text, key="a")
-    segments = memory._store.segments_of(receipt.document_id)
+    segments = memory._parts.store.segments_of(receipt.document_id)
     assert len(segments) > 1
-    learn = Learning(memory._store, FakeModels(FakeLanguageModel([REPLY])), RelationsLayer())
+    learn = Learning(memory._parts.store, FakeModels(FakeLanguageModel([REPLY])), RelationsLayer())
 
     (relation,) = learn("Where did Ann marry?", segments[:1])
 
-    (held,) = memory._store.graphs_of([receipt.document_id])
+    (held,) = memory._parts.store.graphs_of([receipt.document_id])
     assert held.relations == (relation,)
     assert list(held.segments) == list(segments)

@@ -38,7 +38,7 @@ def say(memory: Memory, *texts: str, day: str, user: str = "ann", session: str =
 
 
 def wished(memory: Memory, query: str, *, at: str | None = None) -> list[str]:
-    return [item.standing.value for item in memory.wishes(query, user="ann", at=at) if item.standing]
+    return [item.standing.value for item in memory.scoped(user="ann", at=at).wishes(query) if item.standing]
 
 
 def test_wishes_come_with_what_they_bear_on(memory: Memory) -> None:
@@ -53,7 +53,7 @@ def test_wishes_come_with_what_they_bear_on(memory: Memory) -> None:
     ]
     assert wished(memory, "Which dependencies?")[0] == "I prefer few dependencies"
     assert wished(memory, "coffee") == ["Always answer in metric units"]
-    (wish, *_) = memory.wishes("Which dependencies?", user="ann")
+    (wish, *_) = memory.scoped(user="ann").wishes("Which dependencies?")
     assert (wish.why, wish.standing and wish.standing.since) == ({"preference": 1}, "2024-01-03")
 
 
@@ -70,7 +70,7 @@ def test_newer_wishes_supersede_older_ones_about_the_same(memory: Memory) -> Non
 def test_wishes_are_bounded_and_the_newest_come_first(memory: Memory) -> None:
     for month, subject in enumerate(SUBJECTS, 1):
         say(memory, f"Always mention {subject}.", day=f"2024-{month:02}-01")
-    best = memory.wishes("Hello", user="ann")
+    best = memory.scoped(user="ann").wishes("Hello")
     assert len(best) == MOST_WISHES
     times = [item.segment.time for item in best]
     assert times == sorted(times, reverse=True)
@@ -89,7 +89,7 @@ def test_what_others_say_is_no_wish_of_the_user(memory: Memory) -> None:
     memory.session(user="ann").add([{"role": "Tom", "content": wish}, {"role": "assistant", "content": wish}])
     say(memory, f"Here is the mail that I got:\n\nDear Ann,\n{wish}", f"> {wish}\n\nSpam?", day="2024-01-01")
 
-    assert memory.wishes("Hello") == []
+    assert memory.scoped().wishes("Hello") == []
     say(memory, wish, day="2024-01-02")
     assert wished(memory, "Hello") == ["Always answer in metric units"]
 
@@ -110,7 +110,7 @@ def test_wishes_are_compared_by_the_embedder_that_the_store_has(tmp_path: Path) 
         say(memory, "I prefer few dependencies.", day="2024-01-03")
         assert wished(memory, "Which dependencies?")
         later = Renamed()
-        memory.reembed(later)
+        memory.maintenance.reembed(later)
         before = later.asked
         assert wished(memory, "Which dependencies?") == ["I prefer few dependencies"]
         assert later.asked > before

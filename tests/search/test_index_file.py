@@ -76,14 +76,14 @@ def test_the_next_process_reads_no_segment_and_finds_the_same(tales: Path, monke
         with opened(tales, **options) as memory:
             assert found(memory) == expected
             assert calls == []
-            assert isinstance(memory._search.index._embeddings.base, np.memmap)
+            assert isinstance(memory._parts.search.index._embeddings.base, np.memmap)
 
 
 def test_vectors_of_both_kinds_are_searched_in_the_file(tales: Path) -> None:
     for _ in range(2):
         with opened(tales) as memory:
             found(memory)
-            index = memory._search.index
+            index = memory._parts.search.index
             kinds = index.kinds(index.view())
             assert sorted(len(kind.rows) for kind in kinds) == [1, 20]
             assert all(np.shares_memory(kind.embeddings, index._embeddings) for kind in kinds)
@@ -110,7 +110,7 @@ def test_no_write_leaves_it_there(tales: Path, change: str) -> None:
         if change == "forget":
             memory.forget("3")
         elif change == "purge":
-            memory.purge()
+            memory.maintenance.purge()
         elif change == "deepen":
             list(memory.deepen(layers=["context"]))
         elif change == "of another namespace":
@@ -132,12 +132,12 @@ def test_an_answer_leaves_it_there(tales: Path) -> None:
 def test_another_file_of_the_same_name_is_not_taken_for_it(tales: Path) -> None:
     with opened(tales) as memory:
         found(memory)
-        version = memory._store.version()
+        version = memory._parts.store.version()
     kept = [(path, path.read_bytes()) for path in kept_beside(tales)]
     tales.unlink()
     with opened(tales) as memory:
-        while memory._store.version() < version:
-            memory.add("Mia stayed at home.", key=f"{memory._store.version()}")
+        while memory._parts.store.version() < version:
+            memory.add("Mia stayed at home.", key=f"{memory._parts.store.version()}")
         for path, content in kept:
             path.write_bytes(content)
         assert {hit.document_key for hit in memory.search("Whom did Otto see?", k=30)} == set(map(str, range(version)))

@@ -112,7 +112,9 @@ def test_likeness_reads_no_more_where_facts_are_known(memory: Memory, monkeypatc
     say(memory, "My bank is Wise.", "2026-05-13")
     reads: Counter[str] = Counter()
     for name in ("version", "documents", "nodes"):
-        monkeypatch.setattr(memory._search._graph, name, counted(reads, name, getattr(memory._search._graph, name)))
+        monkeypatch.setattr(
+            memory._parts.search._graph, name, counted(reads, name, getattr(memory._parts.search._graph, name))
+        )
 
     memory.search("How do I get to the lab?", user="ann", k=1)
     of_now = Counter(reads)

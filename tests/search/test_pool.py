@@ -42,7 +42,7 @@ def test_a_pool_of_everything_is_searched_as_the_namespace(tales: Path) -> None:
         expected = [keys(memory, question) for question in ("Whom did Otto see?", "hill number 7")]
     with opened(tales, search="database") as memory:
         assert [keys(memory, question) for question in ("Whom did Otto see?", "hill number 7")] == expected
-        assert len(memory._search.index) == 0
+        assert len(memory._parts.search.index) == 0
 
 
 def test_what_does_not_fit_is_searched_in_the_database(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with opened(tales, search="database") as memory:
         memory.search("warm")
         reads: list[str] = []
-        store = memory._store
+        store = memory._parts.store
         for name in ("version", "nearest", "matching", "linked_segments", "segments_around", "first_segment_ids",
                      "named_by", "times_of", "indexed_segments", "nodes", "documents", "entities"):  # fmt: skip
             read = getattr(store, name)
@@ -75,7 +75,7 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert sorted(reads[:2]) == ["matching", "nearest"], "beside one another"
         drawn = ["linked_segments", "linked_segments", "segments_around", "named_by"]
         assert reads[2:] == [*drawn, "nodes", "documents", "entities"]
-        assert 3 <= len(memory._search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
+        assert 3 <= len(memory._parts.search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
 
 
 def test_documents_and_times_are_kept_to(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,17 +84,19 @@ def test_documents_and_times_are_kept_to(tales: Path, monkeypatch: pytest.Monkey
     with opened(tales, search="database") as memory:
         for mode in ("graph", "hybrid", "vector"):
             assert set(keys(memory, "Whom did Otto see?", documents=["3", "7"], mode=mode)) == {"3", "7"}
-            within = memory._search.find("Whom did Otto see?", k=9, mode=mode, since=since, until=until)
+            within = memory._parts.search.find("Whom did Otto see?", k=9, mode=mode, since=since, until=until)
             assert {evidence.document_key for evidence in within} <= {"9", "10", "11"}
             assert len(within) >= 2
-        assert memory._search.find("Whom did Otto see?", k=9, until=datetime(2020, 1, 1, tzinfo=timezone.utc)) == []
+        assert (
+            memory._parts.search.find("Whom did Otto see?", k=9, until=datetime(2020, 1, 1, tzinfo=timezone.utc)) == []
+        )
 
 
 def test_nothing_forgotten_stays_in_the_background(tales: Path) -> None:
     with opened(tales, search="database") as memory:
         forgotten = keys(memory, "Whom did Otto see?")[0]
         ids = {evidence.segment.id for evidence in memory.search("Otto", documents=[forgotten])}
-        reader = memory._search._pools
+        reader = memory._parts.search._pools
         assert ids <= set(reader._background.rows.view().ids)
         memory.forget(forgotten)
         assert forgotten not in keys(memory, "Whom did Otto see?")
@@ -111,14 +113,16 @@ def test_only_the_rarest_words_are_looked_for_where_there_is_much(tales: Path, m
     monkeypatch.setattr(pool, "FEWEST_WORDS", 1)
     with opened(tales, search="database") as memory:
         looked_for: list[str] = []
-        matching = memory._store.matching
+        matching = memory._parts.store.matching
         monkeypatch.setattr(
-            memory._store, "matching", lambda words, **given: (looked_for.append(words), matching(words, **given))[1]
+            memory._parts.store,
+            "matching",
+            lambda words, **given: (looked_for.append(words), matching(words, **given))[1],
         )
         question = "Which hill near Lund did Otto see?"
         for weighed in (1_000, 20, 0):
             monkeypatch.setattr(pool, "WEIGHED", weighed)
-            memory._search._pools._last = None
+            memory._parts.search._pools._last = None
             assert len(keys(memory, question)) == 10
         assert looked_for[0] == question
         assert {"near"} < set(looked_for[1].split()) <= {"near", "lund", "otto"}
@@ -132,10 +136,10 @@ def test_degrees_are_asked_of_what_the_first_segments_name(tales: Path, monkeypa
         monkeypatch.setattr(pool, name, count)
     with opened(tales, search="database") as memory:
         counted: list[str] = []
-        named_by = memory._store.named_by
+        named_by = memory._parts.store.named_by
         memory.search("warm")
-        monkeypatch.setattr(memory._store, "named_by", lambda ids: (counted.extend(ids), named_by(ids))[1])
-        read = memory._search._pools.read("Whom did Otto see in Lund?")
+        monkeypatch.setattr(memory._parts.store, "named_by", lambda ids: (counted.extend(ids), named_by(ids))[1])
+        read = memory._parts.search._pools.read("Whom did Otto see in Lund?")
         assert set(counted) < set(read.entity_ids)
         assert read.named_by is not None
         assert [read.named_by[read.column(entity)] for entity in counted] == named_by(counted)

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.token_budget import cost
-from memgraph_rag.types import Budget, Node
+from memgraph_rag.types import Limits, Node
 
 TITLES = {"a": "The Barn", "b": "The\nRiver", "c": ""}
 BARN = segment("s0", "a", text="A fox slept there.\nIt was red.")
 
 
-def lines_over(nodes: list[Node], *, window: int = 10_000, budget: Budget | None = None) -> NodeLines:
-    return NodeLines(lines_context(nodes, window=window, budget=budget))
+def lines_over(nodes: list[Node], *, window: int = 10_000, limits: Limits | None = None) -> NodeLines:
+    return NodeLines(lines_context(nodes, window=window, limits=limits))
 
 
-def lines_context(nodes: list[Node], *, window: int, budget: Budget | None = None) -> ReadingContext:
+def lines_context(nodes: list[Node], *, window: int, limits: Limits | None = None) -> ReadingContext:
     graph = HandMadeGraph(nodes, titles=TITLES)
     search = HandMadeSearch([])
     session = HandMadeSession({}, window=window)
-    return ReadingContext(graph, search, session, OneVector(), budget or Budget())
+    return ReadingContext(graph, search, session, OneVector(), limits or Limits())
 
 
 def test_node_is_read_under_its_title_on_one_line() -> None:
@@ -82,8 +82,8 @@ def test_title_is_left_out_where_window_or_budget_has_no_room() -> None:
     assert lines_over([BARN], window=needed).of([BARN]) == titled
     assert lines_over([BARN], window=needed - 1).of([BARN]) == bare
     before = HandMadeSession({}).usage.prompt_tokens
-    assert lines_over([BARN], budget=Budget(max_tokens=before + needed)).of([BARN]) == titled
-    assert lines_over([BARN], budget=Budget(max_tokens=before + needed - 1)).of([BARN]) == bare
+    assert lines_over([BARN], limits=Limits(tokens=before + needed)).of([BARN]) == titled
+    assert lines_over([BARN], limits=Limits(tokens=before + needed - 1)).of([BARN]) == bare
 
 
 def test_remarks_stand_behind_the_text_where_there_is_room() -> None:

@@ -16,7 +16,7 @@ from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import START_TOKENS
-from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
+from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes
 
 QUESTION = "Where is the fox?"
 
@@ -45,7 +45,7 @@ class World:
         )
 
     def passes(
-        self, pecan: Pecan | None = None, *, budget: Budget | None = None, documents: Sequence[str] | None = None
+        self, pecan: Pecan | None = None, *, limits: Limits | None = None, documents: Sequence[str] | None = None
     ) -> list[tuple[Step, ...]]:
         return list(
             (pecan or Pecan()).read(
@@ -55,7 +55,7 @@ class World:
                     search=HandMadeSearch([node for node in self.nodes if node.level == 0]),
                     session=self.session,
                     embedder=OneVector(),
-                    budget=budget or Budget(),
+                    limits=limits or Limits(),
                     documents=documents,
                 ),
             )
@@ -326,9 +326,9 @@ def test_nothing_is_read_where_no_node_fits() -> None:
 
 
 def test_the_start_set_keeps_to_the_budget() -> None:
-    assert ids(many_points().passes(budget=Budget(max_nodes=2))[0]) == ["p1", "p3"]
-    assert ids(many_points().passes(budget=Budget(max_tokens=3 * 14 + 4))[0]) == ["p1", "p3"], "the question took 5"
-    assert ids(many_points().passes(budget=Budget(max_tokens=1))[0]) == ["p1"], "one is always read"
+    assert ids(many_points().passes(limits=Limits(nodes=2))[0]) == ["p1", "p3"]
+    assert ids(many_points().passes(limits=Limits(tokens=3 * 14 + 4))[0]) == ["p1", "p3"], "the question took 5"
+    assert ids(many_points().passes(limits=Limits(tokens=1))[0]) == ["p1"], "one is always read"
 
 
 def test_a_trimmed_start_node_can_still_be_read_later() -> None:
@@ -390,7 +390,7 @@ def tree() -> World:
 def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) -> None:
     """Of a count of four over two levels the start set has two nodes, of three it has one."""
     assert ids(tree().walk(find_strategy("pecan"))) == ["top", "side"]
-    steps = tree().walk(without("stop"), budget=Budget(max_nodes=count))
+    steps = tree().walk(without("stop"), limits=Limits(nodes=count))
     assert ids(steps) == read
     assert steps[-1].stop is (StopReason.MAX_NODES if count else StopReason.EXHAUSTED)
 

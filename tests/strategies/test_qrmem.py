@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
-from memgraph_rag.types import OPEN_KIND, Budget, Node, Relation, Segment, Step, StopReason
+from memgraph_rag.types import OPEN_KIND, Limits, Node, Relation, Segment, Step, StopReason
 
 QUESTION = "Where does the sister of Ann live?"
 WAY = [
@@ -41,7 +41,7 @@ def read(
     graph: HandMadeGraph | None = None,
     session: HandMadeSession | None = None,
     search: HandMadeSearch | None = None,
-    budget: Budget | None = None,
+    limits: Limits | None = None,
     documents: Sequence[str] | None = None,
     extract=None,
 ) -> list[Step]:
@@ -54,7 +54,7 @@ def read(
             search=search or HandMadeSearch(shelf(6), named=["Ann", "Ben", "Cay", "Dan", "Eve"]),
             session=session,
             embedder=OneVector(),
-            budget=budget or Budget(),
+            limits=limits or Limits(),
             documents=documents,
             extract=extract,
         ),
@@ -63,7 +63,7 @@ def read(
         steps += of_pass
         dropped = {node_id for step in steps for node_id in step.dropped}
         assert session.read == [step.node.id for step in steps if step.node.id not in dropped], "told, and no more"
-        if budget and budget.max_nodes is not None and len(steps) >= budget.max_nodes:
+        if limits and limits.nodes is not None and len(steps) >= limits.nodes:
             break
     return steps
 
@@ -326,7 +326,7 @@ def graphs(draw: st.DrawFn) -> HandMadeGraph:
 def test_bounds(kind: type, graph: HandMadeGraph, window: int, most: int | None, replies: list[str]) -> None:
     def again() -> list[Step]:
         session = HandMadeSession(window=14 * window, replies=replies)
-        return read(kind(), graph=graph, session=session, budget=Budget(max_nodes=most))
+        return read(kind(), graph=graph, session=session, limits=Limits(nodes=most))
 
     steps = again()
     assert len(set(ids(steps))) == len(steps), "each segment at most once"

@@ -9,7 +9,7 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies import DEFAULT, find_strategy, known_strategies
 from memgraph_rag.strategies.top_k import TopK
-from memgraph_rag.types import Budget, Step, StopReason
+from memgraph_rag.types import Limits, Step, StopReason
 
 STRATEGIES = tuple(known_strategies())
 
@@ -25,7 +25,7 @@ def read(strategy: TopK, *, segments=FOUND, window: int = 1_000_000, documents=N
             search=HandMadeSearch(segments),
             session=session,
             embedder=OneVector(),
-            budget=Budget(),
+            limits=Limits(),
             documents=documents,
         ),
     )

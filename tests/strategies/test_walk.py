@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.candidates import Weights
 from memgraph_rag.strategies.walk import Walk
-from memgraph_rag.types import Budget, Node, Relation, Segment, Step, StopReason, Summarizes
+from memgraph_rag.types import Limits, Node, Relation, Segment, Step, StopReason, Summarizes
 
 QUESTION = "Where is the fox?"
 ENTRY_ONLY = Weights(attention=0, similarity=0, relation=0)
@@ -54,7 +54,7 @@ class World:
             attends=self.attends,
         )
 
-    def passes(self, walk: Walk, *, budget: Budget | None = None, documents=None) -> list[tuple[Step, ...]]:
+    def passes(self, walk: Walk, *, limits: Limits | None = None, documents=None) -> list[tuple[Step, ...]]:
         segments = {node.id: node for node in self.nodes if isinstance(node, Segment)}
         answers = {text: [segments[name] for name in names] for text, names in self.answers.items()}
         passes = walk.read(
@@ -64,7 +64,7 @@ class World:
                 search=HandMadeSearch([segments[name] for name in self.entry], answers=answers, named=self.named),
                 session=self.session,
                 embedder=OneVector(),
-                budget=budget or Budget(),
+                limits=limits or Limits(),
                 documents=documents,
             ),
         )
@@ -74,7 +74,7 @@ class World:
             assert self.session.read == [step.node.id for of_pass in taken for step in of_pass], (
                 "told, and nothing else"
             )
-            if budget and budget.max_nodes is not None and len(self.session.read) >= budget.max_nodes:
+            if limits and limits.nodes is not None and len(self.session.read) >= limits.nodes:
                 break
         return taken
 
@@ -206,10 +206,10 @@ def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, s
 @settings(deadline=None)
 @given(worlds(), st.integers(1, 6))
 def test_the_budget_is_kept_and_the_walk_is_the_same_again(world: World, most: int) -> None:
-    budget = Budget(max_nodes=most)
-    steps = world.walk(budget=budget)
+    limits = Limits(nodes=most)
+    steps = world.walk(limits=limits)
     assert len(steps) <= most
-    assert steps == World(**{name: getattr(world, name) for name in World.__dataclass_fields__}).walk(budget=budget)
+    assert steps == World(**{name: getattr(world, name) for name in World.__dataclass_fields__}).walk(limits=limits)
 
 
 # ── ways that are known ──────────────────────────────────────────────────────────────────────────────────────

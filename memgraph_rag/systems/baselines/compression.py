@@ -22,7 +22,7 @@ __all__ = ["best_within", "kept_shares", "mean_loss", "most_telling", "read_comp
 
 def target_within(target_tokens: int, context: ReadingContext) -> int:
     """How many tokens may be read: the target, or less where the window or the budget holds less."""
-    target, most_tokens = min(target_tokens, context.session.tokens_left), context.budget.max_tokens
+    target, most_tokens = min(target_tokens, context.session.tokens_left), context.limits.tokens
     return target if most_tokens is None else min(target, most_tokens)
 
 

@@ -42,10 +42,10 @@ class FullContext:
 
 def _last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:
     """The last of these segments, as many as window and budget hold."""
-    room, budget = context.session.tokens_left, context.budget
-    if budget.max_tokens is not None:
-        room = min(room, budget.max_tokens - context.session.usage.prompt_tokens)
+    room, limits = context.session.tokens_left, context.limits
+    if limits.tokens is not None:
+        room = min(room, limits.tokens - context.session.usage.prompt_tokens)
     used = accumulate(cost(segment) for segment in reversed(segments))
     fitting = sum(tokens <= room for tokens in used)
-    most = fitting if budget.max_nodes is None else min(fitting, budget.max_nodes)
+    most = fitting if limits.nodes is None else min(fitting, limits.nodes)
     return segments[len(segments) - most :]

@@ -56,14 +56,14 @@ class SlidingWindow:
 
     def _windows(self, question: str, context: ReadingContext) -> Iterator[Sequence[Segment]]:
         """Those of each document, in order."""
-        budget, used = context.budget, context.session.usage.prompt_tokens
+        limits, used = context.limits, context.session.usage.prompt_tokens
         most = min(self._window_tokens, context.session.tokens_left)
-        if budget.max_tokens is not None:
-            most = min(most, (budget.max_tokens - used) // 2)
+        if limits.tokens is not None:
+            most = min(most, (limits.tokens - used) // 2)
         for document_id in documents_to_walk(question, context):
             segments = [segment for segment in context.graph.segments_of(document_id) if not segment.echo]
             for window in windows(segments, most):
-                yield window[: budget.max_nodes]
+                yield window[: limits.nodes]
 
 
 def windows(segments: Sequence[Segment], most_tokens: int) -> Iterator[Sequence[Segment]]:
@@ -89,5 +89,5 @@ def _tokens(segments: Sequence[Segment]) -> int:
 
 def _holds(context: ReadingContext, segments: Sequence[Segment]) -> bool:
     """Whether the budget holds these too."""
-    most = context.budget.max_tokens
+    most = context.limits.tokens
     return most is None or context.session.usage.prompt_tokens + _tokens(segments) <= most

@@ -82,7 +82,7 @@ class GraphragDrift:
                 return
             p_yes = context.session.probability_of_yes()
             judge.hear(p_yes)
-            may_go_on = not judge.is_enough and left and may_ask(context.budget, context.session)
+            may_go_on = not judge.is_enough and left and may_ask(context.limits, context.session)
             wanted = [item for item in self._questions(context) if item.casefold() not in asked] if may_go_on else []
             asked |= {item.casefold() for item in wanted}
             stop = None if wanted else StopReason.ANSWERABLE if judge.is_enough else StopReason.EXHAUSTED

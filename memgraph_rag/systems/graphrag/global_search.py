@@ -106,7 +106,7 @@ class GraphragGlobal:
         frontier, judged = list(tree.roots), 0
         while frontier:
             report = frontier.pop(0)
-            is_asked = judged < self._most_judged and may_ask(context.budget, context.session)
+            is_asked = judged < self._most_judged and may_ask(context.limits, context.session)
             if is_asked and _p_yes(report, context) < _LEAST_YES:
                 judged += 1
                 continue
@@ -141,8 +141,8 @@ class GraphragGlobal:
     def _reduced(self, rated: Sequence[_Rated], context: ReadingContext) -> list[Chosen]:
         """The reports of which findings are read, that of the best rated one first, within the tokens there are."""
         room = min(self._most_tokens, context.session.tokens_left)
-        if context.budget.max_tokens is not None:
-            room = min(room, context.budget.max_tokens - context.session.usage.prompt_tokens)
+        if context.limits.tokens is not None:
+            room = min(room, context.limits.tokens - context.session.usage.prompt_tokens)
         by_report: dict[str, list[_Rated]] = {}
         for item in sorted(rated, key=lambda item: (-item.rating, -item.cosine)):
             by_report.setdefault(item.report.id, []).append(item)
@@ -155,7 +155,7 @@ class GraphragGlobal:
             text = " ".join(item.finding.text for item in items)
             text = text if len(text) <= len(report.text) else report.text
             chosen.append(Chosen(report, items[0].rating / _MOST_RATING, "report", via=report.title, text=text))
-        return chosen[: context.budget.max_nodes]
+        return chosen[: context.limits.nodes]
 
 
 def _rated(question: str, batch: Sequence[Overview], context: ReadingContext) -> list[_Rated]:
@@ -176,7 +176,7 @@ def _rated(question: str, batch: Sequence[Overview], context: ReadingContext) ->
 
 
 def _reply(findings: Sequence[tuple[Overview, Finding]], context: ReadingContext) -> str:
-    if not may_ask(context.budget, context.session):
+    if not may_ask(context.limits, context.session):
         return ""
     lines = (f"{number}. {as_line(finding.text)}" for number, (_, finding) in enumerate(findings, 1))
     request = _WHICH.format(statements="\n".join(lines))

@@ -60,12 +60,12 @@ class GraphragLocal:
         nodes = {node.id: node for node in context.graph.nodes([hit.node_id for hit in hits])}
         naming = (Chosen(nodes[hit.node_id], hit.score, "entry") for hit in hits if hit.node_id in nodes)
         _take(chosen, naming, room - sum(cost(item.node) for item in chosen.values()))
-        kept = list(chosen.values())[: context.budget.max_nodes]
+        kept = list(chosen.values())[: context.limits.nodes]
         yield from read_chosen(kept, context, reason=tree.note, ended=StopReason.EXHAUSTED)
 
     def _room(self, context: ReadingContext) -> int:
         room = min(self._most_tokens, context.session.tokens_left)
-        most = context.budget.max_tokens
+        most = context.limits.tokens
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
 

@@ -121,7 +121,7 @@ def _recognized(facts: Sequence[Relation], context: ReadingContext) -> tuple[str
 
 def _asked(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:
     """A usable reply, empty where there is none; None where no budget or no room is left to ask."""
-    most = context.budget.max_tokens
+    most = context.limits.tokens
     if most is not None and context.session.usage.prompt_tokens > most // 2:  # the rest is for what will be read
         return None
     try:

@@ -95,9 +95,7 @@ class LongRefiner:
         reranker = self._reranker
         local = tree.local_scores(_of_passages(question, tree, context, reranker))
         level, from_outline = self._from_outline(tree, context)
-        taken = tree.selected(
-            local + from_outline, most_tokens=self._room(context), most_segments=context.budget.max_nodes
-        )
+        taken = tree.selected(local + from_outline, most_tokens=self._room(context), most_segments=context.limits.nodes)
         source = "similarity" if reranker is None else "reranker"
         looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
         yield from _read(tree, taken, {source: local, "outline": from_outline}, context, looks_for)
@@ -118,14 +116,14 @@ class LongRefiner:
             not self._with_global_selection
             or not outlines
             or self._fits(tree, context)
-            or not may_ask(context.budget, context.session)
+            or not may_ask(context.limits, context.session)
         ):
             return None, nothing
         level: float | None = None
         try:
             if self._with_query_analysis:
                 level = context.session.judge(_IS_GLOBAL)
-            asked = (listed for listed in outlines if may_ask(context.budget, context.session))
+            asked = (listed for listed in outlines if may_ask(context.limits, context.session))
             chosen = {place for listed in asked for place in _picked(tree, listed, context)}
         except WindowExceeded:  # there is no room for requests: local scores alone count
             return level, nothing
@@ -135,12 +133,12 @@ class LongRefiner:
         """Whether all is read anyway, so that nothing need be asked."""
         tokens = sum(passage.tokens for passage in tree.passages.values())
         segments = len({passage.segment.id for passage in tree.passages.values()})
-        most = context.budget.max_nodes
+        most = context.limits.nodes
         return tokens <= self._room(context) and (most is None or segments <= most)
 
     def _room(self, context: ReadingContext) -> int:
         room = min(self._most_tokens, context.session.tokens_left)
-        most = context.budget.max_tokens
+        most = context.limits.tokens
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
 

@@ -6,7 +6,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector,
 
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.systems.baselines.full_context import FullContext
-from memgraph_rag.types import Budget, Step, StopReason
+from memgraph_rag.types import Limits, Step, StopReason
 
 NODES = [
     *(segment(f"b{i}", "b", index=i) for i in (2, 0, 1)),
@@ -21,7 +21,7 @@ def read(
     window: int = 1_000_000,
     documents=None,
     strategy: Strategy | None = None,
-    budget: Budget | None = None,
+    limits: Limits | None = None,
 ) -> list[Step]:
     session = HandMadeSession({"a1": 0.5}, window=window)
     passes = (strategy or FullContext()).read(
@@ -31,7 +31,7 @@ def read(
             search=HandMadeSearch(),
             session=session,
             embedder=OneVector(),
-            budget=budget or Budget(),
+            limits=limits or Limits(),
             documents=documents,
         ),
     )
@@ -70,6 +70,6 @@ def test_vanilla_keeps_the_right_end_in_the_order_of_the_documents() -> None:
 
     assert ids() == ["a0", "a1", "b0", "b1", "b2"]
     assert ids(window=14 * 3 + 5) == ["b0", "b1", "b2"]
-    assert ids(budget=Budget(max_nodes=2)) == ["b1", "b2"]
-    assert ids(budget=Budget(max_tokens=5 + 14)) == ["b2"], "5 were read of the question"
+    assert ids(limits=Limits(nodes=2)) == ["b1", "b2"]
+    assert ids(limits=Limits(tokens=5 + 14)) == ["b2"], "5 were read of the question"
     assert ids(window=13) == []

@@ -14,7 +14,7 @@ from memgraph_rag.systems.baselines.compression import kept_shares
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
 from memgraph_rag.testing import FakeLanguageModel, FakeSession
-from memgraph_rag.types import Budget, Segment, Step, StopReason
+from memgraph_rag.types import Limits, Segment, Step, StopReason
 
 QUESTION = "Where did the red fox sleep?"
 RAIN = segment("rain", text="It rained for nine days and the river rose.", tokens=10)
@@ -32,7 +32,7 @@ class Session(FakeSession):
 
 
 def walk(
-    strategy: LongLLMLingua | LLMLingua, segments: Sequence[Segment], budget: Budget | None = None
+    strategy: LongLLMLingua | LLMLingua, segments: Sequence[Segment], limits: Limits | None = None
 ) -> tuple[list[Step], list[str]]:
     session = Session(QUESTION, window=FakeLanguageModel().window)
     passes = strategy.read(
@@ -42,7 +42,7 @@ def walk(
             search=HandMadeSearch(segments),
             session=session,
             embedder=OneVector(),
-            budget=budget or Budget(),
+            limits=limits or Limits(),
         ),
     )
     return [step for steps in passes for step in steps], getattr(session, "texts", [])
@@ -66,7 +66,7 @@ def test_less_is_kept_of_what_matters_less() -> None:
     steps, texts = walk(LongLLMLingua(target_tokens=14, spread=0.3), [RAIN, FOX])
     assert [step.node.id for step in steps] == ["fox", "rain"]
     assert len(texts[0]) / len(FOX.text) > len(texts[1]) / len(RAIN.text)
-    assert walk(LongLLMLingua(), [RAIN, FOX], Budget(max_tokens=14))[1] == texts
+    assert walk(LongLLMLingua(), [RAIN, FOX], Limits(tokens=14))[1] == texts
 
 
 def test_llmlingua_reads_in_the_order_of_the_search_whatever_the_question() -> None:
@@ -82,7 +82,7 @@ def test_llmlingua_keeps_the_context_least_expected_and_of_it_the_tokens() -> No
     assert text == "It rained for nine days", "all tokens are as surprising, so the first half stays"
     (step,), (text,) = walk(LLMLingua(target_tokens=5), [again])
     assert (step.node.id, text) == ("again", "It rained and it ."), "of what came before the first is kept"
-    assert walk(LLMLingua(), [again, RAIN], Budget(max_tokens=5))[0][0].node.id == "rain"
+    assert walk(LLMLingua(), [again, RAIN], Limits(tokens=5))[0][0].node.id == "rain"
 
 
 @pytest.mark.parametrize("strategy", [LongLLMLingua(), LLMLingua()])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.memwalker import MemWalker
-from memgraph_rag.types import Budget, Node, Step, StopReason, Summarizes
+from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes
 
 NODES: list[Node] = [
     point("left", level=2, index=0),
@@ -46,7 +46,7 @@ def walk(
             search=HandMadeSearch([node for node in nodes if node.level == 0]),
             session=session,
             embedder=OneVector(),
-            budget=Budget(),
+            limits=Limits(),
             documents=documents,
         ),
     )

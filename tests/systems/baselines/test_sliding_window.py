@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.systems.baselines.sliding_window import SlidingWindow, windows
-from memgraph_rag.types import Budget, Step, StopReason
+from memgraph_rag.types import Limits, Step, StopReason
 
 NODES = [segment(f"s{i}", index=i) for i in range(5)]
 THREE_WINDOWS = SlidingWindow(window_tokens=28)  # s0 s1, s1 s2, s2 s3, s3 s4: a node costs 14
 
 
 def read(
-    yes: dict[str, float], *, strategy: SlidingWindow = THREE_WINDOWS, nodes=NODES, budget: Budget | None = None
+    yes: dict[str, float], *, strategy: SlidingWindow = THREE_WINDOWS, nodes=NODES, limits: Limits | None = None
 ) -> tuple[list[Step], HandMadeSession]:
     session = _SureOf(yes)
     context = ReadingContext(
@@ -26,7 +26,7 @@ def read(
         search=HandMadeSearch(),
         session=session,
         embedder=OneVector(),
-        budget=budget or Budget(),
+        limits=limits or Limits(),
     )
     steps = [step for steps in strategy.read("Where is the fox?", context) for step in steps]
     assert session.read == ids(steps), "the session holds what was yielded, and nothing else"
@@ -60,11 +60,11 @@ def test_first_of_equal_windows_stays_and_nothing_is_nothing() -> None:
 
 
 def test_budget_holds_the_best_window_besides() -> None:
-    steps, session = read({"s4": 1.0, "s1": 0.2}, budget=Budget(max_tokens=5 + 3 * 28))
+    steps, session = read({"s4": 1.0, "s1": 0.2}, limits=Limits(tokens=5 + 3 * 28))
     assert ids(steps) == ["s0", "s1"]
     assert steps[-1].stop is StopReason.MAX_TOKENS
     assert session.usage.prompt_tokens <= 5 + 3 * 28
-    assert ids(read({}, budget=Budget(max_nodes=1))[0]) == ["s0"]
+    assert ids(read({}, limits=Limits(nodes=1))[0]) == ["s0"]
 
 
 @given(st.lists(st.integers(1, 50), max_size=20), st.integers(1, 80))

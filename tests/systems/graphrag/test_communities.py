@@ -30,7 +30,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def deepen(memory: Memory, layer: CommunitiesLayer = SENTENCES, models: Models | None = None) -> list[OverviewRows]:
-    store = memory._store
+    store = memory._parts.store
     parts = []
     for rows in layer.build(store, models=models or FakeModels()):
         assert len(store.write_overviews(rows, as_of=store.version())) == len(rows.overviews)
@@ -39,7 +39,7 @@ def deepen(memory: Memory, layer: CommunitiesLayer = SENTENCES, models: Models |
 
 
 def stored(memory: Memory) -> list[Overview]:
-    return memory._store.overviews("communities")
+    return memory._parts.store.overviews("communities")
 
 
 def written(parts: list[OverviewRows]) -> int:
@@ -52,7 +52,7 @@ def names(store: GraphStore, overview: Overview) -> set[str]:
 
 def assert_sound(memory: Memory) -> None:
     """One overview over all, whole children, exact spans, all documents that lie below."""
-    store, overviews = memory._store, {overview.id: overview for overview in stored(memory)}
+    store, overviews = memory._parts.store, {overview.id: overview for overview in stored(memory)}
     top = next(iter(overviews.values()))
     texts = {node.id: node for record in store.documents() for node in store.segments_of(record.id)}
     for overview in overviews.values():
@@ -75,7 +75,7 @@ def test_people_who_meet_are_a_community(memory: Memory) -> None:
     parts = deepen(memory)
 
     assert_sound(memory)
-    groups = [names(memory._store, overview) for overview in stored(memory) if overview.level == 1]
+    groups = [names(memory._parts.store, overview) for overview in stored(memory) if overview.level == 1]
     assert sorted(map(sorted, groups)) == sorted(
         sorted({*group, place}) for group, place in zip(GROUPS, PLACES, strict=True)
     )
@@ -86,7 +86,11 @@ def test_people_who_meet_are_a_community(memory: Memory) -> None:
 
 def test_reports_without_a_model_quote(memory: Memory) -> None:
     deepen(memory)
-    texts = {node.id: node for record in memory._store.documents() for node in memory._store.segments_of(record.id)}
+    texts = {
+        node.id: node
+        for record in memory._parts.store.documents()
+        for node in memory._parts.store.segments_of(record.id)
+    }
     for overview in stored(memory):
         assert overview.findings
         for finding in overview.findings:
@@ -97,11 +101,11 @@ def test_reports_without_a_model_quote(memory: Memory) -> None:
 
 def test_keys_are_the_same_in_every_namespace(memory: Memory) -> None:
     deepen(memory)
-    other = memory._store.beside("elsewhere")
-    parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": memory._models.recognizer}
+    other = memory._parts.store.beside("elsewhere")
+    parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": memory._parts.models.recognizer}
     with Memory(other, layers=["entities"], **parts) as second:
         for record in reversed(memory.documents()):
-            second.add("".join(node.text for node in memory._store.segments_of(record.id)), key=record.key)
+            second.add("".join(node.text for node in memory._parts.store.segments_of(record.id)), key=record.key)
         deepen(second)
         assert {overview.key for overview in stored(second)} == {overview.key for overview in stored(memory)}
 
@@ -110,7 +114,7 @@ def test_relations_are_statements(memory: Memory) -> None:
     deepen(memory)
     assert not any(isinstance(outcome, Failure) for outcome in memory.deepen(layers=["relations"]))
     assert stored(memory) == [], "documents that have new rows take their overviews away"
-    relations = [item.relation for item in memory._store.indexed_relations(since=-1)]
+    relations = [item.relation for item in memory._parts.store.indexed_relations(since=-1)]
     assert relations
 
     heard: list[Prompt] = []
@@ -135,7 +139,7 @@ def test_relations_are_statements(memory: Memory) -> None:
 
 def _under(memory: Memory, overview: Overview) -> set[str]:
     """The ids of all that lies below an overview."""
-    below = {edge.target_id for edge in memory._store.successors([overview.id])}
+    below = {edge.target_id for edge in memory._parts.store.successors([overview.id])}
     children = [other for other in stored(memory) if other.id in below]
     return below.union(*(_under(memory, child) for child in children))
 
@@ -168,7 +172,7 @@ def test_what_names_nobody_else_changes_nothing(memory: Memory) -> None:
 def test_what_a_document_says_that_came_meanwhile_is_in_no_report(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store: Any = memory._store
+    store: Any = memory._parts.store
     read = store.indexed_relations
 
     def late(**options: Any) -> Any:
@@ -184,11 +188,11 @@ def test_what_a_document_says_that_came_meanwhile_is_in_no_report(
 
     assert stored(memory)
     assert not any("quarry" in overview.text for overview in stored(memory))
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
 
 def test_after_an_interruption_what_is_written_stays(memory: Memory) -> None:
-    store = memory._store
+    store = memory._parts.store
     first = next(SENTENCES.build(store, models=FakeModels()))
     store.write_overviews(first, as_of=store.version())
 
@@ -245,7 +249,8 @@ def test_a_finding_rests_on_what_it_cites(memory: Memory) -> None:
     assert {overview.rating for overview in overviews} == {7.0}
     assert MADE not in notes
     segments = {
-        node.id: node for node in memory._store.nodes([s.segment_id for o in overviews for s in o.findings[0].spans])
+        node.id: node
+        for node in memory._parts.store.nodes([s.segment_id for o in overviews for s in o.findings[0].spans])
     }
     for overview in overviews:
         (finding,) = overview.findings

@@ -28,7 +28,7 @@ def test_what_it_takes_is_told_before_it_is_taken(tmp_path: Path, caplog: pytest
     heard: list[tuple[str, int, int]] = []
     with open_meetings(tmp_path / "m.lbug") as memory:
         layer = CommunitiesLayer(with_model=False)
-        next(layer.build(memory._store, models=FakeModels(), progress=lambda *told: heard.append(told)))
+        next(layer.build(memory._parts.store, models=FakeModels(), progress=lambda *told: heard.append(told)))
 
     reading, finding = "reading 21 segments and 16 entities", "finding communities of 16 entities with 20 edges"
     assert [(what.split(" (")[0], done, total) for what, done, total in heard] == [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from meetings import open_meetings
 
-from memgraph_rag import Answer, Memory, Receipt
+from memgraph_rag import Answer, Limits, Memory, Receipt
 from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
 from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
 from memgraph_rag.systems.graphrag.local_search import GraphragLocal
@@ -30,7 +30,7 @@ def open_memory(tmp_path: Path) -> Callable[..., Memory]:
             *_, receipt = memory.deepen(layers=["communities"])
             assert isinstance(receipt, Receipt)
             assert receipt.key == "communities"
-            assert receipt.counts["Overview"] == len(memory._store.overviews("communities"))
+            assert receipt.counts["Overview"] == len(memory._parts.store.overviews("communities"))
         return memory
 
     return opened
@@ -40,7 +40,7 @@ def assert_exact(memory: Memory, answer: Answer) -> None:
     """There are citations, each of which stands in its document."""
     assert answer.citations
     for citation in answer.citations:
-        text = "".join(segment.text for segment in memory._store.segments_of(citation.document_id))
+        text = "".join(segment.text for segment in memory._parts.store.segments_of(citation.document_id))
         assert text[citation.start : citation.end] == citation.quote
 
 
@@ -102,14 +102,14 @@ def test_global_asks_once_a_batch_and_not_too_often(
 ) -> None:
     with open_memory() as memory:
         requests: list[str] = []
-        session = type(memory._models.language.open_session("?"))
+        session = type(memory._parts.models.language.open_session("?"))
         monkeypatch.setattr(session, "reply", lambda _, request, **__: requests.append(request) or "None")
         answer = memory.ask(QUESTION, strategy=GraphragGlobal(batch_tokens=100, most_batches=3))
         assert len(requests) == 3
         assert not reports(answer)
         assert answer.trace[0].reason == "no report bears on the question; read by search instead"
         asked = len(requests)
-        memory.ask(QUESTION, strategy=GraphragGlobal(), max_tokens=20)
+        memory.ask(QUESTION, strategy=GraphragGlobal(), limits=Limits(tokens=20))
         assert len(requests) - asked <= 1, "half of the budget is kept for what is read"
 
 
@@ -121,7 +121,7 @@ def test_global_rates_by_similarity_where_the_model_says_nothing(open_memory: Ca
 
 def test_dynamic_selection_leaves_out_what_does_not_help(open_memory: Callable[..., Memory]) -> None:
     with open_memory(judged=[1.0, 0.0, 0.0, 1.0, 0.0], said=["1: 50, 2: 40"]) as memory:
-        _, *lowest = memory._store.overviews("communities")
+        _, *lowest = memory._parts.store.overviews("communities")
         assert len(lowest) == 4
         answer = memory.ask(QUESTION, strategy=GraphragGlobal(dynamic=True))
         assert len(reports(answer)) == 1
@@ -161,4 +161,4 @@ def test_drift_ends_after_its_rounds(open_memory: Callable[..., Memory]) -> None
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_budgets_hold(open_memory: Callable[..., Memory], strategy: str) -> None:
     with open_memory(yes=[0.1] * 50) as memory:
-        assert len(memory.ask(QUESTION, strategy=strategy, max_nodes=2).trace) <= 2
+        assert len(memory.ask(QUESTION, strategy=strategy, limits=Limits(nodes=2)).trace) <= 2

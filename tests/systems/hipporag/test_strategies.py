@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from memories import options
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.systems.hipporag import FactWalk
 from memgraph_rag.systems.hipporag.strategies import HippoRag2
@@ -98,14 +98,14 @@ def test_without_relations_the_trace_says_names(opened: Opened) -> None:
         assert answer.trace[0].node.text == NAMED
         assert answer.trace[0].sources.keys() == {"names"}
     for citation in answer.citations:
-        assert memory.text(citation.document_key)[citation.start : citation.end] == citation.quote
+        assert memory.get(citation.document_key).text[citation.start : citation.end] == citation.quote
     assert answer.citations
 
 
 def test_budgets_and_documents_limit_the_reading(opened: Opened) -> None:
     memory = opened(["None"])
     for strategy in ("hipporag", "hipporag2"):
-        assert len(memory.ask(QUESTION, strategy=strategy, max_nodes=2).trace) == 2
+        assert len(memory.ask(QUESTION, strategy=strategy, limits=Limits(nodes=2)).trace) == 2
         trace = memory.ask(QUESTION, strategy=strategy, documents=["york", "ray"]).trace
         assert {step.node.text for step in trace} == {TEXTS["york"][0], TEXTS["ray"][0]}
 

@@ -11,12 +11,12 @@ import pytest
 from memories import FOX, OpenMemory, embedder
 from rich.console import Console
 
-from memgraph_rag import LayerRows, Memory, Receipt
+from memgraph_rag import Limits, Memory, Receipt
 from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
-from memgraph_rag.types import Section, StopReason
+from memgraph_rag.types import LayerRows, Section, StopReason
 
 MILL = """# The mill
 
@@ -52,7 +52,7 @@ def test_markdown_gets_an_outline_without_a_model(open_memory: OpenMemory) -> No
     assert titles(memory) == TITLES
     assert receipt.counts["Section"] == 4
     assert (receipt.usage.model_calls, receipt.notes, memory.documents()[0].model) == (0, {}, "")
-    assert memory.examine() == []
+    assert memory.maintenance.examine() == []
 
 
 def test_html_keeps_its_headings(open_memory: OpenMemory, tmp_path: Path) -> None:
@@ -87,14 +87,14 @@ def test_sections_are_read_whole_and_cited_exactly(open_memory: OpenMemory) -> N
     assert answer.citations
     for citation in answer.citations:
         assert MILL[citation.start : citation.end] == citation.quote
-    assert memory.question("What fell over in the loft?").answer.trace == answer.trace
+    assert memory.questions("What fell over in the loft?")[0].answer.trace == answer.trace
 
 
 def test_a_budget_reads_less_of_the_document(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=["outline"], model=FakeLanguageModel(judged=[0.0, 0.0], said=["None", "None"]))
     memory.add(MILL, key="mill")
     whole = memory.ask("What fell over in the loft?", strategy="longrefiner")
-    part = memory.ask("What fell over in the loft?", strategy="longrefiner", max_nodes=1)
+    part = memory.ask("What fell over in the loft?", strategy="longrefiner", limits=Limits(nodes=1))
 
     assert len(part.trace) == 1 < len(whole.trace)
     assert part.trace[0].score == max(step.score for step in whole.trace)
@@ -104,13 +104,13 @@ def test_outlines_move_with_an_archive(open_memory: OpenMemory, tmp_path: Path) 
     memory = open_memory(layers=["outline"])
     memory.add(MILL, key="mill")
     other = open_memory(namespace="another", layers=[])
-    memory.export_to(tmp_path / "archive.jsonl")
-    (receipt,) = other.import_from(tmp_path / "archive.jsonl")
+    memory.maintenance.export_to(tmp_path / "archive.jsonl")
+    (receipt,) = other.maintenance.import_from(tmp_path / "archive.jsonl")
 
     assert titles(other) == TITLES
     assert receipt.counts["Section"] == 4  # pyright: ignore[reportAttributeAccessIssue]
     assert other.forget("mill").counts["CONTAINS"] == memory.forget("mill").counts["CONTAINS"]
-    assert memory.stats()["counts"]["Section"] == 0
+    assert memory.status()["counts"]["Section"] == 0
 
 
 def test_an_outline_is_shown(open_memory: OpenMemory) -> None:
@@ -128,12 +128,12 @@ def test_an_outline_is_shown(open_memory: OpenMemory) -> None:
 def test_a_torn_outline_is_found_and_built_again(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=["outline"])
     memory.add(MILL, key="mill")
-    store: Any = memory._store
+    store: Any = memory._parts.store
     gone = [thing.id for thing in memory.around("mill").things.values() if isinstance(thing, Section)][2]
     store._transaction("harm", lambda run, _: run("write/delete_lost_sections", node_ids=[gone]))
 
-    (damage,) = memory.examine()
-    memory.repair()
+    (damage,) = memory.maintenance.examine()
+    memory.maintenance.repair()
 
     assert (damage.what, damage.keys) == ("documents with sections of which parts are not there", ("mill",))
     assert titles(memory) == []
@@ -153,7 +153,7 @@ def test_without_a_model_headings_count_and_plain_text_is_one_section(
     with Memory(tmp_path / "notes.lbug", **parts) as memory:
         memory.add(MILL, key="mill")
         memory.add(FOX, key="fox")
-        receipts = list(memory.deepen(layers=["outline"], max_tokens=max_tokens))
+        receipts = list(memory.deepen(layers=["outline"], limits=Limits(tokens=max_tokens)))
 
         assert titles(memory) == TITLES
         assert titles(memory, "fox") == [""]

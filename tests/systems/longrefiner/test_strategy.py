@@ -15,7 +15,7 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree
 from memgraph_rag.systems.longrefiner.reranker import Reranker
 from memgraph_rag.systems.longrefiner.strategy import LongRefiner
-from memgraph_rag.types import Budget, Heading, Section, Segment, Step, StopReason, make_sections
+from memgraph_rag.types import Heading, Limits, Section, Segment, Step, StopReason, make_sections
 
 
 def document(document_id: str, count: int, *, tokens: int = 16) -> list[Segment]:
@@ -75,7 +75,7 @@ def read(
     *,
     segments: Sequence[Segment] = document("d", 7),
     outlines: Mapping[str, Sequence[Heading]] = {"d": OUTLINE},
-    budget: Budget | None = None,
+    limits: Limits | None = None,
     reranker: Reranker | None = None,
     similarity: Mapping[str, float] | None = None,
     **options: Any,
@@ -85,7 +85,7 @@ def read(
         search=HandMadeSearch(segments),
         session=session,
         embedder=OneVector(),
-        budget=budget or Budget(),
+        limits=limits or Limits(),
     )
     strategy = LongRefiner(reranker=reranker, **{"most_tokens": 60} | options)
     return [step for steps in strategy.read("Why?", context) for step in steps]
@@ -205,9 +205,9 @@ def test_unusable_picks_choose_nothing(replies: list[str]) -> None:
 
 
 def test_budgets_of_nodes_and_tokens_are_kept() -> None:
-    two = read(HandMadeSession(), budget=Budget(max_nodes=2), reranker=Scores(d3=2.0, d6=1.9), most_tokens=2048)
+    two = read(HandMadeSession(), limits=Limits(nodes=2), reranker=Scores(d3=2.0, d6=1.9), most_tokens=2048)
     assert ids(two) == ["d3", "d6"]
-    assert len(read(HandMadeSession(), budget=Budget(max_tokens=50), reranker=Scores(), most_tokens=2048)) <= 2
+    assert len(read(HandMadeSession(), limits=Limits(tokens=50), reranker=Scores(), most_tokens=2048)) <= 2
     assert read(HandMadeSession(window=10), reranker=Scores(), most_tokens=2048) == []
 
 

@@ -40,7 +40,7 @@ def _in_fours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def summaries(memory: Memory) -> dict[str, Any]:
     """The tree of every document by place, with what each node sums up."""
-    store, trees = memory._store, {}
+    store, trees = memory._parts.store, {}
     for record in store.documents():
         (graph,) = store.graphs_of([record.id])
         place = {node.id: (node.level, node.index) for node in (*graph.segments, *graph.points)}
@@ -78,7 +78,7 @@ def test_clusters_are_built_with_points_and_each_strategy_reads_its_own(open_fil
         answer = memory.ask(QUESTION, strategy="raptor", keep_trace=True)
         assert answer.citations
         assert all(LONG[cited.start : cited.end] == cited.quote for cited in answer.citations)
-        assert not memory._store.flaws()
+        assert not memory._parts.store.flaws()
 
 
 def test_clusters_built_later_are_those_built_at_once(open_file, tmp_path) -> None:
@@ -100,13 +100,13 @@ def test_an_archive_holds_both_layers(open_file, tmp_path) -> None:
     archive = tmp_path / "all.jsonl"
     with open_file("one") as memory:
         memory.add(LONG, key="long")
-        memory.export_to(archive)
-        expected, counts = summaries(memory), memory.stats()["counts"]
+        memory.maintenance.export_to(archive)
+        expected, counts = summaries(memory), memory.status()["counts"]
         memory.forget("long")
-        assert not any(memory.stats()["counts"].values())
+        assert not any(memory.status()["counts"].values())
     with open_file("two") as memory:
-        list(memory.import_from(archive))
-        assert (summaries(memory), memory.stats()["counts"]) == (expected, counts)
+        list(memory.maintenance.import_from(archive))
+        assert (summaries(memory), memory.status()["counts"]) == (expected, counts)
 
 
 def test_archived_clusters_of_which_a_part_is_missing_are_refused() -> None:
@@ -139,11 +139,11 @@ def test_bad_input_gets_a_receipt_and_loses_nothing(open_file, text) -> None:
     started = time.process_time()
     with open_file() as memory:
         receipt = memory.add(Document(text, key="bad"))
-        segments = memory._store.segments_of(receipt.document_id)
+        segments = memory._parts.store.segments_of(receipt.document_id)
         assert "".join(segment.text for segment in segments) == text
         assert receipt.counts.get("ClusterSummary", 0) or receipt.notes["too few segments for clusters"] == 1
         assert memory.ask("Who ran?", strategy="raptor").trace
-        assert not memory._store.flaws()
+        assert not memory._parts.store.flaws()
     assert time.process_time() - started < 60
 
 

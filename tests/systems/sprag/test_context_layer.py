@@ -18,7 +18,7 @@ REPLIES = ["This document is about: animals.", "This section is about: one fox."
 
 
 def vectors(memory: Memory, key: str = "notes") -> np.ndarray:
-    (graph,) = memory._store.graphs_of([memory.documents([key])[0].id])
+    (graph,) = memory._parts.store.graphs_of([memory.documents(documents=[key])[0].id])
     return graph.segment_embeddings
 
 
@@ -62,14 +62,16 @@ def test_taken_away_all_is_as_before(open_memory: OpenMemory) -> None:
     assert isinstance(second, Receipt)
     assert memory.search("a flood") != found
 
-    removed = list(memory.remove_layer("context", ["notes", "river"]))
+    removed = list(memory.maintenance.remove_layer("context", ["notes", "river"]))
 
     assert [type(outcome) for outcome in removed] == [Receipt, Receipt]
-    assert "Annotation" not in memory._store.counts_of([first.document_id])[first.document_id]
+    assert "Annotation" not in memory._parts.store.counts_of([first.document_id])[first.document_id]
     assert [record.layers for record in memory.documents()] == [("entities",)] * 2
     assert np.array_equal(vectors(memory), plain)
     assert memory.search("a flood") == found
-    assert [outcome.action for outcome in memory.remove_layer("context") if isinstance(outcome, Receipt)] == [
+    assert [
+        outcome.action for outcome in memory.maintenance.remove_layer("context") if isinstance(outcome, Receipt)
+    ] == [
         Action.UNCHANGED,
         Action.UNCHANGED,
     ]
@@ -87,17 +89,17 @@ def test_it_stays_with_new_embeddings_archives_and_replacement(open_memory: Open
     memory = open_memory(layers=["entities", "context"], model=language(*REPLIES, "This document is about: rain."))
     memory.add(NOTES, key="notes", title="Wild things")
     before = vectors(memory)
-    memory.export_to(tmp_path / "archive.jsonl")
+    memory.maintenance.export_to(tmp_path / "archive.jsonl")
     with Memory(tmp_path / "copy.lbug", **options()) as copy:
-        list(copy.import_from(tmp_path / "archive.jsonl"))
+        list(copy.maintenance.import_from(tmp_path / "archive.jsonl"))
         assert headers(copy) == headers(memory)
         assert np.array_equal(vectors(copy), before)
-        copy.reembed(FakeEmbedder(8, name="fake again"))
+        copy.maintenance.reembed(FakeEmbedder(8, name="fake again"))
         assert np.allclose(vectors(copy), before)
     memory.add(RIVER, key="notes", title="Rain")
     assert headers(memory) == ["Rain\nThis document is about: rain."]
     memory.forget("notes")
-    assert not memory.stats()["counts"].get("Annotation")
+    assert not memory.status()["counts"].get("Annotation")
 
 
 def test_a_conversation_stands_under_speaker_and_day(open_memory: OpenMemory) -> None:
@@ -116,9 +118,9 @@ def test_what_others_rest_on_is_not_taken_away(open_memory: OpenMemory, layer: s
     memory = open_memory(layers=["entities"])
     memory.add(FOX, key="fox")
     with pytest.raises(SettingsError):
-        memory.remove_layer(layer)
+        memory.maintenance.remove_layer(layer)
     with pytest.raises(DocumentNotFound):
-        memory.remove_layer("context", ["nowhere"])
+        memory.maintenance.remove_layer("context", ["nowhere"])
     assert memory.documents()[0].layers == ("entities",)
 
 
@@ -126,7 +128,7 @@ def test_a_memory_for_reading_only_takes_nothing_away(tmp_path: Path) -> None:
     with Memory(tmp_path / "x.lbug", **options(layers=["entities"])) as memory:
         memory.add(FOX, key="fox")
     with Memory(tmp_path / "x.lbug", **options(), read_only=True) as memory, pytest.raises(StoreReadOnly):
-        memory.remove_layer("context")
+        memory.maintenance.remove_layer("context")
 
 
 def test_a_new_text_is_not_built_with_the_outline_of_the_old_one(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def assert_exact(memory: Memory, found: list[Evidence]) -> None:
     """Each run is a piece of its document; no two overlap."""
     covered: set[tuple[str, int]] = set()
     for item in found:
-        assert item.text == memory.text(item.document_key)[item.start : item.end]
+        assert item.text == memory.get(item.document_key).text[item.start : item.end]
         assert item.segment in item.run
         assert [segment.index for segment in item.run] == list(range(item.run[0].index, item.run[-1].index + 1))
         assert item.tokens == sum(segment.tokens for segment in item.run)
@@ -59,7 +59,7 @@ def test_a_run_joins_neighbours_over_what_stands_between(memory: Memory) -> None
     assert found[0].text.strip() == " ".join(FOX)
     best = memory.search(QUESTION, k=1)[0]
     assert (found[0].segment, found[0].why, found[0].relevance) == (best.segment, best.why, best.relevance)
-    assert found[0].as_dict()["end"] == found[0].end == memory.text("story").index(FOX[-1]) + len(FOX[-1]) + 1
+    assert found[0].as_dict()["end"] == found[0].end == memory.get("story").text.index(FOX[-1]) + len(FOX[-1]) + 1
 
 
 def test_k_is_the_most_runs(memory: Memory) -> None:
@@ -83,7 +83,7 @@ def test_no_run_reaches_out_of_the_time(memory: Memory) -> None:
     memory.add([{"role": "Ann", "content": text, "time": day} for text, day in zip(FOX, days, strict=True)], key="chat")
     (whole,) = memory.search(QUESTION, mode=Runs(GREEDY))
     assert_exact(memory, [whole])
-    assert whole.text == memory.text("chat")
+    assert whole.text == memory.get("chat").text
     (before,) = memory.search(QUESTION, mode=Runs(GREEDY), until="2024-05-03")
     assert_exact(memory, [before])
     assert {segment.time[:10] for segment in before.run} == {"2024-05-01", "2024-05-02"}
@@ -137,11 +137,11 @@ def test_a_document_forgotten_since_it_was_ranked_is_in_no_run(memory: Memory) -
     ranked = memory.search(QUESTION, k=200)
     gone = ranked[0].document_key
     memory.forget(gone)
-    index = memory._search.index
+    index = memory._parts.search.index
     with index.lock:
         index.refresh()
         meta = meta_document_of(ranked, index, index.view(), documents=200)
-    found = join_runs(ranked, meta, memory._store, k=10, parameters=SHORT)
+    found = join_runs(ranked, meta, memory._parts.store, k=10, parameters=SHORT)
     assert_exact(memory, found)
     assert found
     assert gone not in {item.document_key for item in found}

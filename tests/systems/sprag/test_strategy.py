@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from memories import options
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag import RunParameters, Runs, Sprag
 from memgraph_rag.testing import FakeEmbedder
@@ -38,12 +38,12 @@ def test_runs_are_read_best_first_in_the_order_of_the_document(memory: Memory) -
     assert [step.score for step in answer.trace] == [run.score for run in runs for _ in run.segments]
     assert answer.trace[-1].stop is answer.stop_reason is StopReason.EXHAUSTED
     for citation in answer.citations:
-        assert memory.text(citation.document_key)[citation.start : citation.end] == citation.quote
+        assert memory.get(citation.document_key).text[citation.start : citation.end] == citation.quote
     assert answer.citations
 
 
 def test_budgets_and_documents_limit_the_reading(memory: Memory) -> None:
-    assert len(memory.ask(QUESTION, strategy=Sprag(SHORT), max_nodes=2).trace) == 2
+    assert len(memory.ask(QUESTION, strategy=Sprag(SHORT), limits=Limits(nodes=2)).trace) == 2
     trace = memory.ask(QUESTION, strategy=Sprag(SHORT), documents=["ledger"]).trace
     assert {step.node.text.strip() for step in trace} >= {FOX[0]}
     assert len({step.node.document_id for step in trace}) == 1

@@ -8,13 +8,17 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memories import FOX, QUESTION, RIVER, options
 
 from memgraph_rag import Answer, Failure, Memory, Receipt
-from memgraph_rag.errors import DocumentError, QuestionError
-from memgraph_rag.operations.asynchronous import awaited, iterated
+from memgraph_rag.asynchronous import AsyncMaintenance, AsyncMemory, AsyncScopedMemory, AsyncSession, _iterated
+from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
+from memgraph_rag.operations.maintenance import Maintenance
+from memgraph_rag.operations.session import Session
+from memgraph_rag.scoped import ScopedMemory
 from memgraph_rag.testing import FakeLanguageModel
 
 
@@ -24,20 +28,24 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
+def public(kind: type) -> dict[str, Any]:
+    return {name: member for name, member in vars(kind).items() if not name.startswith("_") and callable(member)}
+
+
 async def all_of(items: AsyncIterator[object]) -> list[object]:
     return [item async for item in items]
 
 
 def test_what_comes_is_what_the_plain_methods_give(memory: Memory) -> None:
     async def use() -> tuple[Receipt, list[object], list[object], Answer, list[object]]:
-        receipt = await memory.aadd(FOX, key="fox")
-        outcomes = await all_of(memory.aadd_many([RIVER]))
+        receipt = await AsyncMemory(memory).add(FOX, key="fox")
+        outcomes = await all_of(AsyncMemory(memory).add_many([RIVER]))
         return (
             receipt,
             outcomes,
-            await memory.asearch(QUESTION, k=2),
-            await memory.aask(QUESTION, strategy="top_k"),
-            await all_of(memory.astream(QUESTION)),
+            await AsyncMemory(memory).search(QUESTION, k=2),
+            await AsyncMemory(memory).ask(QUESTION, strategy="top_k"),
+            await all_of(AsyncMemory(memory).stream(QUESTION)),
         )
 
     receipt, outcomes, found, answer, streamed = asyncio.run(use())
@@ -57,7 +65,7 @@ def test_the_loop_goes_on_while_the_model_reads(tmp_path: Path) -> None:
 
     async def use(memory: Memory) -> int:
         memory.add(FOX, key="fox")
-        asked, turns = asyncio.create_task(memory.aask(QUESTION)), 0
+        asked, turns = asyncio.create_task(AsyncMemory(memory).ask(QUESTION)), 0
         while not asked.done():
             await asyncio.sleep(0.01)
             turns += 1
@@ -71,10 +79,10 @@ def test_the_loop_goes_on_while_the_model_reads(tmp_path: Path) -> None:
 def test_errors_are_those_of_the_plain_methods(memory: Memory) -> None:
     async def use() -> None:
         with pytest.raises(DocumentError):
-            await memory.aadd("")
+            await AsyncMemory(memory).add("")
         with pytest.raises(QuestionError):
-            await all_of(memory.astream(" "))
-        (outcome,) = await all_of(memory.aadd_many([""]))
+            await all_of(AsyncMemory(memory).stream(" "))
+        (outcome,) = await all_of(AsyncMemory(memory).add_many([""]))
         assert isinstance(outcome, Failure)
 
     asyncio.run(use())
@@ -86,7 +94,7 @@ def test_many_questions_at_once_are_answered_as_one_by_one(memory: Memory) -> No
     questions = ["Who built a wooden box?", "Who lost his boat?"] * 4
 
     async def use() -> list[Answer]:
-        return await asyncio.gather(*(memory.aask(question) for question in questions))
+        return await asyncio.gather(*(AsyncMemory(memory).ask(question) for question in questions))
 
     assert [answer.text for answer in asyncio.run(use())] == [memory.ask(question).text for question in questions]
 
@@ -109,6 +117,15 @@ class Items:
             self.closed.set()
 
 
+class Numbers:
+    """``Items``, awaited."""
+
+    def __init__(self, made: Items) -> None:
+        self.wrapped = made
+
+    each = _iterated(Items.each)
+
+
 def test_iteration_that_is_cancelled_is_closed_behind_its_item() -> None:
     made = Items()
 
@@ -116,7 +133,7 @@ def test_iteration_that_is_cancelled_is_closed_behind_its_item() -> None:
         taken: list[int] = []
 
         async def take() -> None:
-            async for number in iterated(made.each)(1000):
+            async for number in Numbers(made).each(1000):
                 taken.append(number)
 
         task = asyncio.create_task(take())
@@ -137,7 +154,7 @@ def test_iteration_that_is_left_is_closed() -> None:
     made = Items()
 
     async def use() -> None:
-        items = iterated(made.each)(1000)
+        items = Numbers(made).each(1000)
         assert await anext(items) == 0
         await items.aclose()  # type: ignore[attr-defined]
 
@@ -145,9 +162,35 @@ def test_iteration_that_is_left_is_closed() -> None:
     assert made.closed.wait(5)
 
 
-def test_name_signature_and_docstring_are_those_of_the_method() -> None:
-    assert inspect.signature(Memory.aask) == inspect.signature(Memory.ask)
-    assert inspect.signature(iterated(Items.each)) == inspect.signature(Items.each)
-    assert Memory.asearch.__doc__ == Memory.search.__doc__
-    assert inspect.iscoroutinefunction(awaited(Memory.ask))
-    assert inspect.iscoroutinefunction(Memory.aask)
+@pytest.mark.parametrize(
+    ("awaited", "plain"),
+    [
+        (AsyncMemory, Memory),
+        (AsyncScopedMemory, ScopedMemory),
+        (AsyncSession, Session),
+        (AsyncMaintenance, Maintenance),
+    ],
+)
+def test_methods_have_the_signatures_of_the_plain_ones(awaited: type, plain: type) -> None:
+    methods = public(plain)
+    assert set(public(awaited)) == set(methods)
+    for name, method in public(awaited).items():
+        if name not in ("forget", "scoped", "session"):
+            assert inspect.signature(method) == inspect.signature(methods[name])
+            assert method.__doc__ == methods[name].__doc__
+
+
+def test_memory_is_opened_and_closed_by_its_block(tmp_path: Path) -> None:
+    async def use() -> list[object]:
+        memory = AsyncMemory(tmp_path / "notes.lbug", **options())
+        with pytest.raises(SettingsError, match="Expected an open memory"):
+            await memory.add(FOX)
+        async with memory:
+            ann = memory.scoped(user="ann")
+            receipt = await ann.add(FOX, key="fox")
+            await ann.session().add([{"role": "user", "content": "I found a wooden box."}])
+            damages = await memory.maintenance.examine()
+            found = await ann.search(QUESTION)
+            return [receipt.key, damages, bool(found), len(await ann.forget()), await memory.documents()]
+
+    assert asyncio.run(use()) == ["fox", [], True, 2, []]

@@ -1,0 +1,197 @@
+"""``AsyncMemory``: a memory for programs with an event loop.
+
+It knows no method by more than its name: arguments, results and errors are those of the methods of ``Memory``, which
+run in a thread each. Invariants: the loop never waits for a model or a database; the items of an iteration are taken
+one at a time, each when it is asked for, and an iteration that is given up or cancelled is closed behind the item that
+is being made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+
+from typing_extensions import Self, Unpack
+
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.memory import Memory
+from memgraph_rag.operations.maintenance import Maintenance
+from memgraph_rag.operations.session import Session
+from memgraph_rag.scoped import ScopedMemory
+from memgraph_rag.types import Receipt, ScopeFields
+
+__all__ = ["AsyncMaintenance", "AsyncMemory", "AsyncScopedMemory", "AsyncSession"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Owner = TypeVar("Owner")
+
+_END: Any = object()
+
+
+class _Wrapped(Protocol):
+    """An object whose methods are called in threads."""
+
+    @property
+    def wrapped(self) -> Any:
+        """The object itself."""
+        ...
+
+
+def _awaited(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Return the method as a coroutine. What a cancelled call has begun still comes to its end in its thread."""
+
+    @wraps(method)
+    async def call(self: _Wrapped, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.wrapped, *args, **kwargs)
+
+    return call
+
+
+def _iterated(method: Callable[Concatenate[Owner, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
+    """Return the method as an asynchronous iterator, which checks its arguments with the first item."""
+
+    @wraps(method)
+    async def each(self: _Wrapped, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        context = contextvars.copy_context()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="memgraph_rag")
+        made = thread.submit(context.run, partial(method, self.wrapped, *args, **kwargs))
+        try:
+            items = await asyncio.wrap_future(made)
+            while (item := await asyncio.wrap_future(thread.submit(context.run, next, items, _END))) is not _END:
+                yield item
+        finally:
+            thread.submit(context.run, _close, made)  # behind the item that is being made
+            thread.shutdown(wait=False)
+
+    return each
+
+
+def _close(made: Future[Iterator[Any]]) -> None:
+    """End the iteration, if it ever began."""
+    if not made.cancelled() and made.exception() is None and (close := getattr(made.result(), "close", None)):
+        close()
+
+
+class AsyncMemory:
+    """Long-term memory in a graph, awaited: ``async with AsyncMemory("notes.lbug") as memory``.
+
+    Args:
+        memory: an open memory, which stays its owner's to close; or the first argument of ``Memory``, the store.
+        **options: further arguments of ``Memory``. It is opened by ``async with``, in a thread.
+    """
+
+    def __init__(self, memory: Any = None, **options: Any) -> None:
+        self._memory = memory if isinstance(memory, Memory) else None
+        self._open = partial(Memory, memory, **options)
+
+    @property
+    def wrapped(self) -> Memory:
+        """The memory itself.
+
+        Raises:
+            SettingsError: it is not open yet.
+        """
+        if self._memory is None:
+            raise SettingsError(
+                "Expected an open memory, got one that was not entered. Use 'async with AsyncMemory(…)'."
+            )
+        return self._memory
+
+    add = _awaited(Memory.add)
+    add_many = _iterated(Memory.add_many)
+    search = _awaited(Memory.search)
+    ask = _awaited(Memory.ask)
+    stream = _iterated(Memory.stream)
+    documents = _awaited(Memory.documents)
+    get = _awaited(Memory.get)
+    around = _awaited(Memory.around)
+    deepen = _iterated(Memory.deepen)
+    tools = _awaited(Memory.tools)
+    questions = _awaited(Memory.questions)
+    status = _awaited(Memory.status)
+    close = _awaited(Memory.close)
+
+    async def forget(self, document: Any = None, **named: Any) -> Any:
+        """Remove a document, all of a user, or a kept question; see ``Memory.forget``."""
+        return await asyncio.to_thread(cast("Any", self.wrapped.forget), document, **named)
+
+    def scoped(self, **scope: Unpack[ScopeFields]) -> AsyncScopedMemory:
+        """Return a view of this memory that is held to a scope; see ``Memory.scoped``."""
+        return AsyncScopedMemory(self.wrapped.scoped(**scope))
+
+    def session(self, *, user: str, session: str = "default") -> AsyncSession:
+        """Return a conversation that is stored turn by turn; see ``Memory.session``."""
+        return AsyncSession(self.wrapped.session(user=user, session=session))
+
+    @property
+    def maintenance(self) -> AsyncMaintenance:
+        """What keeps the memory in order; see ``Maintenance``."""
+        return AsyncMaintenance(self.wrapped.maintenance)
+
+    async def __aenter__(self) -> Self:
+        if self._memory is None:
+            self._memory = await asyncio.to_thread(self._open)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncScopedMemory:
+    """A ``ScopedMemory``, awaited."""
+
+    def __init__(self, view: ScopedMemory) -> None:
+        self.wrapped = view
+
+    add = _awaited(ScopedMemory.add)
+    search = _awaited(ScopedMemory.search)
+    wishes = _awaited(ScopedMemory.wishes)
+    ask = _awaited(ScopedMemory.ask)
+    stream = _iterated(ScopedMemory.stream)
+    tools = _awaited(ScopedMemory.tools)
+    documents = _awaited(ScopedMemory.documents)
+    export_to = _awaited(ScopedMemory.export_to)
+
+    async def forget(self, document: Any = None) -> Receipt | list[Receipt]:
+        """Remove a document of the scope, or all of the view's user; see ``ScopedMemory.forget``."""
+        return await asyncio.to_thread(cast("Any", self.wrapped.forget), document)
+
+    def session(self, session: str = "default") -> AsyncSession:
+        """Return a conversation of the view's user; see ``ScopedMemory.session``."""
+        return AsyncSession(self.wrapped.session(session))
+
+
+class AsyncSession:
+    """A ``Session``, awaited."""
+
+    def __init__(self, session: Session) -> None:
+        self.wrapped = session
+
+    add = _awaited(Session.add)
+    recall = _awaited(Session.recall)
+    ask = _awaited(Session.ask)
+    end = _awaited(Session.end)
+
+
+class AsyncMaintenance:
+    """A ``Maintenance``, awaited."""
+
+    def __init__(self, maintenance: Maintenance) -> None:
+        self.wrapped = maintenance
+
+    purge = _awaited(Maintenance.purge)
+    reembed = _awaited(Maintenance.reembed)
+    remove_layer = _iterated(Maintenance.remove_layer)
+    examine = _awaited(Maintenance.examine)
+    repair = _awaited(Maintenance.repair)
+    export_to = _awaited(Maintenance.export_to)
+    import_from = _iterated(Maintenance.import_from)
+    write_bulk_files = _awaited(Maintenance.write_bulk_files)

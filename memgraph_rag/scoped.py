@@ -1,0 +1,204 @@
+"""``ScopedMemory``: a view of a memory that is held to a scope.
+
+It calls the memory and its parts. Invariant: no method gives, answers from, changes or forgets anything from outside of
+the scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from typing_extensions import Unpack
+
+from memgraph_rag.contracts import SearchMode, Strategy
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentNotFound, SettingsError
+from memgraph_rag.operations import validation
+from memgraph_rag.operations.document_lookup import find_documents
+from memgraph_rag.operations.open_memory import OpenMemory
+from memgraph_rag.operations.scopes import narrowed, owner_in
+from memgraph_rag.operations.session import Session
+from memgraph_rag.operations.session_pages import Conversation
+from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
+from memgraph_rag.text.loading import Source
+from memgraph_rag.types import (
+    Answer,
+    AnswerStyle,
+    DocumentRecord,
+    Evidence,
+    Limits,
+    MetadataValue,
+    Receipt,
+    Scope,
+    ScopeFields,
+    Step,
+    Tool,
+)
+
+if TYPE_CHECKING:
+    from memgraph_rag.memory import Memory
+
+__all__ = ["ScopedMemory"]
+
+
+class ScopedMemory:
+    """A memory as far as a scope goes; made by ``Memory.scoped``.
+
+    Methods take the fields of ``Scope`` too, to go on narrowing; a field that the view holds may be repeated, not
+    changed. Other arguments, results and errors are those of the methods of ``Memory``.
+
+    Attributes:
+        scope: what the view is held to.
+
+    Raises:
+        SettingsError: a user, a session or a time is none.
+    """
+
+    def __init__(self, memory: Memory, parts: OpenMemory, scope: Scope) -> None:
+        self.scope = scope
+        self._memory, self._parts = memory, parts
+        self._owner = owner_in(scope)
+        validation.checked_time("since", scope.since)
+        validation.checked_end(scope.until, scope.at)
+
+    def add(
+        self,
+        source: Source,
+        *,
+        key: str | None = None,
+        title: str | None = None,
+        metadata: Mapping[str, MetadataValue | date] | None = None,
+    ) -> Receipt:
+        """Store one document as the view's user's, with all that ``where`` asks for among its metadata.
+
+        Raises:
+            SettingsError: the metadata contradict the view.
+        """
+        own: dict[str, MetadataValue] = {**(self.scope.where or {}), **self._owner}
+        given = metadata or {}
+        if any(name in given and given[name] != value for name, value in own.items()):
+            raise SettingsError(f"Expected metadata of this view, {show(own)}, got {show(given)}. Leave these out.")
+        return self._memory.add(source, key=key, title=title, metadata={**given, **own} if own else metadata)
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        mode: str | SearchMode = "graph",
+        min_relevance: float | None = None,
+        **scope: Unpack[ScopeFields],
+    ) -> list[Evidence]:
+        """Return the segments of the scope that bear on a query most, best first; see ``Memory.search``."""
+        return self._memory.search(query, k=k, mode=mode, min_relevance=min_relevance, **narrowed(self.scope, scope))
+
+    def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
+        """Return what users asked for that bears on a query: instructions and preferences, at most three, newest first.
+
+        Those that a newer one supersedes are left out; ``why`` says which of the two it is. They are read by the layer
+        ``facts``; ``Session.recall`` gives them too.
+        """
+        query = validation.checked_question(query)
+        return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrowed(self.scope, scope))))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        strategy: str | Strategy | None = None,
+        style: AnswerStyle = "sentence",
+        limits: Limits | None = None,
+        keep_trace: bool = False,
+        **scope: Unpack[ScopeFields],
+    ) -> Answer:
+        """Answer a question from what is in the scope, citing exact spans; see ``Memory.ask``."""
+        return self._memory.ask(
+            question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
+            **narrowed(self.scope, scope),
+        )  # fmt: skip
+
+    def stream(
+        self,
+        question: str,
+        *,
+        strategy: str | Strategy | None = None,
+        style: AnswerStyle = "sentence",
+        limits: Limits | None = None,
+        keep_trace: bool = False,
+        **scope: Unpack[ScopeFields],
+    ) -> Iterator[Step | str | Answer]:
+        """Yield steps, then pieces of the answer's text, then the answer; see ``Memory.stream``."""
+        return self._memory.stream(
+            question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
+            **narrowed(self.scope, scope),
+        )  # fmt: skip
+
+    def session(self, session: str = "default") -> Session:
+        """Return a conversation of the view's user; what it recalls is in the scope.
+
+        Raises:
+            SettingsError: the view has no user, or another session.
+        """
+        if self.scope.user is None:
+            raise SettingsError("Expected a view of a user, got one of all users. Say scoped(user=…).", setting="user")
+        if self.scope.session not in (None, session):
+            if session != "default":
+                narrowed(self.scope, {"session": session})
+            session = self.scope.session
+        return Session(
+            Conversation(self._memory.namespace, self.scope.user, session),
+            self._parts,
+            search=self.search,
+            wishes=self.wishes,
+            ask=self.ask,
+        )
+
+    def tools(self, names: Sequence[ToolName] = TOOLS) -> list[Tool]:
+        """Return functions for a model that calls functions, which keep to the scope; see ``Memory.tools``."""
+        return make_tools(names, search=self.search, wishes=self.wishes, ask=self.ask, add=self.add, forget=self.forget)
+
+    def documents(
+        self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
+    ) -> list[DocumentRecord]:
+        """Return the documents of the scope, by key; see ``Memory.documents``."""
+        return self._memory.documents(after=after, limit=limit, **narrowed(self.scope, scope))
+
+    @overload
+    def forget(self, document: str | Path) -> Receipt: ...
+    @overload
+    def forget(self) -> list[Receipt]: ...
+    def forget(self, document: str | Path | None = None) -> Receipt | list[Receipt]:
+        """Remove a document of the scope; without one, all of the view's user, or of the user's session.
+
+        Raises:
+            DocumentNotFound: there is none of that name in the scope, or it has words from outside of it.
+            SettingsError: no document is named, and the view is not one of a user, or of a user's session, alone.
+        """
+        if document is not None:
+            self._require_within(document)
+            return self._memory.forget(document)
+        if self.scope.user is None or self.scope != Scope(user=self.scope.user, session=self.scope.session):
+            raise SettingsError(
+                f"Expected a view of one user, to forget all of it, got {show(self.scope)}. Name a document."
+            )
+        return self._memory.forget(user=self.scope.user, session=self.scope.session)
+
+    def _require_within(self, document: str | Path) -> None:
+        """Refuse a document that the scope does not hold as a whole, whether or not there is one outside."""
+        extent = self._parts.extent_of(self.scope)
+        try:
+            (record,) = find_documents(self._parts.store, [document])
+            is_within = extent.documents is None or record.id in extent.documents
+            if is_within and (extent.since or extent.until):
+                is_within = record.id in self._parts.search.as_of(extent.since, extent.until).whole
+        except DocumentNotFound:
+            is_within = False
+        if not is_within:
+            raise DocumentNotFound(f"Expected a document of this view, got {show(document)}. Search for it.")
+
+    def export_to(self, path: str | Path) -> int:
+        """Write the documents of the scope into one file, and return how many; see ``Maintenance.export_to``."""
+        return self._memory.maintenance.export_to(path, **narrowed(self.scope, {}))
