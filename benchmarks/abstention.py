@@ -38,7 +38,7 @@ from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import auc
 from memgraph_rag.operations.answer import ENOUGH_TO_TELL
 from memgraph_rag.strategies import find_strategy, known_strategies
-from memgraph_rag.types import Step, StopReason
+from memgraph_rag.types import Extent, Step, StopReason
 
 STRATEGIES = tuple(known_strategies())
 
@@ -135,7 +135,7 @@ class _Reader:
     def read(self, question: str, documents: Sequence[str]) -> _Read:
         """One reading of these documents (ids)."""
         if self.model is None:
-            results = self.memory._parts.search.find(question, k=ENOUGH_TO_TELL, documents=documents)
+            results = self.memory._parts.search.find(question, k=ENOUGH_TO_TELL, extent=Extent(documents))
             trace = [Step(evidence.segment, 0.0, 0.0) for evidence in results]
         else:
             trace, _, _ = read_question(self.memory, self.model, self.strategy, question, documents, self.nodes)

@@ -37,6 +37,7 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import distinct, interval, recall
 from memgraph_rag.evaluation.runs import added
+from memgraph_rag.types import Extent
 
 CUTOFF = 5
 COLUMNS = (
@@ -100,7 +101,7 @@ def _compared(
                 documents = distinct(result.document_key.removesuffix(original) for result in results)
                 recalls.append(recall(question.units, documents, CUTOFF))
                 if space == "database":
-                    rows.append(len(memory._parts.search._pools.read(question.text, documents=question.documents)))
+                    rows.append(len(memory._parts.search._pools.read(question.text, Extent(question.documents))))
                 bars(f"searching {folder.name} in {space}", done, len(folder.questions))
             shares[space], milliseconds[space] = 100 * np.array(recalls), float(np.median(seconds)) * 1000
     overlaps = [

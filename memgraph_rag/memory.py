@@ -371,10 +371,7 @@ class Memory:
         extent = self._parts.extent_of(held)
         checked = validation.checked_limits(limits)
         style = validation.checked_style(style)
-        as_of = self._parts.search.as_of(extent.since, extent.until) if extent.since or extent.until else None
-        items = self._parts.reading.run(
-            question, chosen, checked, extent.documents, style, snapshot=snapshot, as_of=as_of
-        )
+        items = self._parts.reading.run(question, chosen, checked, extent, style, snapshot=snapshot)
         return telemetry.over(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
@@ -416,9 +413,7 @@ class Memory:
         validation.check_relevance(min_relevance, mode=mode, embedder=self._parts.models.embedder)
         with telemetry.span("search", k=k) as event_fields:
             extent = self._parts.extent_of(Scope(**scope))
-            evidence = self._parts.search.find(
-                query, k=k, mode=mode, documents=extent.documents, since=extent.since, until=extent.until
-            )
+            evidence = self._parts.search.find(query, k=k, mode=mode, extent=extent)
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode if isinstance(mode, str) else mode.name, "found": len(evidence)}

@@ -192,8 +192,8 @@ class ScopedMemory:
         try:
             (record,) = find_documents(self._parts.store, [document])
             is_within = extent.documents is None or record.id in extent.documents
-            if is_within and (extent.since or extent.until):
-                is_within = record.id in self._parts.search.as_of(extent.since, extent.until).whole
+            if is_within and extent.has_time:
+                is_within = record.id in self._parts.search.as_of(extent).whole
         except DocumentNotFound:
             is_within = False
         if not is_within:

@@ -233,7 +233,7 @@ class HandMadeSearch:
         said = re.findall(r"\w+", question)
         return sorted((name for name in self._named if name in said), key=said.index)
 
-    def said_by_another(self, question: str, *, documents: Sequence[str] | None = None, until: object = None) -> None:
+    def said_by_another(self, question: str) -> None:
         return None
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from memgraph_rag.contracts.graph import SearchedGraph
@@ -82,7 +81,7 @@ class SearchMode(Protocol):
 
 
 class Search(Protocol):
-    """Finds segments without a language model."""
+    """Finds segments without a language model, among those that the caller may see."""
 
     def find(
         self,
@@ -91,16 +90,12 @@ class Search(Protocol):
         k: int,
         mode: str | SearchMode = "graph",
         documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
     ) -> list[Evidence]:
         """The k best segments, best first, ties by id.
 
         Args:
             mode: the name of one of ``MODES`` or of a system's, or a mode.
-            documents: ids of documents; None is all.
-            since: not before this time (of the message, else of the document).
-            until: before this time.
+            documents: ids of documents; None is all that may be searched.
         """
         ...
 
@@ -108,18 +103,10 @@ class Search(Protocol):
         """The ids of the entities of this memory that a question names, in the order in which it names them."""
         ...
 
-    def said_by_another(
-        self,
-        question: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> tuple[str, str] | None:
+    def said_by_another(self, question: str) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 
-        None where nobody else does, or where not all of these documents are conversations. Documents and time are as
-        for ``find``.
+        None where nobody else does, or where not all documents that may be searched are conversations.
         """
         ...
 

@@ -25,13 +25,12 @@ from memgraph_rag.contracts import (
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.operations.answer_style import Written, write_answer
-from memgraph_rag.operations.as_of import Readable, readable
+from memgraph_rag.operations.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.operations.evidence import ReadEvidence, gather_evidence, warnings_of
 from memgraph_rag.operations.given_answers import GivenAnswers
 from memgraph_rag.operations.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
 from memgraph_rag.operations.remarks import Remarks
 from memgraph_rag.operations.snapshot import GraphSnapshot
-from memgraph_rag.search.as_of import AsOf
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Answer,
@@ -90,46 +89,45 @@ class Reading:
         question: str,
         strategy: Strategy,
         limits: Limits,
-        documents: Sequence[str] | None,
+        extent: Extent,
         style: AnswerStyle = "sentence",
         *,
         snapshot: GraphSnapshot,
-        as_of: AsOf | None = None,
     ) -> Generator[Step | str | Answer, None, None]:
         """Steps as they are taken, then pieces of the answer, then the answer.
 
         Args:
-            documents: ids of those that may be read; None is all.
+            extent: what may be read.
             snapshot: of the store, through which the question is answered.
-            as_of: what had been said by then; None is everything.
         """
         if not snapshot.count_documents():
             yield _of_nothing(question, strategy, self._store.namespace)
             return
         started, begun = time.perf_counter(), self._answers.begin()
-        graph = snapshot.graph
-        source = readable(graph, self._search.reading(graph), documents, as_of)
-        rules = self._rules_of(source.search)
+        search = self._search.reading(snapshot.graph)
+        graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
+        bounded = SearchWithin(search, extent)
+        rules = self._rules_of(bounded)
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
         was_checked = False
         with self._models.language.open_session(question) as session:
-            context = self._context(source, session, limits)
+            context = self._context(graph, bounded, extent, session, limits)
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _exceeded(limits, trace, session, time.perf_counter() - started)
                 if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
-                    was_checked, refusal = True, rules.apply(question, self._evidence(trace, source.graph), documents)
+                    was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
                     break
             snapshot.renew()  # nothing is quoted that was forgotten while it was read
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
-            evidence = self._evidence([] if refusal else trace, source.graph)
+            evidence = self._evidence([] if refusal else trace, graph)
             if refusal is None and not was_checked:
-                refusal = rules.apply(question, evidence, documents)
+                refusal = rules.apply(question, evidence)
             written = Written()
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 written = yield from write_answer(
@@ -141,7 +139,7 @@ class Reading:
             yield Answer(
                 question=question,
                 text=written.text
-                or (refusal.text if refusal else what_was_looked_for(question, trace, source.graph, source.search)),
+                or (refusal.text if refusal else what_was_looked_for(question, trace, graph, bounded)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
@@ -158,21 +156,24 @@ class Reading:
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
         """How near what was read comes to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
-        return self._rules_of(self._search).bearing(question, self._evidence(trace, self._store))[0]
+        return self._rules_of(SearchWithin(self._search, Extent())).bearing(
+            question, self._evidence(trace, self._store)
+        )[0]
 
-    def _context(self, source: Readable, session: ReadingSession, limits: Limits) -> ReadingContext:
+    def _context(
+        self, graph: GraphReader, search: SearchWithin, extent: Extent, session: ReadingSession, limits: Limits
+    ) -> ReadingContext:
         """What a strategy reads with."""
         context = ReadingContext(
-            graph=source.graph,
-            search=source.search,
+            graph=graph,
+            search=search,
             session=session,
             embedder=self._models.embedder,
             limits=limits,
-            documents=source.documents,
+            documents=extent.documents,
             extract=self._extract,
         )
         if remarks := self._remarks:
-            extent = Extent(source.documents, source.since, source.until)
             return replace(context, remark=lambda nodes: remarks.of(nodes, extent))
         return context
 

@@ -1,4 +1,4 @@
-"""Graph and search as far as they were said within a time: what a question that is held to it reads through.
+"""Search within an extent, and the graph as far as it was said within a time: what a question reads through.
 
 They know graph and search by their contracts. Invariant: no word that was said earlier or later comes through, in
 whatever way a strategy reads; so a strategy need not know that there is a time.
@@ -7,16 +7,16 @@ whatever way a strategy reads; so a strategy need not know that there is a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
-from memgraph_rag.contracts import GraphReader, Search, SearchMode
+from memgraph_rag.contracts import GraphReader, SearchMode
 from memgraph_rag.search.as_of import AsOf, best_within
+from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Annotation,
     DocumentRecord,
     Entity,
     Evidence,
+    Extent,
     Hit,
     Neighbour,
     Node,
@@ -28,31 +28,7 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["GraphAsOf", "Readable", "SearchAsOf", "readable"]
-
-
-@dataclass(frozen=True, slots=True)
-class Readable:
-    """What a question is answered from.
-
-    Attributes:
-        documents: ids; None is all.
-        since, until: only what was said in ``[since, until)``; None is without limit.
-    """
-
-    graph: GraphReader
-    search: Search
-    documents: Sequence[str] | None
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-def readable(graph: GraphReader, search: Search, documents: Sequence[str] | None, as_of: AsOf | None) -> Readable:
-    """Graph and search themselves, or of a time."""
-    if as_of is None:
-        return Readable(graph, search, documents)
-    held = SearchAsOf(search, as_of.since, as_of.until)
-    return Readable(GraphAsOf(graph, as_of), held, documents, as_of.since, as_of.until)
+__all__ = ["GraphAsOf", "SearchWithin"]
 
 
 class GraphAsOf:
@@ -152,49 +128,25 @@ class GraphAsOf:
         return hit.node_id in self._as_of.segments
 
 
-class SearchAsOf:
-    """A ``Search`` among what was said within a time."""
+class SearchWithin:
+    """A ``Search`` among what an extent holds: whatever a strategy asks for, it finds nothing from outside."""
 
-    def __init__(self, search: Search, since: datetime | None, until: datetime | None) -> None:
-        self._search = search
-        self._since, self._until = since, until
+    def __init__(self, search: SegmentSearch, extent: Extent) -> None:
+        self._search, self._extent = search, extent
 
     def find(
-        self,
-        query: str,
-        *,
-        k: int,
-        mode: str | SearchMode = "graph",
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
         """See ``Search``, as of all below."""
-        return self._search.find(
-            query,
-            k=k,
-            mode=mode,
-            documents=documents,
-            since=self._begin(since),
-            until=self._end(until),
-        )
+        return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
 
     def named_in(self, question: str) -> list[str]:
         """What the question names, by its own words."""
         return self._search.named_in(question)
 
-    def said_by_another(
-        self,
-        question: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> tuple[str, str] | None:
-        """Who had said instead what the question asks about."""
-        return self._search.said_by_another(
-            question, documents=documents, since=self._begin(since), until=self._end(until)
-        )
+    def said_by_another(self, question: str) -> tuple[str, str] | None:
+        """Who said instead what the question asks about."""
+        return self._search.said_by_another(question, self._extent)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Which of the question's names these texts hold."""
@@ -203,9 +155,3 @@ class SearchAsOf:
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Names in these texts that are spelt nearly as these."""
         return self._search.names_meant(names, texts)
-
-    def _begin(self, since: datetime | None) -> datetime | None:
-        return max(filter(None, (since, self._since)), default=None)
-
-    def _end(self, until: datetime | None) -> datetime | None:
-        return min(filter(None, (until, self._until)), default=None)

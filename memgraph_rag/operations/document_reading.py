@@ -47,7 +47,7 @@ def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -
     if limit is not None and extent.is_everything:
         return parts.store.documents_after(after, k=limit)
     found = parts.store.documents(extent.documents)
-    if extent.since or extent.until:
-        within = parts.search.as_of(extent.since, extent.until).documents
+    if extent.has_time:
+        within = parts.search.as_of(extent).documents
         found = [record for record in found if record.id in within]
     return [record for record in found if record.key > after][:limit]

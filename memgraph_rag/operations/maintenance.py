@@ -137,7 +137,7 @@ class Maintenance:
         """
         self._parts.process.require()
         extent = self._parts.extent_of(Scope(**scope))
-        if extent.since or extent.until:
+        if extent.has_time:
             raise SettingsError(
                 f"Expected a scope without a time to export, got {show(scope)}. Name documents or users."
             )

@@ -43,7 +43,7 @@ class RefusalRules:
         self._checks_speaker = checks_speaker
         self._checks_names = checks_names
 
-    def apply(self, question: str, evidence: ReadEvidence, documents: Sequence[str] | None) -> Refusal | None:
+    def apply(self, question: str, evidence: ReadEvidence) -> Refusal | None:
         """Why what was read gives no answer, whatever the model's Yes; None where it may give one.
 
         Where nothing that was read is about the question, a Yes rests on what the model knew before. Where it is
@@ -62,7 +62,7 @@ class RefusalRules:
         if not self._checks_speaker or not speakers or "" in speakers:
             return None
         with suppress(SearchMemoryExceeded):
-            if wanted_and_other := self._search.said_by_another(question, documents=documents):
+            if wanted_and_other := self._search.said_by_another(question):
                 return Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*wanted_and_other, evidence.segments))
         return None
 

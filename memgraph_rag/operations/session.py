@@ -179,8 +179,8 @@ class Session:
     def recall(self, query: str, *, k: int = 10, within: Within = "user", **options: Any) -> list[Evidence]:
         """The k segments that bear on a query most, of this user's, or of this session's alone.
 
-        Behind them come the user's instructions and preferences that bear on it (``Memory.wishes``), of the same scope;
-        what is among the k already is not repeated.
+        Behind them come the user's instructions and preferences that bear on it (``ScopedMemory.wishes``), of the same
+        scope; what is among the k already is not repeated.
 
         Args:
             within: "user" or "session".

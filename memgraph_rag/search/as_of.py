@@ -1,18 +1,17 @@
 """What was said within a time, as ids: what a search or a reading of that time is held to.
 
-It knows the index of a namespace, no store and no model. Invariant: a segment is among it just where ``find(since=…,
-until=…)`` may give it; what was written after the index was read is not among it.
+It knows the index of a namespace, no store and no model. Invariant: a segment is among it just where a search of
+that time may give it; what was written after the index was read is not among it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeVar
 
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.types import Hit, InformationPoint, Node, Segment
+from memgraph_rag.types import Extent, Hit, InformationPoint, Node, Segment
 
 __all__ = ["AsOf", "Within", "as_of", "best_hits", "best_within"]
 
@@ -29,15 +28,14 @@ class AsOf:
     """A namespace as far as it was said within a time.
 
     Attributes:
-        since, until: the time, ``[since, until)``; None is without limit.
+        extent: the time.
         segments: ids of those that were said then.
         documents: ids of those that have such segments.
         whole: of these, ids of those that have no other ones. What rests on a document, and not on single segments of
             it, is known only then: of a point's edges the lightest are dropped, so they do not tell all that it says.
     """
 
-    since: datetime | None
-    until: datetime | None
+    extent: Extent
     segments: frozenset[str]
     documents: frozenset[str]
     whole: frozenset[str]
@@ -55,12 +53,14 @@ class AsOf:
         return self.whole.issuperset(node.documents)
 
 
-def as_of(index: NamespaceIndex, since: datetime | None, until: datetime | None) -> AsOf:
-    """What the index holds that was said within a time. The caller holds the index's lock, and has refreshed it."""
-    said = list(index.said_within(since, until))
+def as_of(index: NamespaceIndex, extent: Extent) -> AsOf:
+    """Return what the index holds that was said within the extent's time.
+
+    The caller holds the index's lock, and has refreshed it.
+    """
+    said = list(index.said_within(extent))
     return AsOf(
-        since,
-        until,
+        extent,
         segments=frozenset(segment_id for _, segment_ids, _ in said for segment_id in segment_ids),
         documents=frozenset(document_id for document_id, _, _ in said),
         whole=frozenset(document_id for document_id, _, is_whole in said if is_whole),

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
 import numpy as np
@@ -30,7 +29,7 @@ from memgraph_rag.search.as_of import best_hits
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
 from memgraph_rag.search.ranking import shares
 from memgraph_rag.search.segment_index import SegmentIndex
-from memgraph_rag.types import Hit, IndexedSegment, entity_id
+from memgraph_rag.types import Extent, Hit, IndexedSegment, entity_id
 
 __all__ = ["PoolReader", "ids_within"]
 
@@ -61,35 +60,21 @@ class PoolReader:
         self._background = _Background(-1, 0, SegmentIndex(stemming=stemming), np.zeros(0, np.int64))
         self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # of a question that is asked once more
 
-    def read(
-        self,
-        question: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> SegmentIndex:
-        """The pool of a question: of these documents (ids; None is all), for a view of ``[since, until)``.
+    def read(self, question: str, extent: Extent = Extent()) -> SegmentIndex:  # noqa: B008 - it is frozen
+        """Return the pool of a question, within the documents of an extent, for a view of its time.
 
         The rows are not to be changed: whoever asks the same next gets them too.
         """
         background = self._refreshed()
-        asked = (background.version, question, documents and tuple(documents), since, until)
+        asked = (background.version, question, extent.documents and tuple(extent.documents), extent.since, extent.until)
         last = self._last
         if last is None or last[0] != asked:
-            last = self._last = asked, self._drawn(question, background, documents, since, until)
+            last = self._last = asked, self._drawn(question, background, extent)
         return last[1]
 
-    def _drawn(
-        self,
-        question: str,
-        background: _Background,
-        documents: Sequence[str] | None,
-        since: datetime | None,
-        until: datetime | None,
-    ) -> SegmentIndex:
-        graph, stemming = self._graph, self._stemming
-        within = None if since is None and until is None else partial(ids_within, graph, since=since, until=until)
+    def _drawn(self, question: str, background: _Background, extent: Extent) -> SegmentIndex:
+        graph, stemming, documents = self._graph, self._stemming, extent.documents
+        within = partial(ids_within, graph, extent) if extent.has_time else None
         words = question if documents is not None else background.rarest_words(question)
         with ThreadPoolExecutor(1) as beside:
             by_words = beside.submit(
@@ -194,16 +179,10 @@ class _Background:
         return index
 
 
-def ids_within(
-    graph: SearchedGraph, segment_ids: Sequence[str], *, since: datetime | None, until: datetime | None
-) -> frozenset[str]:
-    """Which of these segments are of the time ``[since, until)``."""
+def ids_within(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str]) -> frozenset[str]:
+    """Return those of these segments that are of the extent's time."""
     times = {segment_id: instant(time) for segment_id, time in graph.times_of(segment_ids).items()}
-    return frozenset(
-        segment_id
-        for segment_id, at in times.items()
-        if at is not None and (since is None or at >= since) and (until is None or at < until)
-    )
+    return frozenset(segment_id for segment_id, at in times.items() if extent.holds(at))
 
 
 def _reset(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[np.float64]) -> dict[str, float]:

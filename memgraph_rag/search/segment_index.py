@@ -10,7 +10,6 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from itertools import starmap
 from typing import Any
@@ -23,7 +22,7 @@ from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
-from memgraph_rag.types import IndexedSegment, Matrix
+from memgraph_rag.types import Extent, IndexedSegment, Matrix
 
 __all__ = ["MENTION_EDGE", "TITLE_EDGE", "IndexState", "Said", "SegmentIndex", "View", "edges_of"]
 
@@ -308,35 +307,30 @@ class SegmentIndex:
 
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def view(
-        self,
-        *,
-        documents: Iterable[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> View:
-        """The rows of these documents (ids; None is all) whose time lies in ``[since, until)``."""
-        if documents is None and since is None and until is None:
+    def view(self, extent: Extent = Extent()) -> View:  # noqa: B008 - it is frozen
+        """Return the rows of an extent."""
+        if extent.is_everything:
             if self._whole is None:
                 self._whole = self._view(np.flatnonzero(self.live))
             return self._whole
-        if documents is None:
+        if extent.documents is None:
             rows = np.flatnonzero(self.live)
         else:
             places = sorted(
-                (self._places[document_id] for document_id in set(documents) if document_id in self._places),
+                (self._places[document_id] for document_id in set(extent.documents) if document_id in self._places),
                 key=lambda r: r.start,
             )
             rows = np.concatenate([np.zeros(0, np.int64), *map(np.array, places)])
-        if since is not None:
-            rows = rows[self._times[rows] >= since.timestamp()]
-        if until is not None:
-            rows = rows[self._times[rows] < until.timestamp()]
+        if extent.since is not None:
+            rows = rows[self._times[rows] >= extent.since.timestamp()]
+        if extent.until is not None:
+            rows = rows[self._times[rows] < extent.until.timestamp()]
         return self._view(rows)
 
-    def said_within(self, since: datetime | None, until: datetime | None) -> Iterator[tuple[str, list[str], bool]]:
+    def said_within(self, extent: Extent) -> Iterator[tuple[str, list[str], bool]]:
         """Of each document with segments from ``[since, until)``: its id, theirs, and whether there are no others."""
-        begin, end = since.timestamp() if since else -np.inf, until.timestamp() if until else np.inf
+        begin = extent.since.timestamp() if extent.since else -np.inf
+        end = extent.until.timestamp() if extent.until else np.inf
         is_within = (self._times >= begin) & (self._times < end)
         for document_id, places in self._places.items():
             rows = places.start + np.flatnonzero(is_within[places.start : places.stop])

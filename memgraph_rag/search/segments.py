@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -98,21 +97,14 @@ class SegmentSearch:
         return True
 
     @contextmanager
-    def _searched(
-        self,
-        question: str,
-        *,
-        documents: Sequence[str] | None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> Iterator[tuple[GraphSearch, View]]:
+    def _searched(self, question: str, extent: Extent) -> Iterator[tuple[GraphSearch, View]]:
         """What a graph search for a question looks at: the namespace, or a pool of it."""
         with self.index.lock:
             if self._is_in_memory():
-                yield self._over(self.index), self.index.view(documents=documents, since=since, until=until)
+                yield self._over(self.index), self.index.view(extent)
                 return
-        pool = self._pools.read(question, documents=documents, since=since, until=until)
-        yield self._over(pool), pool.view(since=since, until=until)
+        pool = self._pools.read(question, extent)
+        yield self._over(pool), pool.view(replace(extent, documents=None))
 
     def find(
         self,
@@ -120,11 +112,9 @@ class SegmentSearch:
         *,
         k: int,
         mode: str | SearchMode = "graph",
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        extent: Extent = Extent(),  # noqa: B008 - it is frozen
     ) -> list[Evidence]:
-        """The k best segments, best first; ``documents`` are ids. A system's mode finds, and orders, by itself.
+        """Return the k best segments of an extent, best first. A system's mode finds, and orders, by itself.
 
         The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
         where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
@@ -137,12 +127,12 @@ class SegmentSearch:
             SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
         if not isinstance(mode, str) or mode not in MODES:
-            context = self._context(Extent(documents, since, until))
+            context = self._context(extent)
             return find_mode(mode).find(query, context, k=k)[:k]
         facts = self.facts.refresh(self._version)
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
-        pool, matches = self._found(query, most, mode, documents, since, until, most_said=most_said)
+        pool, matches = self._found(query, most, mode, extent, most_said=most_said)
         users = self.facts.users if facts or not by_likeness else self._users_of(pool)
         newest = newest_alike(query, pool, matches, users) if by_likeness else None
         if not pool or not (facts or newest):
@@ -150,7 +140,7 @@ class SegmentSearch:
         is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
         return arranged(
             query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
-            users=users, extent=Extent(documents, since, until), newest=newest,
+            users=users, extent=extent, newest=newest,
         )  # fmt: skip
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
@@ -161,22 +151,21 @@ class SegmentSearch:
 
     def _context(self, extent: Extent) -> ModeContext:
         """Return what a system's mode searches with."""
-        bounds = {"documents": extent.documents, "since": extent.since, "until": extent.until}
         return ModeContext(
             graph=self._current, embedder=self._embedder, recognizer=self._recognizer, most_bytes=self._most_bytes,
-            kept=self._kept, look=partial(self._looked, extent), ranked=partial(self.find, **bounds),
+            kept=self._kept, look=partial(self._looked, extent), ranked=partial(self.find, extent=extent),
             evidence=self._evidence,
         )  # fmt: skip
 
     @contextmanager
     def _looked(self, extent: Extent, query: str | None = None) -> Iterator[tuple[SegmentIndex, View]]:
         if query is not None:
-            with self._searched(query, documents=extent.documents, since=extent.since, until=extent.until) as found:
+            with self._searched(query, extent) as found:
                 yield found[0].index, found[1]
             return
         with self.index.lock:
             self.index.refresh(self._version)
-            yield self.index, self.index.view(documents=extent.documents, since=extent.since, until=extent.until)
+            yield self.index, self.index.view(extent)
 
     def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """These segments as results that no list found."""
@@ -187,9 +176,7 @@ class SegmentSearch:
         query: str,
         k: int,
         mode: str,
-        documents: Sequence[str] | None,
-        since: datetime | None,
-        until: datetime | None,
+        extent: Extent,
         *,
         most_said: int,
     ) -> tuple[list[Evidence], dict[str, Found]]:
@@ -198,49 +185,40 @@ class SegmentSearch:
         A graph search gives ``most_said`` where that is more and anybody speaks.
         """
         if mode == "graph":
-            with self._searched(query, documents=documents, since=since, until=until) as (walk, view):
+            with self._searched(query, extent) as (walk, view):
                 has_speakers = len(walk.index.said.names) > 1  # the first is of what nobody says
                 matches = walk.find(query, view, k=max(k, most_said) if has_speakers else k)
             return self._evidence(matches), {match.id: match for match in matches}
-        within = None if since is None and until is None else partial(self._within, documents, since, until)
-        return self._listed(query, k, mode, documents, within), {}
+        within = partial(self._within, extent) if extent.has_time else None
+        return self._listed(query, k, mode, extent.documents, within), {}
 
-    def _within(
-        self, documents: Sequence[str] | None, since: datetime | None, until: datetime | None, ids: Sequence[str]
-    ) -> Collection[str]:
-        """Which of these segments are of that time."""
+    def _within(self, extent: Extent, ids: Sequence[str]) -> Collection[str]:
+        """Return those of these segments that are of the extent's time."""
         with self.index.lock:
             if self._is_in_memory():
-                return {*ids} & {*self.index.view(documents=documents, since=since, until=until).ids}
-        return ids_within(self._graph, ids, since=since, until=until)
+                return {*ids} & {*self.index.view(extent).ids}
+        return ids_within(self._graph, extent, ids)
 
-    def as_of(self, since: datetime | None, until: datetime | None) -> AsOf:
-        """What was said in ``[since, until)``; None is without limit.
+    def as_of(self, extent: Extent) -> AsOf:
+        """Return what was said within the extent's time.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large to be held in memory.
         """
         with self.index.lock:
             self.index.refresh(self._version)
-            return as_of(self.index, since, until)
+            return as_of(self.index, extent)
 
-    def said_by_another(
-        self,
-        question: str,
-        *,
-        documents: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> tuple[str, str] | None:
+    def said_by_another(self, question: str, extent: Extent) -> tuple[str, str] | None:
         """The one speaker of a conversation whom a question names, and who says instead what it asks about.
 
-        None where nobody else does, or where not all of these documents (ids; None is all) are conversations: of a
+        None where nobody else does, or where not all documents of the extent are conversations: of a
         namespace that is not in memory, all of the question's pool.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
-        with self._searched(question, documents=documents, since=since, until=until) as (walk, view):
+        with self._searched(question, extent) as (walk, view):
             return walk.said_by_another(question, view)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
@@ -265,7 +243,7 @@ class SegmentSearch:
         Raises:
             SearchMemoryExceeded: the namespace is too large to be searched in memory only.
         """
-        with self._searched(question, documents=None) as (walk, _):
+        with self._searched(question, Extent()) as (walk, _):
             names = walk.names(question)
         there = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
         known = {name: entity_id for name, entity_id in names.items() if entity_id in there}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import TypedDict
@@ -61,7 +61,24 @@ class Extent:
     since: datetime | None = None
     until: datetime | None = None
 
+    def within(self, documents: Sequence[str] | None) -> Extent:
+        """Return the part of the extent in these documents (ids; None is all)."""
+        if documents is None or self.documents is None:
+            return self if documents is None else replace(self, documents=documents)
+        return replace(self, documents=sorted({*documents} & {*self.documents}))
+
+    def holds(self, at: datetime | None) -> bool:
+        """Whether what was said at that time is in the extent; None is a time that is not known."""
+        if self.since is None and self.until is None:
+            return True
+        return at is not None and (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+
+    @property
+    def has_time(self) -> bool:
+        """Whether a time bounds it."""
+        return self.since is not None or self.until is not None
+
     @property
     def is_everything(self) -> bool:
         """Whether it leaves nothing out."""
-        return self.documents is None and self.since is None and self.until is None
+        return self.documents is None and not self.has_time

@@ -19,7 +19,7 @@ from memgraph_rag.search.graph import Found, GraphSearch
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.pagerank import personalised_pagerank
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
-from memgraph_rag.types import IndexedSegment, make_id
+from memgraph_rag.types import Extent, IndexedSegment, make_id
 
 EMBEDDER = FakeEmbedder(dimension=256)
 RECOGNIZER = FakeRecognizer()
@@ -92,7 +92,7 @@ def search_of(shelf: Shelf, **limits: int) -> GraphSearch:
 
 def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[Found]:
     search.index.refresh()
-    return search.find(question, search.index.view(**limits), k=k)  # pyright: ignore[reportArgumentType]
+    return search.find(question, search.index.view(Extent(**limits)), k=k)  # pyright: ignore[reportArgumentType]
 
 
 def films() -> Shelf:

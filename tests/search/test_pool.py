@@ -13,6 +13,7 @@ from memgraph_rag import Document, Memory
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search import pool
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+from memgraph_rag.types import Extent
 
 NAMES = ("Otto", "Zoe", "Lund", "Oslo", "Harbour", "Ann", "Bob")
 PLACES = range(30)
@@ -84,11 +85,16 @@ def test_documents_and_times_are_kept_to(tales: Path, monkeypatch: pytest.Monkey
     with opened(tales, search="database") as memory:
         for mode in ("graph", "hybrid", "vector"):
             assert set(keys(memory, "Whom did Otto see?", documents=["3", "7"], mode=mode)) == {"3", "7"}
-            within = memory._parts.search.find("Whom did Otto see?", k=9, mode=mode, since=since, until=until)
+            within = memory._parts.search.find(
+                "Whom did Otto see?", k=9, mode=mode, extent=Extent(since=since, until=until)
+            )
             assert {evidence.document_key for evidence in within} <= {"9", "10", "11"}
             assert len(within) >= 2
         assert (
-            memory._parts.search.find("Whom did Otto see?", k=9, until=datetime(2020, 1, 1, tzinfo=timezone.utc)) == []
+            memory._parts.search.find(
+                "Whom did Otto see?", k=9, extent=Extent(until=datetime(2020, 1, 1, tzinfo=timezone.utc))
+            )
+            == []
         )
 
 

@@ -11,7 +11,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-from memgraph_rag.types import Hit, RelevanceCurve
+from memgraph_rag.types import Extent, Hit, RelevanceCurve
 
 GRAPH = HandMadeGraph(
     [segment("s1", "d"), segment("s2", "d", index=1), segment("s3", "e"), segment("s4", "e", index=1), point("p", "d")],
@@ -88,7 +88,9 @@ def test_k_cuts_after_the_fusion() -> None:
 
 def test_documents_limit_every_mode() -> None:
     for mode, expected in (("hybrid", ["s1", "s2"]), ("keywords", ["s1"]), ("vector", ["s2", "s1"])):
-        assert [evidence.segment.id for evidence in SEARCH.find("fox", k=10, mode=mode, documents=["d"])] == expected
+        assert [
+            evidence.segment.id for evidence in SEARCH.find("fox", k=10, mode=mode, extent=Extent(["d"]))
+        ] == expected
 
 
 def test_an_empty_graph_has_no_evidence() -> None:

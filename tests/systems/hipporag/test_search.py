@@ -18,7 +18,7 @@ from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, entity_id, make_graph, make_relations
-from memgraph_rag.types import DocumentGraph, Relation
+from memgraph_rag.types import DocumentGraph, Extent, Relation
 
 NAMES = ("Ann", "Bob", "Eve", "Zoe", "Joe")
 HIPPO: tuple[str, ...] = ("hipporag", "hipporag2")
@@ -243,7 +243,7 @@ def test_other_documents_and_namespaces_play_no_part(mode: str) -> None:
     ids = store.document_ids()
     store.write(document("c", ["Ann met Zoe.", "Ann met Joe."], related=True))
     other.write(document("a", ["Ann met Joe."], related=True, namespace="m"))
-    found = search_of(store).find("Ann?", k=9, mode=mode, documents=ids)
+    found = search_of(store).find("Ann?", k=9, mode=mode, extent=Extent(ids))
     assert [item.segment.id for item in found] == [segment_id for segment_id, _ in alone]
     assert [item.score for item in found] == pytest.approx([score for _, score in alone], abs=1e-9)
 
