@@ -352,3 +352,22 @@ def test_no_file_has_more_than_500_lines() -> None:
         *(path for name in ("tests", "benchmarks", "examples", "docs") for path in (root / name).rglob("*.py")),
     ]
     assert [path.name for path in files if len(path.read_text("utf-8").splitlines()) > MOST_LINES] == []
+
+
+# ── the contract of a store ──────────────────────────────────────────────────────────────────────────────────
+
+MOST_REQUIRED = 32
+
+
+def test_store_requires_at_most_32_members() -> None:
+    from memgraph_rag.contracts import GraphStore
+    from memgraph_rag.stores import BaseStore
+
+    required = BaseStore.__abstractmethods__
+    assert len(required) <= MOST_REQUIRED
+    assert required == {name for name in dir(GraphStore) if _is_required(getattr(GraphStore, name))}
+    assert {name for name in dir(GraphStore) if not name.startswith("_")} - required <= {*vars(BaseStore)}
+
+
+def _is_required(member: object) -> bool:
+    return getattr(member, "__isabstractmethod__", False)

@@ -1,7 +1,11 @@
-"""What a store must offer: reading and repairing one namespace of a graph; ``graph_writes`` has the writing."""
+"""What a store offers: reading and repairing one namespace of a graph; ``graph_writes`` has the writing.
+
+The abstract members are required of every store; ``stores.BaseStore`` has a default of each of the others.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -45,22 +49,27 @@ class NodeReader(Protocol):
     """Reads documents, nodes and entities of one namespace. Equal calls give equal lists, in the same order."""
 
     @property
+    @abstractmethod
     def namespace(self) -> str:
         """The namespace that it is bound to."""
         ...
 
+    @abstractmethod
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         """All documents, or those of these ids that exist; by key."""
         ...
 
+    @abstractmethod
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes of these ids that exist, in the order of ``node_ids``."""
         ...
 
+    @abstractmethod
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
         """The entities of these ids that exist, in the order of ``entity_ids``."""
         ...
 
+    @abstractmethod
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
         """The exact cosine of every segment of these documents and every point of one layer, best first; ties by id."""
         ...
@@ -69,10 +78,12 @@ class NodeReader(Protocol):
 class GraphReader(NodeReader, Protocol):
     """What strategies read."""
 
+    @abstractmethod
     def segments_of(self, document_id: str) -> list[Segment]:
         """All segments of a document, by index."""
         ...
 
+    @abstractmethod
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
         """The top of one layer in each document, in the order given, by level (the highest first) and index.
 
@@ -83,14 +94,17 @@ class GraphReader(NodeReader, Protocol):
         """
         ...
 
+    @abstractmethod
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         """The SUMMARIZES edges that leave these points and overviews, by (source, weight falling, target)."""
         ...
 
+    @abstractmethod
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
         ...
 
+    @abstractmethod
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
@@ -128,10 +142,12 @@ class GraphReader(NodeReader, Protocol):
 class SearchedGraph(NodeReader, PooledGraph, IndexKeeper, Protocol):
     """What a search reads: the k best of all segments, and all of them for an index of its own."""
 
+    @abstractmethod
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
         ...
 
+    @abstractmethod
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
@@ -165,10 +181,12 @@ class SearchedGraph(NodeReader, PooledGraph, IndexKeeper, Protocol):
         """
         ...
 
+    @abstractmethod
     def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
         """All documents that a write later than version ``since`` stored, by key."""
         ...
 
+    @abstractmethod
     def version(self) -> int:
         """How many writes the namespace has seen, by whatever process; 0 before the first.
 
@@ -228,6 +246,7 @@ class GraphView(GraphReader, Protocol):
         """The first k relations of an entity, by id."""
         ...
 
+    @abstractmethod
     def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
         """The SIMILAR_TO edges at these entities, by (source, target)."""
         ...
@@ -236,10 +255,12 @@ class GraphView(GraphReader, Protocol):
         """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
         ...
 
+    @abstractmethod
     def overview_ids(self) -> list[str]:
         """The ids of the overviews of all layers; the lowest level first, then by layer and key."""
         ...
 
+    @abstractmethod
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
         """All kept questions, or those of these ids that exist; the newest first, ties by id."""
         ...
@@ -331,8 +352,12 @@ class GraphStore(
     PurgedStore,
     Protocol,
 ):
-    """A database that holds graphs, bound to one namespace. May be used from several threads."""
+    """A database that holds graphs, bound to one namespace. May be used from several threads.
 
+    A store must implement the abstract members. It inherits the others from ``stores.BaseStore``.
+    """
+
+    @abstractmethod
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         """All that these documents contribute to the graph, ready to be written again, by some statements for all.
 
@@ -348,15 +373,18 @@ class GraphStore(
         ...
 
     @property
+    @abstractmethod
     def read_only(self) -> bool:
         """Whether nothing can be written by this store: every write is a ``StoreReadOnly``."""
         ...
 
     @property
+    @abstractmethod
     def schema(self) -> Mapping[str, Any]:
         """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         ...
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of the database; a second call does nothing."""
         ...

@@ -1,4 +1,4 @@
-"""What a store must offer for a graph search that does not hold the namespace in memory."""
+"""What a store offers for a graph search that does not hold the namespace in memory."""
 
 from __future__ import annotations
 
