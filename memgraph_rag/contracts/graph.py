@@ -273,10 +273,6 @@ class GraphView(GraphReader, Protocol):
 class FingerprintIndex(Protocol):
     """Finds documents by where they came from and by their whole text."""
 
-    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
-        """The fingerprints of the documents of these ids that exist, by key."""
-        ...
-
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
     ) -> list[Fingerprint]:

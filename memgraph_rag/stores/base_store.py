@@ -80,21 +80,15 @@ class BaseStore(GraphStore):
         return next((record.recognizer for record in self.documents() if record.recognizer), "")
 
     @override
-    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
-        records = self.documents(ids)
-        segments = self.segments_in([record.id for record in records])
-        texts = {document_id: "".join(segment.text for segment in listed) for document_id, listed in segments.items()}
-        return [Fingerprint(item.id, item.key, item.source, text_hash(texts[item.id])) for item in records]
-
-    @override
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
     ) -> list[Fingerprint]:
-        files, texts = {*sources} - {""}, {*text_hashes} - {""}
-        if not files and not texts:
-            return []
-        stored = self.fingerprints(self.document_ids())
-        return [item for item in stored if item.source in files or item.text_sha256 in texts]
+        files, hashes = {*sources} - {""}, {*text_hashes} - {""}
+        records = self.documents() if files or hashes else []
+        segments = self.segments_in([record.id for record in records])
+        texts = {document_id: "".join(segment.text for segment in listed) for document_id, listed in segments.items()}
+        stored = [Fingerprint(item.id, item.key, item.source, text_hash(texts[item.id])) for item in records]
+        return [item for item in stored if item.source in files or item.text_sha256 in hashes]
 
     @override
     def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:

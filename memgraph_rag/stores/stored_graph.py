@@ -97,13 +97,6 @@ class StoredGraph(BaseStore):
         by_id = {record.id: record for record in records}
         return [by_id.get(name) or by_key.get(name) for name in names]
 
-    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
-        """The fingerprints of the documents of these ids that exist, by key."""
-        wanted = list(dict.fromkeys(ids))
-        return (
-            [Fingerprint(**row) for row in self._run("read/find_fingerprints", document_ids=wanted)] if wanted else []
-        )
-
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
     ) -> list[Fingerprint]:
