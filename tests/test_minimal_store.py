@@ -76,7 +76,11 @@ def test_error_names_missing_capability(tmp_path: Path) -> None:
         minimal = minimal_store(store)
         with Memory(minimal, **options()) as memory:
             memory.add(FOX, key="fox")
-            for call, capability in ((memory.purge, "purge"), (lambda: memory.reembed(FakeEmbedder(9)), "embeddings")):
+            for call, capability in (
+                (memory.purge, "purge"),
+                (lambda: memory.reembed(FakeEmbedder(9)), "embeddings"),
+                (minimal.empty_database, "in bulk"),
+            ):
                 with pytest.raises(StoreError, match=rf"^Expected a store that can .*{capability}.*, got .*\. .*\.$"):
                     call()
             assert memory.search(QUESTION, k=1)[0].document_key == "fox"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from memgraph_rag.contracts.document_lists import DocumentLists
 from memgraph_rag.contracts.graph import (
+    BulkStore,
     FingerprintIndex,
     GraphReader,
     GraphStore,
@@ -48,6 +49,7 @@ __all__ = [
     "UNCALIBRATED_YES",
     "AttentiveModel",
     "AttentiveSession",
+    "BulkStore",
     "Calibration",
     "DocumentLists",
     "Embedder",

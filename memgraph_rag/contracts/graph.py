@@ -40,8 +40,8 @@ from memgraph_rag.types import (
 )
 
 __all__ = [
-    "FingerprintIndex", "GraphReader", "GraphStore", "GraphView", "MemoryGraph", "MendedStore", "NodeReader",
-    "PurgedStore", "ReembeddedStore", "SearchedGraph",
+    "BulkStore", "FingerprintIndex", "GraphReader", "GraphStore", "GraphView", "MemoryGraph", "MendedStore",
+    "NodeReader", "PurgedStore", "ReembeddedStore", "SearchedGraph",
 ]  # fmt: skip
 
 
@@ -325,6 +325,18 @@ class ReembeddedStore(Protocol):
         ...
 
 
+class BulkStore(Protocol):
+    """A store whose database can be replaced as a whole by an import in bulk."""
+
+    def empty_database(self) -> str:
+        """Return the name of the database, which holds nothing.
+
+        Raises:
+            StoreError: the database holds nodes, or no import in bulk exists for it.
+        """
+        ...
+
+
 class PurgedStore(Protocol):
     """A store whose own files can be freed of what was forgotten."""
 
@@ -346,6 +358,7 @@ class GraphStore(
     MendedStore,
     ReembeddedStore,
     PurgedStore,
+    BulkStore,
     Protocol,
 ):
     """A database that holds graphs, bound to one namespace. May be used from several threads.

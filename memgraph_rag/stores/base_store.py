@@ -344,7 +344,12 @@ class BaseStore(GraphStore):
     @override
     def purge(self) -> None:
         """Refuse: only the database knows its files."""
-        raise _lacks(self, "can purge its files", "Purge them by the tools of its database.")
+        raise _lacks(self, "can purge its files", "Its database decides what it keeps of them: see docs/security.md.")
+
+    @override
+    def empty_database(self) -> str:
+        """Refuse: the files of an import in bulk are those of one database."""
+        raise _lacks(self, "can be imported in bulk", "Import without --bulk.")
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
