@@ -150,7 +150,7 @@ class BaseStore(GraphStore):
         within = self.document_ids() if documents is None else documents
         hits = [hit for hit in self.similarities(vector, documents=within) if hit.kind == "segment"]
         named = self.entities_of([hit.node_id for hit in hits])
-        return [hit for hit in hits if not {*entity_ids}.isdisjoint(named[hit.node_id])][: max(k, 0)]
+        return [hit for hit in hits if not {*entity_ids}.isdisjoint(named.get(hit.node_id, ()))][: max(k, 0)]
 
     @override
     def names_with(self, part: str, *, k: int) -> list[Entity]:
@@ -246,16 +246,19 @@ class BaseStore(GraphStore):
         k: int,
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
-        segments = [segment for segment in self.indexed_segments(since=-1) if not segment.speaker]
-        titled = {entity_id for segment in segments for entity_id in segment.titles}
+        from_masses: list[Row] = []
+        to_segments: list[Row] = []
+        titled: set[str] = set()
+        for segment in (segment for graph in self._all() for segment in _indexed(graph) if not segment.speaker):
+            edges = _edges(segment)
+            titled.update(segment.titles)
+            if segment.id in masses:
+                from_masses += edges
+            if not segment.echo and (documents is None or segment.document_id in documents):
+                to_segments += edges
         named = {*entity_ids, *titled.intersection(title_ids)}
-        on_entities = entity_masses((edge for edge in _edges(segments) if edge["segment_id"] in masses), masses)
-        within = [
-            segment
-            for segment in segments
-            if not segment.echo and (documents is None or segment.document_id in documents)
-        ]
-        reached = (edge for edge in _edges(within) if edge["entity_id"] in on_entities or edge["entity_id"] in named)
+        on_entities = entity_masses(from_masses, masses)
+        reached = (edge for edge in to_segments if edge["entity_id"] in on_entities or edge["entity_id"] in named)
         return linked_hits(reached, on_entities, named=sorted(named), entity_mass=entity_mass, k=k)
 
     @override
@@ -269,7 +272,7 @@ class BaseStore(GraphStore):
         segments = [node for node in self.nodes(segment_ids) if isinstance(node, Segment)]
         records = self.documents([segment.document_id for segment in segments])
         added = {record.id: record.added_at for record in records}
-        return {segment.id: segment.time or added[segment.document_id] for segment in segments}
+        return {item.id: item.time or added[item.document_id] for item in segments if item.document_id in added}
 
     @override
     def first_segment_ids(self, *, k: int) -> list[str]:
@@ -400,9 +403,9 @@ def _indexed(graph: DocumentGraph) -> list[IndexedSegment]:
     ]
 
 
-def _edges(segments: Sequence[IndexedSegment]) -> Iterator[Row]:
-    """Yield the edges from segments to what they and the titles of their documents name."""
-    for segment in segments:
-        weights = dict.fromkeys(segment.entities, 1.0) | dict.fromkeys(segment.titles, TITLE_WEIGHT)
-        for entity_id, weight in weights.items():
-            yield {"segment_id": segment.id, "entity_id": entity_id, "weight": weight}
+def _edges(segment: IndexedSegment) -> list[Row]:
+    """The edges from a segment to what the segment and the title of its document name."""
+    weights = dict.fromkeys(segment.entities, 1.0) | dict.fromkeys(segment.titles, TITLE_WEIGHT)
+    return [
+        {"segment_id": segment.id, "entity_id": entity_id, "weight": weight} for entity_id, weight in weights.items()
+    ]
