@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -113,3 +114,10 @@ def test_each_default_gives_what_the_engine_gives(filled: GraphStore) -> None:
     for name, values in expected.items():
         assert given[name] == values, name
         assert any(values) or name == "flaws", f"nothing to compare of {name}"
+
+
+def test_documentation_lists_required_members() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
+    table = page.partition("| required | what |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == REQUIRED
