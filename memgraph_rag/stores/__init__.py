@@ -15,10 +15,11 @@ from pydantic import SecretStr
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.stores.base_store import BaseStore
 from memgraph_rag.stores.ladybug_lock import open_place
 from memgraph_rag.stores.process_guard import OpeningProcess
 
-__all__ = ["OpeningProcess", "open_place", "open_store"]
+__all__ = ["BaseStore", "OpeningProcess", "open_place", "open_store"]
 
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
