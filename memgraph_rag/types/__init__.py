@@ -1,6 +1,7 @@
 """The plain records that pass between rooms, and the ids that name them.
 
-Frozen, without behaviour beyond what follows from their own fields; they know no database, no model and no file.
+Frozen, without behaviour beyond what follows from their own fields; they know no database, no model and no file. What
+leaves the process knows its plain form, ``as_dict()``: the command line, MCP, HTTP and the adapters give that one.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ from memgraph_rag.types.ids import (
     section_id,
     text_hash,
 )
-from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
+from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie, type_of
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
@@ -167,5 +168,6 @@ __all__ = [
     "section_id",
     "storable",
     "text_hash",
+    "type_of",
     "written_day",
 ]
