@@ -33,6 +33,7 @@ from memgraph_rag.operations.document_lookup import checked_names, find_document
 from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
 from memgraph_rag.operations.maintenance import MaintainedMemory
 from memgraph_rag.operations.memory_layers import choose_memory_layers, known_memory_layers, split_layers
+from memgraph_rag.operations.record_list import RecordList
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Conversation
@@ -325,7 +326,7 @@ class Memory(MaintainedMemory):
         mode: str | SearchMode = "graph",
         min_relevance: float | None = None,
         **scope: Unpack[ScopeFields],
-    ) -> list[Evidence]:
+    ) -> RecordList[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
 
         The first graph search reads the namespace into memory; later ones read what has changed.
@@ -404,7 +405,7 @@ class Memory(MaintainedMemory):
         """The segment or information point of that id; None where there is none."""
         return next(iter(self._store.nodes([node_id])), None) if validation.may_name(node_id) else None
 
-    def documents(self, documents: Sequence[str | Path] | None = None) -> list[DocumentRecord]:
+    def documents(self, documents: Sequence[str | Path] | None = None) -> RecordList[DocumentRecord]:
         """All documents of this namespace, by key.
 
         Args:
@@ -414,8 +415,8 @@ class Memory(MaintainedMemory):
             DocumentNotFound: one of them is not in this memory.
         """
         if documents is None:
-            return self._store.documents()
-        return find_documents(self._store, checked_names(documents))
+            return RecordList(self._store.documents())
+        return RecordList(find_documents(self._store, checked_names(documents)))
 
     def text(self, document: str | Path) -> str:
         """The whole text of a document, of which segments and citations are spans.

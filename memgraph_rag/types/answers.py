@@ -15,6 +15,7 @@ from memgraph_rag.types.days import RelativeDays
 from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
+from memgraph_rag.types.notebook import answer_html
 from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.receipts import Action
 
@@ -325,6 +326,10 @@ class Answer:
     def as_dict(self) -> dict[str, Any]:
         """Return the answer with its citations, its whole trace and its cost, for JSON."""
         return plain_fields(self)
+
+    def _repr_html_(self) -> str:
+        """Return the answer with its citations and warnings, for a notebook."""
+        return answer_html(self)
 
 
 @dataclass(frozen=True, slots=True)
