@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from memgraph_rag.types.answers import Answer
@@ -72,13 +72,13 @@ def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, total: 
     return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{more}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a value as escaped text: a number with three digits, items of a list with semicolons between."""
     if isinstance(value, float):
         value = f"{value:.3g}"
     elif isinstance(value, Mapping):
-        value = ", ".join(f"{name}: {inner}" for name, inner in value.items())
+        value = ", ".join(f"{name}: {inner}" for name, inner in cast("Mapping[str, object]", value).items())
     elif isinstance(value, list):
-        value = "; ".join(map(str, value))
+        value = "; ".join(map(str, cast("Iterable[object]", value)))
     text = "" if value is None else str(value)
     return escape(text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…")

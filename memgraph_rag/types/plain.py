@@ -6,11 +6,11 @@ float, bool, None, list or dict; a time is ISO 8601.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import date
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,18 +29,19 @@ def plain_fields(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any
     }
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return a value as JSON can hold it; a record by its ``as_dict``, or by its fields where it has none."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, np.generic):
-        return value.item()
+        return cast("object", value.item())
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(name): plain_value(inner) for name, inner in value.items()}
+        return {str(name): plain_value(inner) for name, inner in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [plain_value(inner) for inner in value]
-    return value.as_dict() if hasattr(value, "as_dict") else plain_fields(value)
+        return [plain_value(inner) for inner in cast("Iterable[object]", value)]
+    as_dict: Callable[[], dict[str, Any]] | None = getattr(value, "as_dict", None)
+    return as_dict() if as_dict is not None else plain_fields(value)
