@@ -1,7 +1,7 @@
 """The list of commands, and the exit status of each.
 
 It knows no memory. Invariant: an error of our own is one line on standard error and exit status 1; Ctrl-C is one line
-and 130; wrong usage is 2, as is a variable of the environment that cannot be used.
+and 130; wrong usage is 2, as is a variable or a file of settings that cannot be used.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ def start(
         _out.print(f"\nPassword, shown this once: [bold]{server.password}[/bold]")
     if server.password != password:
         _print(f"\nThe password is kept, for you alone, in {server.home / 'credentials.json'}.", style="dim")
-    password_given = "" if home is None else ', neo4j_password="…"'  # Memory finds that of the default folder itself
+    # Memory finds the password of the default folder itself.
+    password_given = "" if home is None else ', neo4j={"password": "…"}'
     _print(
         f'\nUse it:  Memory("{server.bolt_uri}"{password_given})        '
         f"Stop it:  memgraph-rag neo4j stop{_home_option(home)}"

@@ -242,7 +242,7 @@ def test_what_is_told_of_a_start_works(home: str | None, tmp_path: Path, monkeyp
     monkeypatch.setattr(neo4j_server, "stop", lambda folder: bool(stopped.append(folder)))
     assert CliRunner().invoke(app, shlex.split(stops)).exit_code == 0
     assert stopped == [tmp_path / home if home else None]
-    assert ("neo4j_password" in output) is (home is not None)
+    assert ('neo4j={"password"' in output) is (home is not None)
 
 
 def test_a_short_password_is_refused_before_anything_starts(tmp_path: Path) -> None:
