@@ -91,7 +91,7 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
     from memgraph_rag.mcp.former_jobs import finish_jobs, folder_of_jobs
 
     folder = folder_of_jobs(settings.store, settings.neo4j.database)
-    if place.read_only or settings.read_only or not folder.is_dir():
+    if settings.read_only or not folder.is_dir():
         return
     from memgraph_rag.mcp.memories import Memories
 
