@@ -101,7 +101,7 @@ class Memory:
             again. Systems bring further ones. Layers of the memory (``known_memory_layers``) are built by
             ``deepen``, not by ``add``.
         progress: told what is being done, for progress bars.
-        **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
+        **settings: any other field of ``Settings``, such as ``neo4j={"password": …}`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
     May be used from several threads, in the process that opened it: in a forked child every call is a ``StoreError``.

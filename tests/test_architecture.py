@@ -76,7 +76,9 @@ OWNERS = {
     "charset_normalizer": "text",
     "sentencex": "text",
     "pathspec": "text",
-    "pydantic_settings": "settings",
+    "dotenv": "settings",
+    "tomllib": "settings",
+    "tomli": "settings",
     "typer": "cli",
     "rich": "cli",
     "jinja2": "cli",
@@ -98,7 +100,7 @@ OWNERS = {
 OWN_MODELS = {"systems/longrefiner/reranker.py"}
 """Systems that bring a model of their own."""
 
-READ_THE_ENVIRONMENT = {"settings.py", "stores/neo4j_server.py"}
+READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j_server.py"}
 """Others may at most set a variable that has no value (``environ.setdefault``), for the libraries below."""
 
 

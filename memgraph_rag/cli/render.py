@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memgraph_rag import Answer, Step
+    from memgraph_rag.types import Change
 
 __all__ = [
     "STOP_REASONS",
