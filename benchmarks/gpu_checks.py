@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from architectures import write_checkpoint
 from gpu_setting import LeftOut, Options, captured
+from plain_model import PlainModel
 from prefills import Prefill, attended, plainly_attended
 from ratios import Ratio, Target
 from twins import PROMPTS
@@ -24,7 +25,6 @@ from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, capture_on_gpu
 from memgraph_rag.models.graphed_reading import GraphedReading
 from memgraph_rag.models.hardware import best_dtype
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.models.varlen import varlen_kernel
 from memgraph_rag.types import Generation
 

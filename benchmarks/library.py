@@ -39,9 +39,10 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
+from memgraph_rag.operations.as_of import SearchWithin
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.walk import Walk
-from memgraph_rag.types import Document, Evidence, Matrix, Overview, Receipt, Usage, Vector
+from memgraph_rag.types import Document, Evidence, Extent, Matrix, Overview, Receipt, Usage, Vector
 
 BUDGETS = (256, 512, 1024, 2048)
 _WINDOW = 8192
@@ -250,7 +251,7 @@ def _read_by(
 ) -> tuple[int, dict[str, int]]:
     """Tokens of the first pass, and by document the tokens that were read until a segment of it was."""
     session = CosineSession(question.text, embedder)
-    graph, search = memory._parts.store, memory._parts.search
+    graph, search = memory._parts.store, SearchWithin(memory._parts.search, Extent())
     context = ReadingContext(
         graph=graph if way.has_library else cast("GraphReader", Without(graph)),
         search=search if way.has_search else cast("Search", Without(search)),

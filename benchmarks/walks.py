@@ -42,9 +42,10 @@ from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, distinct, interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import known_layers
+from memgraph_rag.operations.as_of import SearchWithin
 from memgraph_rag.strategies import find_strategy, known_strategies
 from memgraph_rag.strategies.support import segments_under
-from memgraph_rag.types import Limits, Segment, Step, StopReason, Usage
+from memgraph_rag.types import Extent, Limits, Segment, Step, StopReason, Usage
 
 STRATEGIES = tuple(known_strategies())
 
@@ -203,7 +204,7 @@ def read_question(
             text,
             ReadingContext(
                 graph=memory._parts.store,
-                search=memory._parts.search,
+                search=SearchWithin(memory._parts.search, Extent()),
                 session=session,
                 embedder=memory.embedder,
                 limits=Limits(nodes=nodes),

@@ -45,6 +45,7 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
+from memgraph_rag.operations.as_of import SearchWithin
 from memgraph_rag.operations.strategy_choice import is_about_a_whole
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
@@ -53,7 +54,7 @@ from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
 from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
 from memgraph_rag.systems.graphrag.local_search import GraphragLocal
-from memgraph_rag.types import Document, Failure, Vector
+from memgraph_rag.types import Document, Extent, Failure, Vector
 
 BUDGETS = (1000, 2000, 4000)
 _MOST = max(BUDGETS)
@@ -252,7 +253,7 @@ def _shares(memory: Memory, way: Way, asked: Sequence[tuple[str, Measure]], embe
 def _read(memory: Memory, question: str, way: Way, embedder: KeptVectors) -> ListeningSession:
     """A session that has read at least the most tokens that are measured, or all that this way reads."""
     session = ListeningSession(question, embedder)
-    search = memory._parts.search
+    search = SearchWithin(memory._parts.search, Extent())
     context = ReadingContext(
         graph=cast("GraphReader", memory._parts.store),
         search=search if way.has_search else cast("Search", Without(search)),

@@ -64,8 +64,8 @@ def observe(path: Path, wrap: Callable[[GraphStore], GraphStore], search: str) -
             "answer": (answer.text, answer.citations, [(step.node, round(step.score, 6)) for step in answer.trace]),
             "seen": {name: (sorted(around.things), around.ties) for name, around in seen.items()},
             "kept": [question.text for question in memory.questions()],
-            "damage": memory.examine(),
-            "exported": memory.export_to(path.with_suffix(".jsonl")),
+            "damage": memory.maintenance.examine(),
+            "exported": memory.maintenance.export_to(path.with_suffix(".jsonl")),
             "forgotten": memory.forget("river").counts,
             "left": store.statistics(),
         }
@@ -77,8 +77,8 @@ def test_error_names_missing_capability(tmp_path: Path) -> None:
         with Memory(minimal, **options()) as memory:
             memory.add(FOX, key="fox")
             for call, capability in (
-                (memory.purge, "purge"),
-                (lambda: memory.reembed(FakeEmbedder(9)), "embeddings"),
+                (memory.maintenance.purge, "purge"),
+                (lambda: memory.maintenance.reembed(FakeEmbedder(9)), "embeddings"),
                 (minimal.empty_database, "in bulk"),
             ):
                 with pytest.raises(StoreError, match=rf"^Expected a store that can .*{capability}.*, got .*\. .*\.$"):

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from memgraph_rag import Limits
+from memgraph_rag.operations import validation
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import known_strategies
 
@@ -43,7 +45,12 @@ def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MEMGRAPH_RAG_MODEL", "qwen2.5-coder-0.5b-instruct")
-    monkeypatch.setenv("MEMGRAPH_RAG_MAX_NODES", "8")
+    checked = validation.checked_limits
+
+    def limited(limits: Limits | None, **takes: Any) -> Limits:
+        return checked(limits, **takes) if limits or takes else Limits(nodes=8)
+
+    monkeypatch.setattr(validation, "checked_limits", limited)
 
 
 def run(snippet: str, name: str) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score searches and strategies on folders of questions; a second run does only what is missing."""
+    from memgraph_rag import Limits
     from memgraph_rag.cli.progress import Bars
     from memgraph_rag.evaluation.dataset import closed, read_folder
     from memgraph_rag.evaluation.outcomes import Outcomes

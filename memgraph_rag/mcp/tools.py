@@ -191,7 +191,7 @@ async def ask(
         user=user,
         session=session,
         at=at,
-        limits=Limits(seconds=max_seconds),
+        max_seconds=max_seconds,
         keep=keep,
     )
     async with aclosing(items):
@@ -215,6 +215,7 @@ async def asked(
     session: str = "",
     at: str = "",
     keep: bool = False,
+    max_seconds: float | None = None,
     **options: Any,
 ) -> AsyncGenerator[Step | str | Answered, None]:
     """What happens while a question is asked: each step, pieces of the answer's text, and last the answer.
@@ -224,7 +225,7 @@ async def asked(
     """
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
     held: dict[str, Any] = {"user": user or None, "session": session or None, "at": at or None}
-    items = AsyncMemory(memory).stream(question, keep_trace=keep, **held, **options)
+    items = AsyncMemory(memory).stream(question, limits=Limits(seconds=max_seconds), keep_trace=keep, **held, **options)
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:
             if isinstance(item, Answer):

@@ -102,7 +102,7 @@ class SharedPasses:
             for request in some:
                 try:
                     self._answer([request])
-                except Exception as of_one:  # noqa: BLE001
+                except Exception as of_one:  # noqa: BLE001 - so with each alone
                     request.error = of_one
         finally:
             with self._gathering:

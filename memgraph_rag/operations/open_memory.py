@@ -6,6 +6,7 @@ It knows every room, and no algorithm. Invariant: no weights are loaded before t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -86,12 +87,11 @@ class OpenMemory:
         self.models = FoundModels(
             settings, **models, stored_recognizer=self.store.recognizer, journal=self.journal, progress=progress
         )
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
             self.store.migrate(embedder=self.models.embedder.name, dimension=self.models.embedder.dimension)
             self.search = self._new_search()
-        except BaseException:
-            self.close()
-            raise
+            on_failure.pop_all()
 
     def _new_search(self) -> SegmentSearch:
         return SegmentSearch(

@@ -7,6 +7,7 @@ store imports the one that is asked for.
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -100,11 +101,11 @@ def open_store(
         )
     else:
         connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)
-    try:
-        return Neo4jStore(connection, namespace=namespace, read_only=read_only)
-    except BaseException:
-        connection.close()
-        raise
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.close)
+        store = Neo4jStore(connection, namespace=namespace, read_only=read_only)
+        on_failure.pop_all()
+    return store
 
 
 def _check_host(address: str) -> None:

@@ -228,14 +228,12 @@ class LadybugFile:
         After the engine's own rollback of a column that was added, the next transactions can write a file of which
         reading that table ends the process, each time (Ladybug 0.22.0, ``docs/ladybug_report.md``).
         """
-        with self.lock:
-            try:
-                self.transaction(work, row_bytes=row_bytes, script=script)
-            except BaseException:
-                self._drop_changes()
-                self._close_engine()
-                self._open_engine()
-                raise
+        with self.lock, ExitStack() as on_failure:
+            on_failure.callback(self._open_engine)
+            on_failure.callback(self._close_engine)
+            on_failure.callback(self._drop_changes)
+            self.transaction(work, row_bytes=row_bytes, script=script)
+            on_failure.pop_all()
 
     def _renewed_writer(self) -> ladybug.Connection:
         """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
@@ -263,13 +261,12 @@ class LadybugFile:
             try:
                 _require_space(self.place, self.size)
                 fresh = LadybugFile(str(scratch))
-                try:
-                    fill(fresh)
-                except BaseException:
-                    fresh._drop_changes()
-                    raise
-                finally:
-                    fresh._close_engine()
+                with ExitStack() as at_end:
+                    at_end.callback(fresh._close_engine)
+                    with ExitStack() as on_failure:
+                        on_failure.callback(fresh._drop_changes)
+                        fill(fresh)
+                        on_failure.pop_all()
                 try:
                     self._expect_changes()
                     with in_our_words(self.place):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memgraph_rag.memory import Memory
+from memgraph_rag.operations.maintenance import Maintenance
 from memgraph_rag.stores import neo4j_import, neo4j_server
 from memgraph_rag.stores.neo4j_bulk import BulkFiles
 from memgraph_rag.stores.neo4j_server import RunningServer
@@ -19,7 +19,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opened: list[dict[str
     done: list[str] = []
     server = RunningServer(tmp_path, 2, "2026.08.1", 7687, 7474)
 
-    def write(memory: Memory, path: Path, folder: Path) -> BulkFiles:
+    def write(_: Maintenance, path: Path, folder: Path) -> BulkFiles:
         done.append(f"written {path.name} into {folder.name}")
         folder.mkdir()
         return BulkFiles(folder, "neo4j", ("--nodes=Document=./nodes-Document.csv",), 2, 5, 7)
@@ -31,7 +31,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opened: list[dict[str
         done.append(f"imported {files.folder.name} after {len(opened)} opening")
         return running
 
-    monkeypatch.setattr(Memory, "write_bulk_files", write)
+    monkeypatch.setattr(Maintenance, "write_bulk_files", write)
     monkeypatch.setattr(neo4j_server, "local_server", found)
     monkeypatch.setattr(neo4j_import, "import_files", import_files)
     return done

@@ -61,7 +61,7 @@ def test_documents_are_stored_in_the_order_of_acceptance(queue: Queue, memories:
     queue.accept(text=FOX, key="note")
     queue.accept(text=RIVER, key="note")
     list(finish_jobs(queue.root, memories))
-    assert memories.get("ann").text("note") == RIVER
+    assert memories.get("ann").get("note").text == RIVER
 
 
 def test_stored_documents_are_not_stored_again(queue: Queue, memories: Memories) -> None:

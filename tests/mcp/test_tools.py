@@ -305,7 +305,7 @@ async def test_what_belongs_to_one_user_is_found_and_forgotten_alone(connect, me
         async def sessions(tool: str = "recall", **held: str) -> set[Any]:
             found = await agent(tool, **{"query" if tool == "recall" else "question": "Where do I live?"}, **held)
             keys = {item["document_key"] for item in found["passages" if tool == "recall" else "citations"]}
-            return {record.metadata["session"] for record in memory.documents(sorted(keys))}
+            return {record.metadata["session"] for record in memory.documents(documents=sorted(keys))}
 
         assert await sessions(user="ann") == {"spring", "summer"}
         assert await sessions(user="ann", session="summer") == {"summer"}

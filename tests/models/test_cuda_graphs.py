@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from architectures import ARCHITECTURES, WINDOW, write_checkpoint
+from plain_model import PlainModel
 from tapes import OnGpu, Taped, config_of, filled
 from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM
@@ -23,7 +24,6 @@ from memgraph_rag.models.attention import Spans
 from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
 from memgraph_rag.models.kv_cache import RowCache
 from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.reference import PlainModel
 from memgraph_rag.types import Prompt
 
 SCHEMA = {

@@ -15,7 +15,11 @@ from memgraph_rag.operations.record_list import RecordList
 
 def test_search_and_documents_return_lists_that_equal_plain_ones(file_memory: Memory) -> None:
     file_memory.add(FOX, key="fox")
-    hits, documents, named = file_memory.search("fox"), file_memory.documents(), file_memory.documents(["fox"])
+    hits, documents, named = (
+        file_memory.search("fox"),
+        file_memory.documents(),
+        file_memory.documents(documents=["fox"]),
+    )
     assert [type(records) for records in (hits, documents, named)] == [RecordList] * 3
     assert hits == list(hits) != []
     assert list(documents) == documents == named

@@ -92,11 +92,9 @@ class SpacyRecognizer:
         with self._beside:
             if self._process is None and self._may_have_process:
                 self._process = SpacyProcess.started(self._package)
-            try:
-                names = self._process.recognize(texts) if self._process is not None else None
-            except BaseException:  # it has ended; the next call starts another one
-                self._process = None
-                raise
+            process, self._process = self._process, None  # where it is interrupted, it has ended
+            names = process.recognize(texts) if process is not None else None
+            self._process = process
             if names is None:
                 self._process, self._may_have_process = None, False
             return names

@@ -66,17 +66,18 @@ class SpacyProcess:
         What interrupts it, such as Ctrl-C, ends the process: an answer is still to come, and would be the next one's.
         """
         names: list[list[Named]] = []
+        has_ended = True
         try:
             for start in range(0, len(texts), _TEXTS_A_LINE):
                 names += self._asked(texts[start : start + _TEXTS_A_LINE])
+            has_ended = False
         except (OSError, ValueError) as error:
             _log.warning("The process for names has ended (%s); they are looked for in this one.", error)
-            _end(self._child)
             return None
-        except BaseException:
-            self._child.kill()
-            _end(self._child)
-            raise
+        finally:
+            if has_ended:
+                self._child.kill()
+                _end(self._child)
         return names
 
     def _asked(self, texts: Sequence[str]) -> list[list[Named]]:
