@@ -21,6 +21,7 @@ from memgraph_rag.layers.extraction import said
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.points import bullets
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.json_check import bare_json
 from memgraph_rag.models.yes_no import verdict
 from memgraph_rag.operations.answer_style import as_phrase, with_marks
@@ -35,7 +36,7 @@ from memgraph_rag.text import echoes
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.markup import markdown_title, read_html
-from memgraph_rag.text.splitting import sentences, split
+from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Prompt, Segment, as_line
 
 MOST_GROWTH = 2.6
