@@ -163,6 +163,11 @@ def test_page_of_a_system_names_all_that_it_brings(folder: Path) -> None:
     assert [name for name in classes if name not in text] == []
 
 
+def test_extending_shows_the_distribution_of_the_example() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "extending.md").read_text("utf-8"), re.DOTALL)
+    assert shown == (ROOT / "examples" / "own_system" / "pyproject.toml").read_text("utf-8")
+
+
 def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMGRAPH_RAG_CACHE_DIR", str(tmp_path / "cache"))
